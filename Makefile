@@ -1,0 +1,40 @@
+# Every target sets up what it needs in .venv by itself; a fresh machine needs Python >= 3.11 and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check) -c constraints.txt
+
+.PHONY: demo test check format clean
+
+demo: $(VENV)/demo-installed ## audit this environment, be killed in the middle, and go on
+	PYTHONPATH=examples $(BIN)/python -m dependency_audit $(ARGS)
+
+test: $(VENV)/test-installed ## the tests
+	$(BIN)/python -m pytest -q $(ARGS)
+
+check: $(VENV)/dev-installed ## format, lint, types, import contracts, tests under branch coverage
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --include='hub/*,checkpoint/*' --fail-under=100
+	$(BIN)/coverage report --fail-under=95
+
+format: $(VENV)/dev-installed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) audit-report .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "stagepost needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/%-installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[$*]'
+	@touch $@

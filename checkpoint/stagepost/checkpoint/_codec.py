@@ -1,0 +1,172 @@
+"""The stored form of values: JSON bytes that come back the same, or an error.
+
+Two codecs share one interface. `PLAIN` takes JSON values and gives immutable ones back; `codec_for(type)` takes values
+of a type and validates them back into it. Nothing that is read ever chooses a class: the type comes from the code.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Generic, Protocol, TypeVar
+
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from ._frozen import JsonValue, freeze
+from ._pitfalls import outline, pitfall
+from ._unwritable import check_depth, unwritable
+from .errors import CannotRead, CannotStore
+
+T = TypeVar("T")
+
+
+class Codec(Protocol[T]):
+    """Turns values into JSON bytes and back."""
+
+    def dump(self, value: T, where: str) -> bytes:
+        """The stored form of `value`; `where` names it in errors.
+
+        Raises:
+            CannotStore: It would not come back the same.
+        """
+        ...
+
+    def convert(self, value: object, where: str) -> T:
+        """A value of the type from one that can be turned into it, such as a dict for a model.
+
+        Raises:
+            CannotStore: It cannot be turned into the type.
+        """
+        ...
+
+    def load(self, data: bytes) -> T:
+        """A value equal to the one that was dumped, new at each call unless it is immutable.
+
+        Raises:
+            CannotRead: It was written for another type.
+        """
+        ...
+
+
+class PlainCodec:
+    """JSON values only; tuples become lists, members of an enum their value."""
+
+    def dump(self, value: object, where: str) -> bytes:
+        return dump_frozen(freeze(value, where), where)
+
+    def convert(self, value: object, where: str) -> object:  # noqa: ARG002  # the protocol's signature
+        return value
+
+    def load(self, data: bytes) -> JsonValue:
+        return freeze(from_json(data))
+
+
+def dump_frozen(value: JsonValue, where: str) -> bytes:
+    """JSON of a value that `freeze` has passed."""
+    try:
+        data = to_json(value, inf_nan_mode="constants")
+    except PydanticSerializationError as error:
+        raise unwritable(value, where) from error
+    check_depth(data, where)
+    return data
+
+
+class TypedCodec(Generic[T]):
+    """Values of one type, checked by bytes: what is read back must dump to the very same JSON.
+
+    Args:
+        kind: The type, in any form that pydantic understands.
+        verify: Check the round trip at every dump.
+    """
+
+    def __init__(self, kind: type[T], *, verify: bool = True) -> None:
+        self.kind = kind
+        self._adapter = _adapter(kind)
+        self._verify = verify
+
+    def dump(self, value: T, where: str) -> bytes:
+        try:
+            data = self._dump(value)
+        except (PydanticSerializationError, PydanticUserError, ValueError, TypeError) as error:
+            raise CannotStore(where, f"it is no valid {self._name}: {_one_line(error)}") from error
+        if self._verify:
+            self._check(value, data, where)
+        return data
+
+    def load(self, data: bytes) -> T:
+        try:
+            return self._adapter.validate_json(data, by_alias=False, by_name=True)
+        except ValidationError as error:
+            raise CannotRead(self._name, _one_line(error)) from error
+
+    def convert(self, value: object, where: str) -> T:
+        try:
+            return self._adapter.validate_python(value, by_alias=False, by_name=True)
+        except ValidationError as error:
+            raise CannotStore(where, f"it is no valid {self._name}: {_one_line(error)}") from error
+
+    def _dump(self, value: T, *, as_any: bool = False) -> bytes:
+        return self._adapter.dump_json(
+            value,
+            by_alias=False,
+            round_trip=True,
+            serialize_as_any=as_any,
+            warnings="none" if as_any else "error",
+        )
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.kind, "__name__", str(self.kind))
+
+    def _check(self, value: T, data: bytes, where: str) -> None:
+        check_depth(data, where)
+        why = pitfall(value, data)
+        if why is not None:
+            raise CannotStore(where, why)
+        try:
+            loaded = self.load(data)
+            again = self._dump(loaded)
+        except (CannotRead, PydanticSerializationError) as error:
+            raise CannotStore(where, f"{self._name} cannot be read back: {_one_line(error)}") from error
+        if again != data:
+            raise CannotStore(
+                where,
+                f"{self._name} does not come back the same from JSON: {data[:80]!r} became {again[:80]!r}",
+            )
+        if data != self._dump(value, as_any=True) and outline(value) != outline(loaded):
+            raise CannotStore(
+                where, f"fields that {self._name} does not declare would be lost: declare the type that you return"
+            )
+
+
+def join_values(values: Mapping[str, bytes]) -> bytes:
+    """One JSON object of the JSON of its values."""
+    return b"{" + b",".join([to_json(key) + b":" + data for key, data in values.items()]) + b"}"
+
+
+def split_values(data: bytes) -> dict[str, bytes]:
+    """The JSON of each value of a JSON object."""
+    return {key: to_json(value, inf_nan_mode="constants") for key, value in from_json(data).items()}
+
+
+@lru_cache(maxsize=1024)
+def codec_for(kind: type[T]) -> TypedCodec[T]:
+    """The codec of a type, made once.
+
+    Raises:
+        CannotStore: Pydantic does not know how to handle the type.
+    """
+    return TypedCodec(kind)
+
+
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    try:
+        return TypeAdapter(kind)
+    except PydanticUserError as error:
+        raise CannotStore(f"type {kind!r}", f"pydantic has no schema for it: {_one_line(error)}") from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+PLAIN: Codec[object] = PlainCodec()

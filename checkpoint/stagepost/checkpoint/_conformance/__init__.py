@@ -1,0 +1,1 @@
+"""The checks behind `stagepost.checkpoint.testing`, by subject."""

@@ -1,0 +1,112 @@
+"""The fence, all-or-nothing, and the ends of runs."""
+
+from dataclasses import replace
+from typing import Final
+
+from .._records import Closing, Commit, ItemStatus, Joined, RunStatus
+from .._store import CheckpointStore
+from ..errors import OwnershipLost, RunNotOpen, StaleCheckpoint
+from ._words import Check, a_frame, an_item, end, equal, one_of_each, refuses, started, started_fan
+
+
+async def check_a_claim_fences_the_owner_before(store: CheckpointStore) -> None:
+    """Every part of a commit by an older claim is refused, and nothing of it is saved."""
+    old = await started_fan(store, "run")
+    new = await store.claim("run", "second")
+    before = await store.load("run")
+    equal((new.epoch, before.run.epoch, before.run.owner), (old.epoch + 1, old.epoch + 1, "second"))
+    for change in one_of_each(old):
+        with refuses(OwnershipLost, change):
+            await store.commit(change)
+        equal(await store.load("run"), before)
+    await store.commit(Commit(lease=new, frame=a_frame(3)))
+
+
+async def check_a_refused_commit_saves_nothing(store: CheckpointStore) -> None:
+    """All or nothing: what came before the refused part is undone."""
+    lease = await started_fan(store, "run")
+    before = await store.load("run")
+    settled = replace(an_item("fan", 0), status=ItemStatus.OK, value=b"1")
+    good = Commit(lease=lease, frame=a_frame(3), frozen=[an_item("new", 0)], outcomes=[settled], ended="fan[1]")
+    unknown = replace(settled, idx=9)
+    for bad in (
+        replace(good, frozen=[an_item("new", 0), an_item("fan", 1)]),
+        replace(good, outcomes=[settled, unknown]),
+        replace(good, outcomes=[settled, unknown], closing=Closing(RunStatus.COMPLETED)),
+        replace(good, frame=None, outcomes=[unknown], joined=Joined("fan", 0)),
+    ):
+        with refuses(StaleCheckpoint):
+            await store.commit(bad)
+        equal(await store.load("run"), before)
+    await store.commit(good)
+
+
+async def check_closing_writes_status_error_and_time(store: CheckpointStore) -> None:
+    """The last step's commit carries the run's end; any text is good enough for an error."""
+    for status, error in ((RunStatus.COMPLETED, None), (RunStatus.FAILED, "no such file: 'caf\udce9\x00'")):
+        lease = await started(store, status)
+        await store.commit(Commit(lease=lease, frame=a_frame(2), closing=Closing(status, error)))
+        snapshot = await store.load(status)
+        equal((snapshot.run.status, snapshot.root), (status, a_frame(2)))
+        equal((snapshot.run.error or "")[:15], (error or "")[:15])
+        finished = snapshot.run.finished_at
+        equal(finished is not None and finished >= snapshot.run.created_at, True)
+
+
+async def check_an_ended_run_takes_no_commits(store: CheckpointStore) -> None:
+    """Neither by any part of a commit nor by a claim."""
+    for status in (RunStatus.COMPLETED, RunStatus.FAILED):
+        lease = await started_fan(store, status)
+        await store.commit(Commit(lease=lease, closing=Closing(status)))
+        before = await store.load(status)
+        for change in one_of_each(lease):
+            with refuses(RunNotOpen, change):
+                await store.commit(change)
+        with refuses(RunNotOpen):
+            await store.claim(status, "second")
+        equal(await store.load(status), before)
+
+
+async def check_a_completed_run_is_never_reopened(store: CheckpointStore) -> None:
+    """Only failures can be resumed."""
+    await started(store, "run")
+    await end(store, "run", RunStatus.COMPLETED)
+    with refuses(RunNotOpen):
+        await store.claim("run", "me", reopen=True)
+
+
+async def check_a_failed_run_is_reopened_with_its_items_waiting(store: CheckpointStore) -> None:
+    """Failed and cancelled items wait again; those that are ok keep their values."""
+    lease = await started(store, "run")
+    fan = [an_item("fan", idx) for idx in range(4)]
+    ok = replace(fan[0], status=ItemStatus.OK, value=b"7")
+    ends = [ok, replace(fan[1], status=ItemStatus.FAILED, error="broken"), replace(fan[2], status=ItemStatus.CANCELLED)]
+    await store.commit(Commit(lease=lease, frame=a_frame(2), frozen=fan))
+    await store.commit(Commit(lease=lease, outcomes=ends, closing=Closing(RunStatus.FAILED, "broken")))
+    new = await store.claim("run", "second", reopen=True)
+    snapshot = await store.load("run")
+    run = snapshot.run
+    equal((run.status, run.error, run.finished_at, run.owner), (RunStatus.RUNNING, None, None, "second"))
+    equal((new.epoch, run.epoch, list(snapshot.items)), (lease.epoch + 1, lease.epoch + 1, [ok, *fan[1:]]))
+    await store.commit(
+        Commit(lease=new, frame=a_frame(3), outcomes=[replace(fan[1], status=ItemStatus.OK, value=b"1")])
+    )
+
+
+async def check_reopening_a_running_run_claims_it(store: CheckpointStore) -> None:
+    """So that `resume` of a run whose process died needs no second way."""
+    lease = await started_fan(store, "run")
+    items = (await store.load("run")).items
+    new = await store.claim("run", "second", reopen=True)
+    equal((new.epoch, (await store.load("run")).items), (lease.epoch + 1, items))
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    check_a_claim_fences_the_owner_before,
+    check_a_refused_commit_saves_nothing,
+    check_closing_writes_status_error_and_time,
+    check_an_ended_run_takes_no_commits,
+    check_a_completed_run_is_never_reopened,
+    check_a_failed_run_is_reopened_with_its_items_waiting,
+    check_reopening_a_running_run_claims_it,
+)

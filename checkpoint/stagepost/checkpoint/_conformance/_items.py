@@ -1,0 +1,75 @@
+"""Items: frozen, settled once, deleted by their join and nothing else with them."""
+
+from dataclasses import replace
+from typing import Final
+
+from .._records import Commit, ItemStatus, Joined
+from .._store import CheckpointStore
+from ..errors import StaleCheckpoint
+from ._words import Check, a_frame, an_item, equal, refuses, started
+
+
+async def check_items_wait_until_they_are_settled(store: CheckpointStore) -> None:
+    """Items are frozen as waiting, in order; outcomes carry a value or an error."""
+    lease = await started(store, "run")
+    await store.commit(Commit(lease=lease, frame=a_frame(2), frozen=[an_item("fan", idx) for idx in (2, 0, 1)]))
+    waiting = [an_item("fan", idx) for idx in range(3)]
+    equal(list((await store.load("run")).items), waiting)
+    settled = [
+        replace(waiting[0], status=ItemStatus.OK, value=b"7"),
+        replace(waiting[1], status=ItemStatus.FAILED, error="broken"),
+        replace(waiting[2], status=ItemStatus.CANCELLED),
+    ]
+    await store.commit(Commit(lease=lease, outcomes=settled[1:]))
+    await store.commit(Commit(lease=lease, outcomes=settled[:1]))
+    equal(list((await store.load("run")).items), settled)
+
+
+async def check_a_stale_item_is_refused(store: CheckpointStore) -> None:
+    """An item is frozen once and settled once."""
+    lease = await started(store, "run")
+    await store.commit(Commit(lease=lease, frozen=[an_item("fan", 0), an_item("fan", 1)]))
+    settled = replace(an_item("fan", 0), status=ItemStatus.OK, value=b"1")
+    await store.commit(Commit(lease=lease, outcomes=[settled]))
+    before = await store.load("run")
+    stale = {"frozen": [an_item("fan", 1)], "settled": [settled], "unknown": [replace(settled, idx=9)]}
+    for name, items in stale.items():
+        change = Commit(lease=lease, frozen=items) if name == "frozen" else Commit(lease=lease, outcomes=items)
+        with refuses(StaleCheckpoint, name):
+            await store.commit(change)
+    equal(await store.load("run"), before)
+
+
+async def check_a_join_deletes_its_items_and_all_below_them(store: CheckpointStore) -> None:
+    """Frames and items of nested patterns go with the items that they belong to."""
+    lease = await started(store, "run")
+    below = ("fan[0]", "fan[10]", "fan[0]/inner[3]")
+    for path in below:
+        await store.commit(Commit(lease=lease, frame=a_frame(1, path), frozen=[an_item(f"{path}/inner", 0)]))
+    await store.commit(Commit(lease=lease, frozen=[an_item("fan", 0), an_item("fan", 1)]))
+    await store.commit(Commit(lease=lease, frame=a_frame(2), joined=Joined("fan", 0)))
+    snapshot = await store.load("run")
+    equal((snapshot.frames, list(snapshot.items)), ({"": a_frame(2)}, []))
+
+
+async def check_a_join_deletes_nothing_else(store: CheckpointStore) -> None:
+    """Siblings with similar names, other visits and other runs keep all they have."""
+    lease, other = await started(store, "run"), await started(store, "other")
+    names = ("fa", "fan-a", "fan_a", "fana", "fanA", "fan0", "FAN", "a-fan", "fan[", "x[0]/fan")
+    for owner, paths in ((lease, names[:-2]), (lease, names[-1:]), (other, ("fan",))):
+        for path in paths:
+            change = Commit(lease=owner, frame=a_frame(1, f"{path}[0]"), frozen=[an_item(path, 0)])
+            await store.commit(change)
+    await store.commit(Commit(lease=lease, frozen=[replace(an_item("fan", 0), visit=1)]))
+    before = {run: await store.load(run) for run in ("run", "other")}
+    await store.commit(Commit(lease=lease, joined=Joined("fan", 0)))
+    for run, snapshot in before.items():
+        equal(await store.load(run), snapshot)
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    check_items_wait_until_they_are_settled,
+    check_a_stale_item_is_refused,
+    check_a_join_deletes_its_items_and_all_below_them,
+    check_a_join_deletes_nothing_else,
+)

@@ -1,0 +1,117 @@
+"""Runs: created once, found again, served by one runner."""
+
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Final
+
+from .._records import Lease, RunStatus
+from .._store import CheckpointStore
+from ..errors import RunNotFound, StoreInUse
+from ._words import Check, a_frame, at_once, end, equal, found_ids, lease_of, new_run, refuses, started
+
+
+async def check_a_new_run_is_stored_with_its_first_frame(store: CheckpointStore) -> None:
+    """What `create` returns is what `load` and `find` give back."""
+    new = replace(new_run("first", key="order-1"), version=3, owner="somebody", input=b'{"folder":"inbox"}')
+    lease, info = await store.create(new)
+    equal(lease_of(lease).epoch, 1)
+    equal(
+        (info.run_id, info.workflow, info.version, info.key, info.input, info.owner, info.epoch),
+        (new.run_id, new.workflow, new.version, new.key, new.input, new.owner, 1),
+    )
+    equal((info.status, info.error, info.finished_at), (RunStatus.RUNNING, None, None))
+    snapshot = await store.load("first")
+    equal((snapshot.run, snapshot.root, list(snapshot.items)), (info, new.root, []))
+    equal(list(await store.find()), [info])
+
+
+async def check_a_run_is_created_once_by_id(store: CheckpointStore) -> None:
+    """A second `create` gives no lease, the first run, and changes nothing."""
+    await started(store, "once")
+    before = await store.load("once")
+    lease, info = await store.create(
+        replace(new_run("once"), workflow="other", input=b'"other"', root=a_frame(1, x="y"))
+    )
+    equal((lease, info), (None, before.run))
+    equal(await store.load("once"), before)
+
+
+async def check_a_run_is_created_once_by_workflow_and_key(store: CheckpointStore) -> None:
+    """A key is taken per workflow; runs without a key never clash."""
+    _, first = await store.create(new_run("a", key="order-1"))
+    lease, info = await store.create(new_run("b", key="order-1"))
+    equal((lease, info), (None, first))
+    with refuses(RunNotFound):
+        await store.load("b")
+    for other in (
+        replace(new_run("c", key="order-1"), workflow="other"),
+        new_run("d", key="order-2"),
+        new_run("e"),
+        new_run("f"),
+    ):
+        lease_of((await store.create(other))[0])
+
+
+async def check_concurrent_creates_have_one_winner(store: CheckpointStore) -> None:
+    """Of many callers with one id, one gets the lease."""
+    leases: list[Lease | None] = []
+
+    async def create(number: int) -> None:
+        lease, _ = await store.create(replace(new_run("race"), owner=f"owner-{number}"))
+        leases.append(lease)
+
+    await at_once(create, 10)
+    equal(sum(lease is not None for lease in leases), 1)
+
+
+async def check_unknown_runs_are_not_found(store: CheckpointStore) -> None:
+    """Loading or claiming what was never created is `RunNotFound`."""
+    with refuses(RunNotFound):
+        await store.load("nobody")
+    for reopen in (False, True):
+        with refuses(RunNotFound):
+            await store.claim("nobody", "me", reopen=reopen)
+
+
+async def check_find_filters_by_status_and_workflow(store: CheckpointStore) -> None:
+    """Filters narrow the answer, alone and together."""
+    for run_id, workflow in (("a", "one"), ("b", "one"), ("c", "two")):
+        await started(store, run_id, workflow=workflow)
+    await end(store, "b", RunStatus.COMPLETED)
+    equal(await found_ids(store), "abc")
+    equal(await found_ids(store, status=RunStatus.RUNNING), "ac")
+    equal(await found_ids(store, workflow="one"), "ab")
+    equal(await found_ids(store, status=RunStatus.COMPLETED, workflow="one"), "b")
+    equal(await found_ids(store, status=RunStatus.FAILED), "")
+    equal(await found_ids(store, workflow="' OR 1 = 1 --"), "")
+
+
+async def check_find_pages_in_the_order_of_ids(store: CheckpointStore) -> None:
+    """Pages follow each other without gap or overlap, whatever the order of creation."""
+    for run_id in "dbeac":
+        await started(store, run_id)
+    equal(await found_ids(store, limit=2), "ab")
+    equal(await found_ids(store, after="b", limit=2), "cd")
+    equal(await found_ids(store, after="d", limit=2), "e")
+    equal(await found_ids(store, after="e"), "")
+
+
+async def check_one_runner_at_a_time(store: CheckpointStore) -> None:
+    """A second runner is refused while the first one holds the store, and admitted behind it."""
+    for first, second in (("a", "b"), ("b", "c")):
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(store.admit(first))
+            with refuses(StoreInUse):
+                await stack.enter_async_context(store.admit(second))
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    check_a_new_run_is_stored_with_its_first_frame,
+    check_a_run_is_created_once_by_id,
+    check_a_run_is_created_once_by_workflow_and_key,
+    check_concurrent_creates_have_one_winner,
+    check_unknown_runs_are_not_found,
+    check_find_filters_by_status_and_workflow,
+    check_find_pages_in_the_order_of_ids,
+    check_one_runner_at_a_time,
+)

@@ -1,0 +1,111 @@
+"""What the checks are written with: small records, and the ways to say that a promise is broken."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeAlias
+
+import anyio
+
+from .._codec import PLAIN
+from .._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Lease, NewRun, RunStatus
+from .._store import CheckpointStore
+from ..errors import CheckpointError
+
+Check: TypeAlias = Callable[[CheckpointStore], Awaitable[None]]
+
+
+def new_run(run_id: str, *, workflow: str = "conformance", key: str | None = None) -> NewRun:
+    """A run of one frame."""
+    return NewRun(run_id, workflow, 1, key, b"{}", "me", a_frame(1))
+
+
+def json_of(values: Mapping[str, object]) -> dict[str, bytes]:
+    """The stored form of each value."""
+    return {key: PLAIN.dump(value, key) for key, value in values.items()}
+
+
+def a_frame(seq: int, path: str = "", **state: object) -> Frame:
+    """One version of a branch with this state."""
+    return Frame(path, seq, "next", json_of(state))
+
+
+def an_item(path: str, idx: int) -> Item:
+    """A waiting item of the first visit."""
+    return Item(path, 0, idx, ItemStatus.WAITING, b"%d" % idx)
+
+
+async def started(store: CheckpointStore, run_id: str, *, workflow: str = "conformance") -> Lease:
+    """The lease of a run at version 1."""
+    lease, _ = await store.create(new_run(run_id, workflow=workflow))
+    return lease_of(lease)
+
+
+async def started_fan(store: CheckpointStore, run_id: str) -> Lease:
+    """A run at version 2 with two waiting items, of which one has a frame."""
+    lease = await started(store, run_id)
+    await store.commit(Commit(lease=lease, frame=a_frame(2), frozen=[an_item("fan", 0), an_item("fan", 1)]))
+    await store.commit(Commit(lease=lease, frame=a_frame(1, "fan[1]")))
+    return lease
+
+
+def one_of_each(lease: Lease) -> list[Commit]:
+    """Commits that `started_fan`'s run would take, each with a single part."""
+    return [
+        Commit(lease=lease, frame=a_frame(3)),
+        Commit(lease=lease, frame=a_frame(1, "fan[0]")),
+        Commit(lease=lease, frozen=[an_item("new", 0)]),
+        Commit(lease=lease, outcomes=[replace(an_item("fan", 0), status=ItemStatus.OK, value=b"1")]),
+        Commit(lease=lease, ended="fan[1]"),
+        Commit(lease=lease, joined=Joined("fan", 0)),
+        Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)),
+    ]
+
+
+async def end(store: CheckpointStore, run_id: str, status: RunStatus) -> None:
+    """Claim a run and end it."""
+    lease = await store.claim(run_id, "closer")
+    await store.commit(Commit(lease=lease, closing=Closing(status)))
+
+
+async def found_ids(
+    store: CheckpointStore,
+    *,
+    status: RunStatus | None = None,
+    workflow: str | None = None,
+    after: str = "",
+    limit: int = 100,
+) -> str:
+    """The ids that `find` gives, in its order."""
+    runs = await store.find(status=status, workflow=workflow, after=after, limit=limit)
+    return "".join(run.run_id for run in runs)
+
+
+async def at_once(work: Callable[[int], Coroutine[None, None, None]], times: int) -> None:
+    """Run `work(0)` to `work(times - 1)` concurrently."""
+    async with anyio.create_task_group() as tasks:
+        for number in range(times):
+            tasks.start_soon(work, number)
+
+
+def lease_of(lease: Lease | None) -> Lease:
+    """The lease that a new run comes with."""
+    if lease is None:
+        raise AssertionError("broken promise: a new run comes with a lease")
+    return lease
+
+
+def equal(found: object, promised: object) -> None:
+    """What was found is what was promised."""
+    if found != promised:
+        raise AssertionError(f"broken promise: {found!r} should be {promised!r}")
+
+
+@contextmanager
+def refuses(error: type[CheckpointError], what: object = "it") -> Iterator[None]:
+    """What is done inside ends with this error."""
+    try:
+        yield
+    except error:
+        return
+    raise AssertionError(f"broken promise: {what} is refused with {error.__name__}")

@@ -1,0 +1,64 @@
+"""Losses that a JSON round trip of a typed value does not show.
+
+Secrets turned to asterisks, NaN turned to null, fields that the declared type does not know.
+"""
+
+import math
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+
+from pydantic import BaseModel, Secret, SecretBytes, SecretStr
+
+_SECRETS = (SecretStr, SecretBytes, Secret)
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"')  # string literals of JSON
+
+
+def pitfall(value: object, data: bytes) -> str | None:
+    """Why `data` is not all of `value`, or None.
+
+    The value is searched only if its JSON shows a trace: asterisks of a secret, a null that may have been a NaN.
+    """
+    if b"**********" in data and any(isinstance(part, _SECRETS) for part in _parts(value)):
+        return "it holds a secret: give secrets to the runner (secrets=), never to a state"
+    if b"null" in data and _lost_numbers(value, data):
+        return 'it holds NaN or infinity: give its model `ser_json_inf_nan="constants"`, or use None'
+    return None
+
+
+def _lost_numbers(value: object, data: bytes) -> bool:
+    """Whether nulls stand for numbers: more of them than None in the value, and numbers missing."""
+    bare = _TEXTS.sub(b"", data)
+    parts = list(_parts(value))
+    found = sum(isinstance(part, float) and not math.isfinite(part) for part in parts)
+    kept = bare.count(b"NaN") + bare.count(b"Infinity")
+    return found > kept and bare.count(b"null") > sum(part is None for part in parts)
+
+
+def outline(value: object) -> list[object]:
+    """The classes of all models and the widths of all mappings in a value: what a loss of fields would change."""
+    return [
+        len(part) if isinstance(part, Mapping) else type(part)
+        for part in _parts(value)
+        if isinstance(part, (BaseModel, Mapping)) or is_dataclass(part)
+    ]
+
+
+def _parts(value: object) -> Iterator[object]:
+    """The value and all that it is made of, depth first."""
+    yield value
+    for child in _children(value):
+        yield from _parts(child)
+
+
+def _children(value: object) -> Iterator[object]:
+    if isinstance(value, BaseModel):
+        yield from value.__dict__.values()
+        yield from (value.__pydantic_extra__ or {}).values()
+    elif isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, (list, tuple, set, frozenset, deque)):
+        yield from value
+    elif is_dataclass(value):
+        yield from (getattr(value, field.name) for field in fields(value))

@@ -1,0 +1,189 @@
+"""What a store keeps, as frozen values: runs, the frames of their branches, the items of their fan-outs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class RunStatus(StrEnum):
+    """Where a run stands. It is open while ``running``; the others are ends, of which ``failed`` can be resumed."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class ItemStatus(StrEnum):
+    """Where one item of a fan-out stands."""
+
+    WAITING = "waiting"
+    OK = "ok"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The checkpoint of one branch of a run, overwritten in place at every commit.
+
+    Attributes:
+        path: Which branch: ``""`` is the run itself, ``summaries[3]`` an item whose worker is a pattern.
+        seq: Number of this version, 1 for the first. A commit that writes version n expects version n - 1 in the store.
+        next: Where the branch goes on, decided already: a path of step names; None when it has ended.
+        visits: How often each node of a graph was entered.
+        width: How many items the fan-out at `next` has; None while they are not frozen.
+        state: JSON of each key.
+    """
+
+    path: str
+    seq: int
+    next: str | None
+    state: Mapping[str, bytes]
+    visits: Mapping[str, int] = field(default_factory=dict)
+    width: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item of a fan-out.
+
+    Attributes:
+        path: The fan-out's path from the run's root, such as ``summaries`` or ``review[2]/checks``.
+        visit: Which visit of a cycle it belongs to; 0 outside of graphs.
+        idx: Position, from 0.
+        status: Where it stands.
+        input: JSON of what the worker gets.
+        value: JSON of what the worker made; None until it is ok.
+        error: What went wrong, if it failed.
+    """
+
+    path: str
+    visit: int
+    idx: int
+    status: ItemStatus
+    input: bytes
+    value: bytes | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """What is known of a run without its state.
+
+    Attributes:
+        run_id: Its name, unique in the store, sortable by time if the runner made it.
+        workflow: Name of its workflow.
+        version: Declared version of that workflow.
+        status: Where it stands.
+        key: Its start-once key, unique per workflow, if it was started with one.
+        input: JSON of what it was started with.
+        error: Why it failed.
+        owner: Who claimed it last.
+        epoch: How often it was claimed; the fence compares it.
+        created_at: When it was started (UTC).
+        finished_at: When it ended (UTC).
+    """
+
+    run_id: str
+    workflow: str
+    version: int
+    status: RunStatus
+    key: str | None
+    input: bytes
+    error: str | None
+    owner: str
+    epoch: int
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything that a store holds of one run."""
+
+    run: RunInfo
+    frames: Mapping[str, Frame]
+    items: Sequence[Item]
+
+    @property
+    def root(self) -> Frame:
+        """The frame of the run itself."""
+        return self.frames[""]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to commit to a run, until somebody claims it again.
+
+    Attributes:
+        run_id: The run.
+        epoch: The claim's number, compared at every commit.
+        row: The store's own short key of the run.
+    """
+
+    run_id: str
+    epoch: int
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run to be stored before its first step.
+
+    Attributes:
+        run_id: Its name.
+        workflow: Name of its workflow.
+        version: Declared version of that workflow.
+        key: Start-once key, unique per workflow.
+        input: JSON of what it starts with.
+        owner: Who runs it.
+        root: Its first frame.
+    """
+
+    run_id: str
+    workflow: str
+    version: int
+    key: str | None
+    input: bytes
+    owner: str
+    root: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The items of one visit of a fan-out, which its join deletes with all that is below them."""
+
+    path: str
+    visit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """How a run ends."""
+
+    status: RunStatus
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One atomic change of a run: all of it is saved, or nothing.
+
+    Attributes:
+        lease: The right to commit; checked against the store.
+        frame: New version of a branch's frame.
+        frozen: Items of a fan-out, to be added as waiting.
+        outcomes: Items that changed their status.
+        ended: Path of an item's frame that is no longer needed.
+        joined: Items to be deleted.
+        closing: The run's end.
+    """
+
+    lease: Lease
+    frame: Frame | None = None
+    frozen: Sequence[Item] = ()
+    outcomes: Sequence[Item] = ()
+    ended: str | None = None
+    joined: Joined | None = None
+    closing: Closing | None = None

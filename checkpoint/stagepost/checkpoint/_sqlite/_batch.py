@@ -1,0 +1,74 @@
+"""Group commit: many requests, one transaction, one fsync.
+
+Each request has a savepoint of its own, so that a refused one spoils no other. If SQLite has rolled everything back (a
+full disk does), the requests run again, one transaction each, so that one that is too large does not fail the others.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..errors import CheckpointError
+
+Work: TypeAlias = Callable[[sqlite3.Connection], object]
+
+_REFUSALS = (CheckpointError, sqlite3.Error, ValueError, OverflowError)  # the last two: what no column can hold
+_FATAL = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one request: a result, or the error it ended with and nothing of it in the database."""
+
+    result: object = None
+    error: Exception | None = None
+
+
+def primary_code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code; 0 where the error does not come from SQLite itself."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def is_fatal(error: Exception | None) -> bool:
+    """Whether the database can no longer be trusted after this error."""
+    return isinstance(error, sqlite3.Error) and primary_code(error) in _FATAL
+
+
+def run_batch(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+    """Run all requests and commit once; the outcomes are in the order of the requests."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.Error as error:  # nobody's fault in the batch: another program holds the file, or it is broken
+        return [Outcome(error=error)] * len(batch)
+    try:
+        outcomes = [_attempt(connection, work) for work in batch]
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        roll_back(connection)
+        if len(batch) == 1 or is_fatal(error):
+            return [Outcome(error=error)] * len(batch)
+        return [run_batch(connection, [work])[0] for work in batch]
+    except BaseException:  # a bug in a request: it goes to whoever runs batches, on a connection that is still usable
+        roll_back(connection)
+        raise
+    return outcomes
+
+
+def _attempt(connection: sqlite3.Connection, work: Work) -> Outcome:
+    connection.execute("SAVEPOINT request")
+    try:
+        outcome = Outcome(work(connection))
+    except _REFUSALS as error:
+        if is_fatal(error) or not connection.in_transaction:  # rolled back as a whole, savepoints included
+            raise
+        connection.execute("ROLLBACK TO request")
+        outcome = Outcome(error=error)
+    connection.execute("RELEASE request")
+    return outcome
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    """End a transaction that is still open."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")

@@ -1,0 +1,89 @@
+"""Connections: how they are opened and set up, and that the answers are what was asked for."""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from ..errors import NotAStore, StoreNotWritable
+from ._faults import BUSY_TIMEOUT, translate
+from ._schema import check_version, prepare
+
+Connection: TypeAlias = sqlite3.Connection
+Durability: TypeAlias = Literal["power", "process"]
+
+MEMORY = Path(":memory:")
+_KEPT_WAL = 1024 * 1024  # bytes that a WAL is cut to once it has been copied, so that its size tells what is left
+_SYNCHRONOUS: dict[Durability, int] = {"power": 2, "process": 1}  # FULL and NORMAL
+
+
+def create_file(path: Path) -> None:
+    """Make the database file, readable by its owner only, unless it is there.
+
+    Raises:
+        StoreNotWritable: The folder is missing or refuses.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StoreNotWritable(path, error.strerror or str(error)) from error
+
+
+def read_only(path: Path) -> str:
+    """SQLite's URI for reading a database that another connection writes."""
+    return f"{path.absolute().as_uri()}?mode=ro"
+
+
+def connector(path: Path, durability: Durability) -> Callable[[], sqlite3.Connection]:
+    """A function that opens the writing connection, in the thread that calls it."""
+
+    def connect() -> sqlite3.Connection:
+        check_version(sqlite3.sqlite_version_info)
+        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT)
+        try:
+            _restrict(connection)
+            prepare(connection, path)  # before WAL, which would change the file of another application
+            _set_up(connection, path, durability)
+        except sqlite3.Error as error:
+            connection.close()
+            raise translate(error, path) from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    return connect
+
+
+def connect_memory() -> sqlite3.Connection:
+    """A private database in memory with the same tables."""
+    check_version(sqlite3.sqlite_version_info)
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    _restrict(connection)
+    prepare(connection, MEMORY)
+    return connection
+
+
+def _restrict(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+
+
+def _set_up(connection: sqlite3.Connection, path: Path, durability: Durability) -> None:
+    mode = _ask(connection, "journal_mode = WAL")
+    if mode != "wal":
+        raise NotAStore(path, f"its file system refuses WAL (SQLite answers {mode!r}); give a file on a local disk")
+    connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
+    answer = _ask(connection, "synchronous")
+    if answer != _SYNCHRONOUS[durability]:
+        raise NotAStore(path, f"SQLite refuses durability {durability!r} (synchronous is {answer})")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")  # the writer does it, when it is idle
+    connection.execute(f"PRAGMA journal_size_limit = {_KEPT_WAL}")
+    if sys.platform == "darwin":
+        connection.execute("PRAGMA fullfsync = ON")  # fsync alone leaves data in the drive's cache
+
+
+def _ask(connection: sqlite3.Connection, pragma: str) -> object:
+    return connection.execute(f"PRAGMA {pragma}").fetchone()[0]

@@ -1,0 +1,31 @@
+"""SQLite's errors as the store's."""
+
+import sqlite3
+from pathlib import Path
+
+from ..errors import StoreError, StoreFailed, StoreFull, StoreLocked, StoreNotWritable
+from ._batch import is_fatal, primary_code
+
+BUSY_TIMEOUT = 5.0  # seconds that SQLite itself waits for another program's write
+
+
+def translate(error: Exception, path: Path) -> Exception:
+    """The error that a caller can act on; ours pass unchanged."""
+    if not isinstance(error, sqlite3.Error):
+        return error
+    translated = _translate(error, path)
+    translated.__cause__ = error
+    return translated
+
+
+def _translate(error: sqlite3.Error, path: Path) -> StoreError:
+    if is_fatal(error):
+        return StoreFailed(path, str(error))
+    match primary_code(error):
+        case sqlite3.SQLITE_FULL:
+            return StoreFull(path)
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return StoreNotWritable(path, str(error))
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StoreLocked(path, "a program that writes to it beside stagepost", BUSY_TIMEOUT)
+    return StoreError(f"{path}: {error}")

@@ -1,0 +1,55 @@
+"""Reads, through aiosqlite on a read-only connection.
+
+Every read is one statement and so one short transaction of its own: calls of different tasks may interleave on the
+connection without seeing each other's transaction, a cancelled one leaves nothing open, and no read holds up the WAL.
+"""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiosqlite
+import anyio
+
+from ._faults import BUSY_TIMEOUT, translate
+from ._rows import Query, Row
+
+
+class Reader:
+    """A read-only connection to a database that somebody else writes."""
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    async def fetch(self, query: Query) -> list[Row]:
+        """The rows of one query."""
+        try:
+            return list(await self._connection.execute_fetchall(query.text, query.values))
+        except sqlite3.Error as error:
+            raise translate(error, self._path) from error
+
+
+async def _opened(connection: aiosqlite.Connection, path: Path) -> None:
+    try:
+        await connection
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+
+
+@asynccontextmanager
+async def open_reader(address: str, path: Path) -> AsyncIterator[Reader]:
+    """Open a reader and close it, whatever happens: its thread would keep the process alive.
+
+    Args:
+        address: SQLite's URI of the database.
+        path: Its file, for errors.
+    """
+    connection = aiosqlite.connect(address, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT)
+    try:
+        await _opened(connection, path)
+        yield Reader(connection, path)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await connection.close()

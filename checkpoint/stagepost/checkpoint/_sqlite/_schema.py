@@ -1,0 +1,100 @@
+"""Tables, and how a file becomes a store or is refused."""
+
+import sqlite3
+from pathlib import Path
+
+from ..errors import NotAStore, SqliteTooOld
+
+APPLICATION_ID = 0x57A6E905  # marks the file as a store of stagepost; positive, since it is read as a signed number
+VERSION = 1
+NEEDED = (3, 37, 0)  # STRICT tables
+
+TABLES = """
+CREATE TABLE runs (
+  rk          INTEGER PRIMARY KEY,        -- surrogate: keeps the keys of the other tables short
+  run_id      TEXT NOT NULL UNIQUE,
+  workflow    TEXT NOT NULL,
+  version     INTEGER NOT NULL,
+  status      TEXT NOT NULL CHECK (status IN ('running', 'completed', 'failed')),
+  key         TEXT,                       -- start-once key, unique per workflow
+  input       BLOB NOT NULL,
+  error       TEXT,
+  owner       TEXT NOT NULL,
+  epoch       INTEGER NOT NULL,           -- raised at every claim: the fence
+  created_at  INTEGER NOT NULL,           -- microseconds since 1970
+  finished_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX runs_key ON runs (workflow, key) WHERE key IS NOT NULL;
+CREATE INDEX runs_open ON runs (run_id) WHERE status = 'running';
+
+CREATE TABLE frames (                     -- the checkpoint: one row per concurrent branch, overwritten in place
+  rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  path    TEXT NOT NULL,                  -- '' the run itself, 'summaries[3]' an item that runs a pattern
+  seq     INTEGER NOT NULL,               -- + 1 per commit, compared at every commit
+  next    TEXT,                           -- where the branch goes on; NULL: it has ended
+  visits  TEXT,                           -- JSON object of counts; NULL: none
+  width   INTEGER,                        -- frozen number of items of the fan-out at next
+  state   BLOB NOT NULL,                  -- JSON object
+  PRIMARY KEY (rk, path)
+) STRICT;
+
+CREATE TABLE items (                      -- items of the fan-outs that are under way
+  rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  path    TEXT NOT NULL,
+  visit   INTEGER NOT NULL,
+  idx     INTEGER NOT NULL,
+  status  TEXT NOT NULL CHECK (status IN ('waiting', 'ok', 'failed', 'cancelled')),
+  input   BLOB NOT NULL,
+  value   BLOB,
+  error   TEXT,
+  PRIMARY KEY (rk, path, visit, idx)
+) STRICT;
+"""
+
+
+def check_version(found: tuple[int, int, int]) -> None:
+    """Refuse an SQLite without STRICT tables.
+
+    Raises:
+        SqliteTooOld: It is older than 3.37.
+    """
+    if found < NEEDED:
+        raise SqliteTooOld(".".join(map(str, found)), ".".join(map(str, NEEDED)))
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make a new file a store, or see that an existing one is.
+
+    Raises:
+        NotAStore: It holds something else, or was written by a newer version.
+    """
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        _prepare(connection, path)
+        connection.execute("COMMIT")
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+            raise NotAStore(path, "it is no SQLite database; give another file name") from error
+        raise
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    marker = _pragma(connection, "application_id")
+    version = _pragma(connection, "user_version")
+    if marker == APPLICATION_ID and version == VERSION:
+        return
+    if marker == APPLICATION_ID:
+        raise NotAStore(path, f"its schema is version {version}, this stagepost knows {VERSION}; upgrade stagepost")
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+        raise NotAStore(path, "it is the database of something else; give another file name")
+    for statement in TABLES.split(";\n"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

@@ -1,0 +1,159 @@
+"""The store on an SQLite file."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import anyio
+
+from .._admission import Admission
+from .._records import Commit, Lease, NewRun, RunInfo, RunStatus, Snapshot
+from ..errors import BackendNotSupported, StoreClosed
+from . import _statements as statements
+from ._batch import run_batch
+from ._connect import Durability, connector, create_file, read_only
+from ._lock import FileLock
+from ._reader import Reader, open_reader
+from ._rows import runs_query, snapshot_query, to_micros, to_run, to_snapshot
+from ._writer import RunBatch, Writer
+
+
+class SqliteStore:
+    """Keeps runs in one SQLite file, owned by one process at a time.
+
+    Beside the file stand its WAL and a lock file. Commits of concurrent runs share transactions and fsyncs.
+
+    Args:
+        path: The file; made if missing, with mode 0600. Its folder must exist.
+        durability: ``"power"`` loses no acknowledged commit in a power cut (one fsync per group of commits);
+            ``"process"`` survives SIGKILL, but a power cut may lose the last commits.
+        lock_timeout: Seconds to wait for another process to let go of the file.
+        clock: Seconds since 1970, for the times that runs carry.
+        run_batch: How a batch of requests becomes a transaction; tests inject faults here.
+
+    Raises:
+        StoreLocked: Another process owns the file (on entering).
+        StoreNotWritable: The file or its folder refuses (on entering).
+        NotAStore: The file is something else (on entering).
+        SqliteTooOld: SQLite is older than 3.37 (on entering).
+        BackendNotSupported: The loop is not asyncio's (on entering).
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        durability: Durability = "power",
+        lock_timeout: float = 10.0,
+        clock: Callable[[], float] = time.time,
+        run_batch: RunBatch = run_batch,
+    ) -> None:
+        self.path = Path(path)
+        self._durability: Durability = durability
+        self._lock_timeout = lock_timeout
+        self._clock = clock
+        self._run_batch = run_batch
+        self._admission = Admission(str(self.path))
+        self._writer: Writer | None = None
+        self._reader: Reader | None = None
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        _check_backend()
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._locked())
+            self._writer = await stack.enter_async_context(self._writing())
+            self._reader = await stack.enter_async_context(open_reader(read_only(self.path), self.path))
+            stack.callback(self._forget)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._stack.aclose()
+
+    def admit(self, owner: str) -> AbstractAsyncContextManager[None]:
+        """Hold the store for one runner."""
+        self._open_writer()
+        return self._admission.admit(owner)
+
+    async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
+        """Store a new run with its first frame, once."""
+        return await self._open_writer().write(partial(statements.create, run=run, now=self._now()))
+
+    async def claim(self, run_id: str, owner: str, *, reopen: bool = False) -> Lease:
+        """Become the owner of an open run, or with `reopen` of a failed one."""
+        return await self._open_writer().write(partial(statements.claim, run_id=run_id, owner=owner, reopen=reopen))
+
+    async def commit(self, commit: Commit) -> None:
+        """Save one change of a run."""
+        await self._open_writer().write(partial(statements.commit, change=commit, now=self._now()))
+
+    async def load(self, run_id: str) -> Snapshot:
+        """All that is stored of a run."""
+        return to_snapshot(run_id, await self._open_reader().fetch(snapshot_query(run_id)))
+
+    async def find(
+        self,
+        *,
+        status: RunStatus | None = None,
+        workflow: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[RunInfo]:
+        """Runs in the order of their ids."""
+        rows = await self._open_reader().fetch(runs_query(status, workflow, after, limit))
+        return tuple(map(to_run, rows))
+
+    @asynccontextmanager
+    async def _locked(self) -> AsyncIterator[None]:
+        lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        await lock.acquire(self._lock_timeout, self.path)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[Writer]:
+        create_file(self.path)
+        writer = Writer(self.path, connector(self.path, self._durability), run_batch=self._run_batch)
+        try:
+            await writer.start()
+            yield writer
+        finally:
+            await writer.close()
+
+    def _forget(self) -> None:
+        self._writer = self._reader = None
+
+    def _now(self) -> int:
+        return to_micros(self._clock())
+
+    def _open_writer(self) -> Writer:
+        if self._writer is None:
+            raise StoreClosed(str(self.path))
+        return self._writer
+
+    def _open_reader(self) -> Reader:
+        if self._reader is None:
+            raise StoreClosed(str(self.path))
+        return self._reader
+
+
+def _check_backend() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise BackendNotSupported from None

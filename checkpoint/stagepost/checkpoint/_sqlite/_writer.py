@@ -1,0 +1,241 @@
+"""The single writer: one thread, one connection, natural group commit.
+
+Whatever has queued up while a batch was being committed becomes the next batch: a lone run pays one thread hop, a
+hundred runs share one fsync. The thread alone checkpoints the WAL, when it has nothing else to do or the WAL is large.
+
+A caller waits shielded from cancellation, so memory and disk never part. If no answer comes within the limit, or the
+disk fails, the writer is broken: every waiting and every later request gets the same error, and only reopening tells
+what was saved.
+"""
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final, TypeAlias, TypeVar, cast
+
+import anyio
+
+from ..errors import StoreClosed, StoreFailed
+from ._batch import Outcome, Work, is_fatal, run_batch
+from ._faults import translate
+
+T = TypeVar("T")
+RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]
+
+_LARGEST_BATCH: Final = 512  # bounds the time that one request can wait for the others of its batch
+_LARGEST_WAL: Final = 8 * 1024 * 1024  # bytes
+_IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
+
+
+class _Request:
+    """A piece of work and the future of whoever waits for it."""
+
+    __slots__ = ("future", "work")
+
+    def __init__(self, work: Work, future: asyncio.Future[object]) -> None:
+        self.work = work
+        self.future = future
+
+
+def _again(failure: StoreFailed) -> StoreFailed:
+    """The same error, new for each caller: one object raised in several tasks would mix their tracebacks."""
+    copy = StoreFailed(failure.path, failure.reason)
+    copy.__cause__ = failure.__cause__
+    return copy
+
+
+class Writer:
+    """Owns the only writing connection to a database.
+
+    Args:
+        path: The database file, for errors and the size of its WAL.
+        connect: Opens the connection; called in the thread.
+        run_batch: Runs a batch in one transaction; tests give their own to inject faults.
+        limit: Seconds that a caller waits for an answer before the store counts as failed.
+        backlog: How many requests may wait; more wait outside.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        connect: Callable[[], sqlite3.Connection],
+        *,
+        run_batch: RunBatch = run_batch,
+        limit: float = 30.0,
+        backlog: int = 10_000,
+    ) -> None:
+        self._path = path
+        self._connect = connect
+        self._run_batch = run_batch
+        self._limit = limit
+        self._backlog = backlog
+        self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._pending: set[_Request] = set()
+        self._room = anyio.Event()
+        self._broken: StoreFailed | None = None
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    async def start(self) -> None:
+        """Start the thread and open the connection in it; raises what opening raised."""
+        self._loop = asyncio.get_running_loop()
+        self._ended = self._loop.create_future()
+        opened = self._loop.create_future()
+        self._thread = threading.Thread(
+            target=self._run, args=(opened,), name=f"stagepost {self._path.name}", daemon=True
+        )
+        self._thread.start()
+        with anyio.CancelScope(shield=True):
+            await opened
+
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in a transaction and wait until it is committed.
+
+        Raises:
+            StoreClosed: The writer is closed.
+            StoreFailed: The disk has failed or is silent.
+        """
+        while len(self._pending) >= self._backlog and not self._broken:
+            await self._room.wait()
+        self._check_open()
+        request = _Request(work, self._loop.create_future())
+        self._pending.add(request)
+        self._queue.put(request)
+        with anyio.move_on_after(self._limit, shield=True):
+            return cast("T", await request.future)
+        raise self._break(StoreFailed(self._path, f"no answer from the disk within {self._limit:g} s"))
+
+    async def close(self) -> None:
+        """Commit what is queued, checkpoint the WAL, close the connection, end the thread."""
+        self._closed = True
+        if self._thread is None:
+            return
+        self._queue.put(None)
+        with anyio.move_on_after(self._limit, shield=True):
+            await self._ended
+            self._thread.join()
+
+    def _check_open(self) -> None:
+        if self._broken is not None:
+            raise _again(self._broken)
+        if self._closed:
+            raise StoreClosed(str(self._path))
+
+    # on the event loop, called by the thread
+
+    def _deliver(self, batch: Sequence[_Request], outcomes: Sequence[Outcome]) -> None:
+        for request, outcome in zip(batch, outcomes, strict=True):
+            self._answer(request, outcome)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        self._room.set()
+        self._room = anyio.Event()
+
+    def _answer(self, request: _Request, outcome: Outcome) -> None:
+        self._pending.discard(request)
+        if request.future.done():  # its waiter gave up when the writer broke
+            return
+        if outcome.error is None:
+            request.future.set_result(outcome.result)
+            return
+        request.future.set_exception(translate(outcome.error, self._path))
+
+    def _break(self, error: StoreFailed) -> StoreFailed:
+        """Answer everybody who waits, since nobody knows what will still be saved; returns the error."""
+        self._broken = self._broken or error
+        for request in tuple(self._pending):
+            self._answer(request, Outcome(error=_again(self._broken)))
+        self._make_room()
+        return _again(self._broken)
+
+    def _end(self, error: BaseException | None) -> None:
+        if error is not None:
+            self._break(StoreFailed(self._path, f"the writing thread died: {error!r}"))
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    # in the thread
+
+    def _run(self, opened: asyncio.Future[None]) -> None:
+        try:
+            connection = self._connect()
+        except BaseException as error:  # noqa: BLE001  # it belongs to whoever opens the store
+            self._call(opened.set_exception, error)
+            self._call(self._end, None)
+            return
+        self._call(opened.set_result, None)
+        died: BaseException | None = None
+        try:
+            with closing(connection):
+                self._serve(connection)
+        except BaseException as error:  # noqa: BLE001  # reported to all who wait
+            died = error
+        self._call(self._end, died)
+
+    def _serve(self, connection: sqlite3.Connection) -> None:
+        clean = True
+        while True:
+            try:
+                first = self._queue.get(timeout=None if clean else _IDLE)
+            except queue.Empty:
+                clean = self._shrink(connection)
+                continue
+            batch, last = self._drain(first)
+            if batch:
+                self._call(self._deliver, batch, self._commit(connection, batch))
+                clean = self._wal_size() > _LARGEST_WAL and self._shrink(connection)
+            if last:
+                self._shrink(connection, "TRUNCATE")
+                return
+
+    def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Request]) -> list[Outcome]:
+        """Run a batch; after a fatal error nothing touches the disk any more."""
+        if self._broken is not None:
+            return [Outcome(error=_again(self._broken)) for _ in batch]
+        outcomes = self._run_batch(connection, [request.work for request in batch])
+        fatal = next((outcome.error for outcome in outcomes if is_fatal(outcome.error)), None)
+        if fatal is not None:
+            self._broken = StoreFailed(self._path, str(fatal))
+            self._broken.__cause__ = fatal
+        return outcomes
+
+    def _drain(self, first: _Request | None) -> tuple[list[_Request], bool]:
+        """All that is queued, up to the largest batch; and whether the end was among it."""
+        batch: list[_Request] = []
+        request = first
+        while request is not None:
+            batch.append(request)
+            if len(batch) == _LARGEST_BATCH:
+                return batch, False
+            try:
+                request = self._queue.get_nowait()
+            except queue.Empty:
+                return batch, False
+        return batch, True
+
+    def _shrink(self, connection: sqlite3.Connection, mode: str = "PASSIVE") -> bool:
+        """Copy the WAL into the database; always True, since a reader in the way only puts it off."""
+        if self._broken is not None:
+            return True
+        try:
+            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+        except sqlite3.Error:  # every commit is safe in the WAL, and the next batch meets a failing disk itself
+            return True
+        return True
+
+    def _wal_size(self) -> int:
+        try:
+            return self._path.with_name(self._path.name + "-wal").stat().st_size
+        except OSError:
+            return 0
+
+    def _call(self, function: Callable[..., object], *args: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function, *args)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            return

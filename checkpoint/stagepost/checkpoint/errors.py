@@ -1,0 +1,210 @@
+"""What can go wrong between a run and its store.
+
+::
+
+    CheckpointError
+    ├── CannotStore(ValueError)          a value has no stored form that comes back the same
+    ├── CannotRead(ValueError)           a stored value no longer fits its type
+    ├── RunNotFound(LookupError)         no run has this id
+    ├── RunNotOpen                       the run has ended: nothing more is committed to it
+    ├── OwnershipLost                    another owner has claimed the run since (the fence)
+    ├── StaleCheckpoint                  the frame is not where the writer thought it was
+    └── StoreError                       the store itself
+        ├── StoreClosed                  used before it was opened or after it was closed
+        ├── StoreInUse                   another Runner works on this store object
+        ├── StoreLocked(TimeoutError)    another process owns the file
+        ├── StoreNotWritable(OSError)    the file or its folder refuses to be written
+        ├── StoreFull(OSError)           no space: nothing of the commit is on disk, the store stays usable
+        ├── StoreFailed                  an I/O error or a silent disk: what is on disk is known only after reopening
+        ├── NotAStore(ValueError)        the file is something else, or of a newer stagepost
+        ├── SqliteTooOld                 the interpreter's SQLite lacks what the store needs
+        └── BackendNotSupported          the store does not run on this event loop
+"""
+
+from pathlib import Path
+
+__all__ = [
+    "BackendNotSupported",
+    "CannotRead",
+    "CannotStore",
+    "CheckpointError",
+    "NotAStore",
+    "OwnershipLost",
+    "RunNotFound",
+    "RunNotOpen",
+    "SqliteTooOld",
+    "StaleCheckpoint",
+    "StoreClosed",
+    "StoreError",
+    "StoreFailed",
+    "StoreFull",
+    "StoreInUse",
+    "StoreLocked",
+    "StoreNotWritable",
+]
+
+
+class CheckpointError(Exception):
+    """Root of all errors of this layer."""
+
+
+class CannotStore(CheckpointError, ValueError):
+    """A value has no stored form that would come back the same.
+
+    Attributes:
+        where: Path of the value, such as ``page.tags[2]``.
+        why: What about it cannot be stored, and what to do.
+    """
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(f"{where} cannot be stored: {why}")
+        self.where = where
+        self.why = why
+
+
+class CannotRead(CheckpointError, ValueError):
+    """A stored value does not fit the type that it is read as."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(f"a stored value is no {kind}: {why}; give the type back the fields that it had")
+        self.kind = kind
+        self.why = why
+
+
+class RunNotFound(CheckpointError, LookupError):
+    """The store holds no run of this id."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"no run {run_id!r} in this store: it was never started here, or was deleted")
+        self.run_id = run_id
+
+
+class RunNotOpen(CheckpointError):
+    """The run has ended, so nothing more is committed to it and nobody can claim it."""
+
+    def __init__(self, run_id: str, status: str) -> None:
+        super().__init__(f"run {run_id!r} is {status}: nothing more can be committed to it")
+        self.run_id = run_id
+        self.status = status
+
+
+class OwnershipLost(CheckpointError):
+    """Another owner has claimed the run since: this one must stop working on it."""
+
+    def __init__(self, run_id: str, epoch: int, now: int) -> None:
+        super().__init__(
+            f"run {run_id!r} has another owner (epoch {now}, ours was {epoch}): "
+            "this process must not go on with it, and nothing of its last commit was saved",
+        )
+        self.run_id = run_id
+        self.epoch = epoch
+        self.now = now
+
+
+class StaleCheckpoint(CheckpointError):
+    """A frame or an item is not in the state that its writer expected."""
+
+    def __init__(self, run_id: str, path: str, expected: str) -> None:
+        place = path or "the root frame"
+        super().__init__(f"run {run_id!r}: {place} is no longer {expected}; nothing of this commit was saved")
+        self.run_id = run_id
+        self.path = path
+        self.expected = expected
+
+
+class StoreError(CheckpointError):
+    """Root of what concerns the store as a whole."""
+
+
+class StoreClosed(StoreError):
+    """The store was used outside its ``async with``."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the store {name} is not open: use it inside `async with`")
+        self.name = name
+
+
+class StoreInUse(StoreError):
+    """A store object serves one Runner at a time."""
+
+    def __init__(self, name: str, owner: str) -> None:
+        super().__init__(f"the store {name} already serves runner {owner}: leave that one first, or share it")
+        self.name = name
+        self.owner = owner
+
+
+class StoreLocked(StoreError, TimeoutError):
+    """Another process owns the file and did not let go in time.
+
+    Attributes:
+        path: The database file.
+        holder: Who holds it, as written by the holder.
+        waited: Seconds spent waiting.
+    """
+
+    def __init__(self, path: Path, holder: str, waited: float) -> None:
+        super().__init__(
+            f"{path} is owned by {holder}, which did not let go within {waited:g} s: "
+            "wait for it or stop it, raise lock_timeout=, or open another file",
+        )
+        self.path = path
+        self.holder = holder
+        self.waited = waited
+
+
+class StoreNotWritable(StoreError, OSError):
+    """The database file or its folder refuses to be written."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} cannot be written ({reason}): give a file in a folder that this user may write")
+        self.path = path
+        self.reason = reason
+
+
+class StoreFull(StoreError, OSError):
+    """There was no space for a commit: nothing of it is on disk, and the store stays usable."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"no space left for {path}: the commit was not saved; free some space and resume the run")
+        self.path = path
+
+
+class StoreFailed(StoreError):
+    """The disk failed or fell silent: only reopening the store tells what was saved.
+
+    Attributes:
+        path: The database file.
+        reason: What was seen.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path} failed ({reason}) and takes no more commits: check the disk, reopen the store, recover the runs",
+        )
+        self.path = path
+        self.reason = reason
+
+
+class NotAStore(StoreError, ValueError):
+    """The file is not a checkpoint store that this version can work with."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is not usable as a checkpoint store: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class SqliteTooOld(StoreError):
+    """The SQLite library of this interpreter lacks what the store needs."""
+
+    def __init__(self, found: str, needed: str) -> None:
+        super().__init__(f"SQLite {found} is too old, the store needs {needed}: use a Python built with a newer SQLite")
+        self.found = found
+        self.needed = needed
+
+
+class BackendNotSupported(StoreError):
+    """The store runs on asyncio only."""
+
+    def __init__(self) -> None:
+        super().__init__("SqliteStore needs asyncio: under trio use MemoryStore")

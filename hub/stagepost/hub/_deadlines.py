@@ -1,0 +1,112 @@
+"""One timer for all deadlines of a hub."""
+
+import math
+from collections.abc import Callable, Coroutine
+from heapq import heappop, heappush
+from typing import Any, Final, Protocol, TypeAlias
+
+from anyio import move_on_after
+from anyio.lowlevel import checkpoint
+
+from ._wake import Backend, Waiter
+
+_TICKS_PER_SECOND: Final = 256
+_PRUNE_FROM: Final = 1024
+_EXPIRED_PER_TURN: Final = 128
+
+
+class Expiring(Protocol):
+    """Something with a deadline."""
+
+    def expire(self) -> None:
+        """Called once when the deadline has passed, unless it was taken out of its bucket before."""
+
+
+Bucket: TypeAlias = dict[Expiring, None]
+
+
+class Deadlines:
+    """Buckets of entries due in the same tick of 4 ms; adding and taking out cost one dictionary operation each.
+
+    A deadline fires up to one tick late and never early. Empty buckets are swept as new ones open, so that their number
+    stays proportional to those in use; entries themselves leave at once. The task that waits for the earliest bucket
+    starts with the first deadline.
+    """
+
+    def __init__(self, backend: Backend, spawn: Callable[[Callable[[], Coroutine[Any, Any, None]], str], None]) -> None:
+        self._backend = backend
+        self._spawn = spawn
+        self._buckets: dict[int, Bucket] = {}
+        self._order: list[int] = []
+        self._prune_at = _PRUNE_FROM
+        self._armed = math.inf
+        self._waiter: Waiter | None = None
+        self._started = False
+
+    def add(self, entry: Expiring, at: float) -> Bucket:
+        """Let an entry expire at a time of the backend's clock.
+
+        Returns:
+            The bucket it is in. Whoever ends the entry before takes it out: ``bucket.pop(entry, None)``.
+        """
+        tick = int(at * _TICKS_PER_SECOND) + 1
+        bucket = self._buckets.get(tick)
+        if bucket is None:
+            bucket = self._open(tick)
+        bucket[entry] = None
+        return bucket
+
+    def _open(self, tick: int) -> Bucket:
+        if len(self._buckets) >= self._prune_at:
+            self._prune()
+        bucket = self._buckets[tick] = {}
+        heappush(self._order, tick)
+        if tick < self._armed:
+            self._arm(tick)
+        return bucket
+
+    def _prune(self) -> None:
+        """Forget empty buckets; the next sweep comes when as many again have opened, so each costs O(1) on average."""
+        self._buckets = {tick: bucket for tick, bucket in self._buckets.items() if bucket}
+        self._order = sorted(self._buckets)
+        self._prune_at = max(_PRUNE_FROM, 2 * len(self._buckets))
+
+    def _arm(self, tick: int) -> None:
+        self._armed = tick
+        if not self._started:
+            self._started = True
+            self._spawn(self._run, "stagepost deadlines")
+        elif self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def _run(self) -> None:
+        while True:
+            self._armed = self._order[0] if self._order else math.inf
+            self._waiter = self._backend.new_waiter()
+            with move_on_after(self._armed / _TICKS_PER_SECOND - self._backend.clock()):
+                await self._waiter
+            if self._armed <= self._now():
+                await self._expire_due()
+                self._drop_empty()
+
+    def _now(self) -> float:
+        return self._backend.clock() * _TICKS_PER_SECOND
+
+    async def _expire_due(self) -> None:
+        expired = 0
+        while self._order and self._order[0] <= self._now():
+            bucket = self._buckets.pop(heappop(self._order))
+            while bucket:
+                bucket.popitem()[0].expire()
+                expired += 1
+                if expired % _EXPIRED_PER_TURN == 0:
+                    await checkpoint()
+
+    def _drop_empty(self) -> None:
+        """Forget empty buckets up to the first one in use, so that an idle hub does not wake for them.
+
+        Not done whenever the task wakes: it would disarm the timer after each request of a lone client, to arm it again
+        with the next one.
+        """
+        while self._order and not self._buckets[self._order[0]]:
+            del self._buckets[heappop(self._order)]

@@ -1,0 +1,182 @@
+"""A message on its way: the record behind the frozen `Message`, which is only built when somebody looks at it."""
+
+import math
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+from ._deadlines import Bucket
+from ._handlers import Handler
+from ._message import Message, MessageType
+from ._stamps import Stamps
+from ._wake import Waiter
+
+
+class State(Enum):
+    """Where a delivery is.
+
+    A message that finds no room is BLOCKED and belongs to its sender still: it is refused by an error there, or becomes
+    QUEUED, which is the moment of acceptance. From then on it ends once, and the ledger counts it: from QUEUED as
+    cancelled or dead, from RUNNING as handled, failed or cancelled.
+    """
+
+    BLOCKED = 1
+    QUEUED = 2
+    RUNNING = 3
+    ENDED = 4
+
+
+_BLOCKED = State.BLOCKED  # looked up once: it costs as much as several of the assignments below
+
+
+class Trail(NamedTuple):
+    """What a message inherits from the one whose handling sent it."""
+
+    cause: str | None = None
+    trace: str | None = None
+    chain: tuple[str, ...] = ()
+
+
+NO_TRAIL = Trail()
+
+
+class Recipient(Protocol):
+    """What a delivery needs to know about the agent it is for."""
+
+    @property
+    def id(self) -> str:
+        """The agent's id."""
+
+    @property
+    def detach(self) -> bool:
+        """Whether handlers go on when the requester no longer waits."""
+
+    def expire(self, delivery: "Delivery", /) -> None:
+        """The deadline of a delivery has passed."""
+
+
+class Occupant(Protocol):
+    """What a delivery needs to know about the worker that handles it."""
+
+    def interrupt(self) -> None:
+        """Cancel the handler."""
+
+
+class Delivery:
+    """One message for one recipient.
+
+    Attributes:
+        waiter: What the sender waits on: for the answer of a request, for room otherwise. None if nobody waits (any
+            more).
+        deadline: When that wait ends, on the hub's clock; infinity without a limit.
+        bucket: Where its deadline is noted.
+        reply: The answer, once it is there.
+        error: The error that the sender gets instead.
+    """
+
+    __slots__ = (
+        "bucket",
+        "deadline",
+        "error",
+        "handler",
+        "headers",
+        "number",
+        "payload",
+        "recipient",
+        "reply",
+        "sender",
+        "sent",
+        "state",
+        "trail",
+        "type",
+        "waiter",
+        "worker",
+    )
+
+    def __init__(  # noqa: PLR0917 - made for every message; keywords would double the cost of the call
+        self,
+        recipient: Recipient,
+        handler: Handler,
+        payload: object,
+        type_: MessageType,
+        sender: str | None,
+        headers: Mapping[str, str],
+        trail: Trail,
+        number: int,
+        sent: float,
+    ) -> None:
+        self.recipient = recipient
+        self.handler = handler
+        self.payload = payload
+        self.type = type_
+        self.sender = sender
+        self.headers = headers
+        self.trail = trail
+        self.number = number
+        self.sent = sent
+        self.deadline = math.inf
+        self.waiter: Waiter | None = None
+        self.state = _BLOCKED
+        self.bucket: Bucket | None = None
+        self.worker: Occupant | None = None
+        self.reply: object = None
+        self.error: BaseException | None = None
+
+    def expire(self) -> None:
+        """The deadline has passed; called by `Deadlines`."""
+        self.recipient.expire(self)
+
+    def answer(self, reply: object) -> None:
+        """End the sender's wait with a reply."""
+        self.reply = reply
+        self.release()
+
+    def refuse(self, error: BaseException) -> None:
+        """End the sender's wait with an error, if anybody waits."""
+        if self.waiter is not None:
+            self.error = error
+            self.release()
+
+    def release(self) -> None:
+        """Let a waiting sender go on, and forget the deadline."""
+        waiter, self.waiter = self.waiter, None
+        if self.bucket is not None:
+            self.bucket.pop(self, None)
+            self.bucket = None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def raise_refusal(self) -> None:
+        """Raise the error that was meant for the sender, if there is one."""
+        if self.error is not None:
+            error, self.error = self.error, None  # kept, it would close a circle through its traceback
+            raise error
+
+    def id(self, stamps: Stamps) -> str:
+        """The message's id."""
+        return stamps.message_id(self.number, self.sent)
+
+    def trace(self, stamps: Stamps) -> str:
+        """The trace it belongs to: its own id starts one."""
+        return self.trail.trace or self.id(stamps)
+
+    def inherited_deadline(self) -> float:
+        """The deadline for requests made while handling it; a detached handling outlives its requester and has none."""
+        return math.inf if self.recipient.detach or self.type is not MessageType.REQUEST else self.deadline
+
+    def message(self, stamps: Stamps) -> Message[Any]:
+        """The envelope."""
+        deadline = self.inherited_deadline()
+        return Message(
+            id=self.id(stamps),
+            sender=self.sender,
+            recipient=self.recipient.id,
+            type=self.type,
+            data=self.payload,
+            timestamp=stamps.wall(self.sent),
+            headers=self.headers,
+            deadline=None if deadline == math.inf else stamps.wall(deadline),
+            cause=self.trail.cause,
+            chain=self.trail.chain,
+            trace=self.trace(stamps),
+        )

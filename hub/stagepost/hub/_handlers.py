@@ -1,0 +1,131 @@
+"""An agent's handlers, ready to be called."""
+
+from collections.abc import Callable
+from inspect import isfunction, ismethod
+from types import FunctionType
+from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+from ._payloads import most_specific
+from ._signature import Shape, mark_of, name_of, read_shape
+from .errors import InvalidHandler, NoHandler
+
+_FOUND_KEPT: Final = 256
+
+Methods: TypeAlias = dict[type, tuple[str, Shape]]
+
+
+class Handler:
+    """One function of one agent. Its attributes are those of its `Shape`, plus the function to call.
+
+    Attributes:
+        call: Takes the payload or message and, if it `takes_context`, ``context=``.
+        is_plain: Whether ``await call(payload)`` is all there is to do.
+    """
+
+    __slots__ = ("call", "is_async", "is_plain", "name", "takes_context", "takes_message")
+
+    def __init__(self, call: Callable[..., Any], shape: Shape) -> None:
+        self.call = call
+        self.name = shape.name
+        self.is_async = shape.is_async
+        self.takes_message = shape.takes_message
+        self.takes_context = shape.takes_context
+        self.is_plain = shape.is_async and not (shape.takes_message or shape.takes_context)
+
+
+class Handlers:
+    """The handlers of one agent by payload class."""
+
+    __slots__ = ("_found", "exact")
+
+    def __init__(self, exact: dict[type, Handler]) -> None:
+        self.exact: Final = exact
+        self._found: dict[type, Handler] | None = None
+
+    def find(self, recipient: str, payload: type) -> Handler:
+        """The handler for a class that has none of its own: that of its nearest ancestor.
+
+        Raises:
+            NoHandler: There is none; the `recipient` only serves this error.
+        """
+        found = self._found
+        if found is None:
+            found = self._found = {}
+        elif payload in found:
+            return found[payload]
+        known = most_specific(payload, self.exact)
+        if known is None:
+            raise NoHandler(recipient, payload, self.exact)
+        if len(found) >= _FOUND_KEPT:
+            found.clear()
+        handler = found[payload] = self.exact[known]
+        return handler
+
+
+class HandlerReader:
+    """Reads handlers from functions and objects; what a function's or class's signatures say is read only once."""
+
+    def __init__(self) -> None:
+        self._functions: WeakKeyDictionary[object, Shape] = WeakKeyDictionary()
+        self._classes: WeakKeyDictionary[type, Methods] = WeakKeyDictionary()
+
+    def read(self, source: object) -> Handlers:
+        """The handlers in a function, a callable object, or an object with methods marked by `handles`.
+
+        Raises:
+            InvalidHandler: There are none, or one cannot be used.
+        """
+        if isfunction(source):
+            return self._single(source, source, method=False)
+        if isinstance(source, type):
+            raise InvalidHandler(name_of(source), "is a class", "register an instance of it")
+        if ismethod(source):
+            return self._single(source, source.__func__, method=True)
+        return self._of_object(source)
+
+    def _of_object(self, source: object) -> Handlers:
+        cls = type(source)
+        methods = self._classes.get(cls)
+        if methods is None:
+            methods = self._classes[cls] = _read_methods(cls)
+        if methods:
+            return Handlers(
+                {payload: Handler(getattr(source, name), shape) for payload, (name, shape) in methods.items()}
+            )
+        if callable(source):
+            call = cls.__call__
+            return self._single(source, call if isfunction(call) else source, method=isfunction(call))
+        raise InvalidHandler(
+            name_of(source), "has nothing that handles messages", "mark methods with @handles, or pass a function"
+        )
+
+    def _single(self, call: Callable[..., object], function: Callable[..., object], *, method: bool) -> Handlers:
+        shape = self._functions.get(function)
+        if shape is None:
+            shape = self._functions[function] = read_shape(function, mark_of(function) or (), method=method)
+        handler = Handler(call, shape)
+        return Handlers(dict.fromkeys(shape.payloads, handler))
+
+
+def _read_methods(cls: type) -> Methods:
+    """The marked methods of a class; an override of a marked method needs no mark of its own."""
+    methods: Methods = {}
+    for name, declared in _marked_names(cls).items():
+        shape = read_shape(getattr(cls, name), declared, method=True)
+        for payload in shape.payloads:
+            if payload in methods:
+                problem = f"handles {payload.__qualname__}, as {methods[payload][1].name} does"
+                raise InvalidHandler(shape.name, problem, "leave one handler for each payload class")
+            methods[payload] = (name, shape)
+    return methods
+
+
+def _marked_names(cls: type) -> dict[str, tuple[type, ...]]:
+    marked: dict[str, tuple[type, ...]] = {}
+    for base in cls.__mro__:
+        for name, attribute in vars(base).items():
+            mark = mark_of(attribute) if isinstance(attribute, FunctionType) else None
+            if mark is not None:
+                marked.setdefault(name, mark)
+    return marked

@@ -1,0 +1,32 @@
+"""Logging that never configures anything and never prints: that is the application's business."""
+
+import logging
+from typing import Final
+
+import structlog
+from structlog.contextvars import merge_contextvars
+from structlog.stdlib import BoundLogger, ProcessorFormatter, add_log_level, filter_by_level
+
+_ROOT: Final = "stagepost"
+
+logging.getLogger(_ROOT).addHandler(logging.NullHandler())
+
+
+def get_logger(name: str | None = None) -> BoundLogger:
+    """Return a structlog logger over the standard library's logger ``stagepost`` or one below it.
+
+    What it writes goes wherever the application sends the logger ``stagepost``: to a
+    `structlog.stdlib.ProcessorFormatter` as fields, to any other formatter as the text of a dictionary. Without a
+    handler it goes nowhere.
+
+    Args:
+        name: The part after ``stagepost.``, e.g. ``"workflows"``.
+    """
+    target = logging.getLogger(_ROOT if name is None else f"{_ROOT}.{name}")
+    logger: BoundLogger = structlog.wrap_logger(
+        target,
+        wrapper_class=BoundLogger,
+        processors=[filter_by_level, merge_contextvars, add_log_level, ProcessorFormatter.wrap_for_formatter],
+        context_class=dict,
+    )
+    return logger

@@ -1,0 +1,37 @@
+"""What watches a hub or a run: events in, nothing out."""
+
+from dataclasses import dataclass, field
+from time import time
+from typing import ClassVar, Literal, Protocol, TypeAlias
+
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened: ids, names, counts and durations, never a payload.
+
+    Each kind is a subclass, frozen and with slots too. Its class name is its name in logs.
+
+    Attributes:
+        at: When it happened, in Unix seconds.
+        level: How much it matters in a log; a constant of the class.
+    """
+
+    level: ClassVar[Level] = "debug"
+
+    at: float = field(default_factory=time)
+
+
+class Observer(Protocol):
+    """Anything with ``on_event``. It is called inline, in the event loop, and must not block."""
+
+    def on_event(self, event: Event, /) -> None:
+        """Take note of an event."""
+
+
+class NullObserver:
+    """Observes nothing and costs nothing: with it events are not even built."""
+
+    def on_event(self, event: Event, /) -> None:
+        """Ignore the event."""

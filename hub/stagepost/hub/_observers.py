@@ -1,0 +1,46 @@
+"""Observers to choose from."""
+
+import logging
+from dataclasses import fields
+
+from structlog.stdlib import BoundLogger
+
+from ._emitter import Emitter
+from ._log import get_logger
+from ._observer import Event, Observer
+
+_LEVELS = logging.getLevelNamesMapping()
+
+
+class LogObserver:
+    """Writes each event to the logger ``stagepost.events``, at the level of its class and with its fields."""
+
+    __slots__ = ("_logger",)
+
+    def __init__(self, logger: BoundLogger | None = None) -> None:
+        self._logger = get_logger("events") if logger is None else logger
+
+    def on_event(self, event: Event, /) -> None:
+        """Log the event if its level is on."""
+        level = _LEVELS[event.level.upper()]
+        if self._logger.isEnabledFor(level):
+            self._logger.log(level, type(event).__name__, **{f.name: getattr(event, f.name) for f in fields(event)})
+
+
+class MultiObserver:
+    """Hands each event to several observers in turn; what one raises does not reach the others."""
+
+    __slots__ = ("_emitters",)
+
+    def __init__(self, *observers: Observer) -> None:
+        self._emitters = [Emitter(observer) for observer in observers]
+
+    @property
+    def failures(self) -> int:
+        """How many times one of them failed on an event."""
+        return sum(emitter.failures for emitter in self._emitters)
+
+    def on_event(self, event: Event, /) -> None:
+        """Tell all of them."""
+        for emitter in self._emitters:
+            emitter.emit(event)

@@ -1,0 +1,62 @@
+"""From annotations to the classes that messages are routed by, and from a payload to the most specific of them."""
+
+from collections.abc import Collection, Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
+
+
+class Unroutable(Exception):
+    """An annotation names no class that a payload could be recognised by."""
+
+    def __init__(self, annotation: object, why: str) -> None:
+        self.annotation = annotation
+        self.why = why
+        super().__init__(annotation, why)
+
+
+def payload_classes(annotation: object) -> Iterator[type]:
+    """The classes that an annotation stands for: the members of a union, the class behind ``list[str]``.
+
+    Raises:
+        Unroutable: There is none.
+    """
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType):
+        for member in get_args(annotation):
+            yield from payload_classes(member)
+    elif origin is Annotated:
+        yield from payload_classes(get_args(annotation)[0])
+    elif hasattr(annotation, "__value__"):  # a `type` statement
+        yield from payload_classes(annotation.__value__)
+    else:
+        yield _routable(origin or annotation, annotation)
+
+
+def _routable(cls: object, annotation: object) -> type:
+    if cls is Any:
+        return object
+    if cls is None:
+        return NoneType
+    if not isinstance(cls, type):
+        raise Unroutable(annotation, "is no class")
+    if is_typeddict(cls):
+        raise Unroutable(annotation, "is a plain dict at run time")
+    if getattr(cls, "_is_protocol", False):
+        raise Unroutable(annotation, "is a protocol, not a class")
+    return cls
+
+
+def most_specific(payload: type, known: Collection[type]) -> type | None:
+    """Choose among known classes the one to handle payloads of a class.
+
+    The first in its method resolution order wins, then an abstract base class that it is registered with or that
+    recognises it, then `object`.
+    """
+    for base in payload.__mro__[:-1]:
+        if base in known:
+            return base
+    virtual = [cls for cls in known if cls is not object and issubclass(payload, cls)]
+    for cls in virtual:
+        if not any(other is not cls and issubclass(other, cls) for other in virtual):
+            return cls
+    return object if object in known else None

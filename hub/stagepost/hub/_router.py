@@ -1,0 +1,133 @@
+"""How messages find their recipient."""
+
+import math
+from collections.abc import Coroutine, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeVar
+
+from anyio.lowlevel import checkpoint
+
+from ._delivery import NO_TRAIL, Delivery, Trail
+from ._desk import Desk
+from ._directory import Directory
+from ._engine import Engine
+from ._expect import fits
+from ._limits import Duration, seconds
+from ._message import NO_HEADERS, MessageType
+from ._stamps import Stamps
+from ._workers import current_worker
+from .errors import RequestCycle, RequestTimeout, UnexpectedReply
+
+ReplyT = TypeVar("ReplyT")
+
+_SENDS_PER_TURN: Final = 256
+_REQUEST: Final = MessageType.REQUEST
+_NOTIFICATION: Final = MessageType.NOTIFICATION
+
+
+class Origin(NamedTuple):
+    """Where a message comes from.
+
+    Attributes:
+        sender: The agent that sends it, if one does.
+        trail: What it inherits from the message being handled.
+        deadline: When the answer to the request being handled is due: the latest time for requests made meanwhile.
+        inside: Whether a handler sends it, by its context.
+    """
+
+    sender: str | None = None
+    trail: Trail = NO_TRAIL
+    deadline: float = math.inf
+    inside: bool = False
+
+
+class Router:
+    """Takes messages from senders to desks."""
+
+    __slots__ = ("_directory", "_engine")
+
+    def __init__(self, directory: Directory, engine: Engine) -> None:
+        self._directory = directory
+        self._engine = engine
+
+    @property
+    def stamps(self) -> Stamps:
+        """The clock and the ids of its messages."""
+        return self._engine.stamps
+
+    def send(
+        self,
+        recipient: str,
+        payload: object,
+        origin: Origin,
+        *,
+        headers: Mapping[str, str] | None,
+        timeout: Duration | None,
+    ) -> Coroutine[Any, Any, None] | None:
+        """Deliver a one-way message.
+
+        Returns:
+            What the sender has to await, most often nothing. It waits for room, or, now and then, lets other tasks have
+            their turn.
+        """
+        delivery, desk = self._address(recipient, payload, _NOTIFICATION, origin, headers)
+        if not desk.accept(delivery):
+            return desk.line_up(delivery, seconds(timeout))
+        return checkpoint() if delivery.number % _SENDS_PER_TURN == 0 else None
+
+    async def request(
+        self,
+        recipient: str,
+        payload: object,
+        expect: type[ReplyT],
+        origin: Origin,
+        *,
+        headers: Mapping[str, str] | None,
+        timeout: Duration | None,
+    ) -> ReplyT:
+        """Deliver a request and return its reply."""
+        delivery, desk = self._address(recipient, payload, _REQUEST, origin, headers)
+        delivery.deadline = min(delivery.sent + seconds(timeout), origin.deadline)
+        if delivery.deadline <= delivery.sent:
+            raise RequestTimeout(recipient, delivery.deadline - delivery.sent, "room")
+        if recipient in origin.trail.chain and desk.all_busy:
+            raise RequestCycle(recipient, origin.trail.chain)
+        await desk.ask(delivery)
+        reply = delivery.reply
+        if type(reply) is expect or fits(reply, expect):
+            return reply  # type: ignore[return-value]  # checked, in a way that mypy does not follow
+        raise UnexpectedReply(recipient, expect, reply)
+
+    def _address(
+        self,
+        recipient: str,
+        payload: object,
+        type_: MessageType,
+        origin: Origin,
+        headers: Mapping[str, str] | None,
+    ) -> tuple[Delivery, Desk]:
+        registration = self._directory.reachable.get(recipient)
+        if registration is None:
+            registration = self._directory.find(recipient, inside=origin.inside or self._is_inside())
+        payload_class = type(payload)
+        handlers = registration.handlers
+        handler = handlers.exact.get(payload_class) or handlers.find(recipient, payload_class)
+        desk = registration.desk or registration.open_desk(self._engine)
+        stamps = self._engine.stamps
+        stamps.count += 1
+        return Delivery(
+            desk,
+            handler,
+            payload,
+            type_,
+            origin.sender,
+            NO_HEADERS if headers is None else MappingProxyType(dict(headers)),
+            origin.trail,
+            stamps.count,
+            stamps.clock(),
+        ), desk
+
+    def _is_inside(self) -> bool:
+        """Whether one of this hub's handlers runs this code, or a task that it started."""
+        worker = current_worker()
+        return worker is not None and worker.engine is self._engine

@@ -1,0 +1,68 @@
+"""What differs between asyncio and trio, and the only module that knows: how a task waits for another, and the clock.
+
+anyio's own primitives are the structure of the hub but cost about a microsecond each, too dear for every message.
+"""
+
+import asyncio
+from collections.abc import Callable, Generator
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+from anyio import get_cancelled_exc_class
+
+
+class Waiter(Protocol):
+    """One task waits by ``await waiter``, another one ends that by `set_result`, once."""
+
+    def __await__(self) -> Generator[object, None, None]:
+        """Wait until the result is set."""
+
+    def set_result(self, result: None, /) -> None:
+        """Let the waiting task go on."""
+
+    def done(self) -> bool:
+        """Whether the wait is over, also by cancellation of the waiting task."""
+
+
+class Backend(NamedTuple):
+    """The two things that the hot path needs from an event loop."""
+
+    new_waiter: Callable[[], Waiter]
+    clock: Callable[[], float]
+
+
+def current_backend() -> Backend:
+    """Return those of the event loop that runs now."""
+    if get_cancelled_exc_class() is asyncio.CancelledError:
+        loop = asyncio.get_running_loop()
+        return Backend(loop.create_future, _clock_of(loop))
+    return _trio_backend()
+
+
+def _clock_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
+    """The loop's clock, without the call in between if it is the usual one."""
+    usual = isinstance(loop, asyncio.BaseEventLoop) and type(loop).time is asyncio.BaseEventLoop.time
+    return monotonic if usual else loop.time
+
+
+def _trio_backend() -> Backend:
+    import trio  # noqa: PLC0415 - not installed where asyncio is used
+
+    class TrioWaiter:
+        """An event in the shape of a future."""
+
+        __slots__ = ("_event",)
+
+        def __init__(self) -> None:
+            self._event = trio.Event()
+
+        def __await__(self) -> Generator[object, None, None]:
+            return (yield from self._event.wait().__await__())
+
+        def set_result(self, result: None, /) -> None:  # noqa: ARG002 - the signature of a future
+            self._event.set()
+
+        def done(self) -> bool:
+            return self._event.is_set()
+
+    return Backend(TrioWaiter, trio.current_time)

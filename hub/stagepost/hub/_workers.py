@@ -1,0 +1,210 @@
+"""The tasks that handle an agent's messages."""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from inspect import isawaitable
+from typing import Final
+
+from anyio import CancelScope
+from anyio.lowlevel import checkpoint
+
+from ._containment import is_cancelled, is_fatal, own_failure
+from ._delivery import Delivery
+from ._engine import Engine
+from ._handlers import Handler
+from ._log import get_logger
+from ._mailbox import Mailbox
+from ._wake import Waiter
+from .errors import HandlerFailed, HubStopped
+
+_TURN: Final = 0.001
+_RESTING_KEPT: Final = 8
+
+_here: ContextVar["Worker | None"] = ContextVar("stagepost_worker", default=None)
+_log = get_logger("hub")
+
+
+def current_worker() -> "Worker | None":
+    """The worker whose handler runs this code, also in a task that the handler started."""
+    return _here.get()
+
+
+class Workers:
+    """The workers of one agent: started when a message finds none at rest, up to a limit; a few are kept for the next.
+
+    Attributes:
+        staff: Those that live.
+        vacancies: How many more may be started; infinity for any number.
+        resting: What those wait on that have nothing to do.
+        closing: Whether they leave as soon as nothing is queued.
+    """
+
+    __slots__ = ("_name", "_on_empty", "closing", "engine", "mailbox", "resting", "staff", "vacancies")
+
+    def __init__(
+        self, agent: str, limit: float, mailbox: Mailbox, engine: Engine, on_empty: Callable[[], None]
+    ) -> None:
+        self.mailbox = mailbox
+        self.engine = engine
+        self.staff: set[Worker] = set()
+        self.closing = False
+        self._name = f"stagepost agent {agent}"
+        self.vacancies = limit
+        self.resting: list[Waiter] = []
+        self._on_empty = on_empty
+
+    @property
+    def all_busy(self) -> bool:
+        """Whether another message would have to wait for a handler that runs now."""
+        return self.vacancies == 0 and all(worker.current is not None for worker in self.staff)
+
+    def call(self) -> None:
+        """Let somebody come for a new message. Those who are busy look for the next one by themselves."""
+        while self.resting:
+            waiter = self.resting.pop()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        if self.vacancies > 0:
+            self.vacancies -= 1
+            worker = Worker(self)
+            self.staff.add(worker)
+            self.engine.spawn(worker.run, self._name)
+
+    def admit(self) -> None:
+        """Fill the room there is from the line, and let somebody come for each message."""
+        for _ in range(self.mailbox.admit()):
+            self.call()
+
+    def close(self) -> None:
+        """Let them leave when nothing is queued any more."""
+        self.closing = True
+        for waiter in self.resting:
+            if not waiter.done():
+                waiter.set_result(None)
+        self.resting.clear()
+        self._report()
+
+    async def rest(self) -> bool:
+        """Wait to be called; False if the worker is not needed any more."""
+        self.engine.ledger.settle()
+        if self.closing or len(self.resting) >= _RESTING_KEPT:
+            return False
+        waiter = self.engine.new_waiter()
+        self.resting.append(waiter)
+        try:
+            await waiter
+        except BaseException:
+            self.resting = [other for other in self.resting if other is not waiter]
+            raise
+        return True
+
+    def leave(self, worker: "Worker") -> None:
+        """A worker has ended. If it was killed, another one takes over its queue."""
+        self.staff.discard(worker)
+        self.vacancies += 1
+        if self.mailbox.queue and not is_cancelled():
+            self.call()
+        self.engine.ledger.settle()
+        self._report()
+
+    def _report(self) -> None:
+        if self.closing and not self.staff:
+            self._on_empty()
+
+
+class Worker:
+    """One task that handles one message after the other.
+
+    It handles them inside one cancel scope, which is replaced only after it was cancelled for one of them: a scope for
+    each message would cost more than the rest of its way through the hub.
+
+    Attributes:
+        current: What it handles.
+    """
+
+    __slots__ = ("_interrupted", "_scope", "_workers", "current")
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._interrupted = False
+        self._scope = CancelScope()
+        self.current: Delivery | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """What it shares with the other workers of its hub."""
+        return self._workers.engine
+
+    def interrupt(self) -> None:
+        """Cancel the handler that runs now."""
+        self._interrupted = True
+        self._scope.cancel()
+
+    async def run(self) -> None:
+        """Work until it is not needed any more."""
+        _here.set(self)
+        needed = True
+        try:
+            while needed:
+                self._interrupted = False
+                with CancelScope() as self._scope:
+                    needed = await self._serve()
+        finally:
+            self.current = None
+            self._workers.leave(self)
+
+    async def _serve(self) -> bool:
+        """Handle messages until the scope is used up (True) or the worker is not needed any more (False)."""
+        workers, mailbox, ledger = self._workers, self._workers.mailbox, self.engine.ledger
+        queue, clock = mailbox.queue, self.engine.stamps.clock
+        turn_ends = clock() + _TURN
+        while not self._interrupted:
+            if not queue:
+                if not await workers.rest():
+                    return False
+                turn_ends = clock() + _TURN
+                continue
+            delivery = self.current = queue.popleft()
+            if mailbox.blocked:
+                workers.admit()
+            delivery.worker = self
+            ledger.start(delivery)
+            handler = delivery.handler
+            try:
+                reply = await (handler.call(delivery.payload) if handler.is_plain else self._invoke(handler, delivery))
+            except BaseException as error:
+                if not self._contains(delivery, error):
+                    raise
+            else:
+                ledger.handle(delivery, reply)
+            self.current = None
+            if clock() >= turn_ends:
+                await checkpoint()
+                turn_ends = clock() + _TURN
+        return True
+
+    async def _invoke(self, handler: Handler, delivery: Delivery) -> object:
+        engine = self.engine
+        argument = delivery.message(engine.stamps) if handler.takes_message else delivery.payload
+        if handler.takes_context:
+            result = handler.call(argument, context=engine.new_context(delivery))
+        else:
+            result = handler.call(argument)
+        return await result if isawaitable(result) else result
+
+    def _contains(self, delivery: Delivery, error: BaseException) -> bool:
+        """End a delivery whose handler raised. False if the error has to travel on and end the worker."""
+        ledger, agent = self.engine.ledger, delivery.recipient.id
+        failure = own_failure(error)
+        if failure is None:
+            ledger.cancel(delivery)
+            delivery.refuse(HubStopped(agent, self.engine.hub))  # whoever else interrupts has told the requester before
+            return self._interrupted
+        ledger.fail(delivery, failure)
+        if delivery.waiter is None:
+            _log.error(
+                "handler failed", hub=self.engine.hub, agent=agent, handler=delivery.handler.name, exc_info=failure
+            )
+        delivery.refuse(HandlerFailed(agent, delivery.handler.name, failure))
+        return not is_fatal(failure)

@@ -1,0 +1,284 @@
+"""What can go wrong on a hub, one class for each fact that a caller can act on.
+
+::
+
+    HubError
+    ├── InvalidName (ValueError)               an id or name with characters that are not allowed
+    ├── InvalidHandler (TypeError)             a handler that cannot be registered as it is written
+    ├── DuplicateAgent (ValueError)            the id is taken
+    ├── HubReentered (RuntimeError)            a hub is entered once
+    └── DeliveryError                          all of them know the `recipient`
+        ├── AgentNotFound (LookupError)        nobody has this id
+        ├── AgentStopped                       the recipient is leaving, or left before it answered
+        ├── NoHandler (LookupError)            the recipient takes no payload of this class
+        ├── MailboxFull                        no room in time
+        ├── HubNotStarted                      the hub was not entered yet
+        ├── HubStopped                         the hub takes no more work, or stopped before the answer
+        └── RequestError
+            ├── RequestTimeout (TimeoutError)  no answer in time
+            ├── RequestCycle                   the recipient waits for this very request
+            ├── HandlerFailed                  the handler raised; `cause` is its error
+            └── UnexpectedReply (TypeError)    the reply has another class than expected
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+_NAMES_SHOWN = 10
+
+
+class HubError(Exception):
+    """Root of all errors of this layer."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let errors be copied and pickled although their constructors take facts, not the message."""
+        return _revive, (type(self), self.args), self.__dict__
+
+
+def _revive(cls: type[HubError], args: tuple[object, ...]) -> HubError:
+    error = cls.__new__(cls, *args)
+    error.args = args  # an OSError, which TimeoutError is, leaves this to its constructor
+    return error
+
+
+class InvalidName(HubError, ValueError):
+    """An id or name holds characters that are not allowed, is empty or too long.
+
+    Attributes:
+        kind: What the name was meant for, e.g. ``"agent id"``.
+        name: The refused value.
+    """
+
+    def __init__(self, kind: str, name: object) -> None:
+        self.kind = kind
+        self.name = name
+        shown = repr(name) if len(repr(name)) <= 120 else f"{repr(name)[:120]}…"  # noqa: PLR2004 - a line's worth
+        super().__init__(f"{shown} is no valid {kind}: use 1 to 100 of the characters A-Z a-z 0-9 _ -")
+
+
+class InvalidHandler(HubError, TypeError):
+    """A handler cannot be registered as it is written.
+
+    Attributes:
+        handler: The handler's module and qualified name.
+        problem: What is wrong with it.
+        remedy: How to write it instead.
+    """
+
+    def __init__(self, handler: str, problem: str, remedy: str) -> None:
+        self.handler = handler
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"handler {handler} {problem}: {remedy}")
+
+
+class DuplicateAgent(HubError, ValueError):
+    """The id is taken on this hub, perhaps by an agent that is still leaving.
+
+    Attributes:
+        agent: The id.
+        hub: The hub's name.
+    """
+
+    def __init__(self, agent: str, hub: str) -> None:
+        self.agent = agent
+        self.hub = hub
+        super().__init__(
+            f"agent {agent!r} is on hub {hub!r} already: choose another id, or await hub.unregister({agent!r}) first"
+        )
+
+
+class HubReentered(HubError, RuntimeError):
+    """A hub was entered a second time.
+
+    Attributes:
+        hub: The hub's name.
+    """
+
+    def __init__(self, hub: str) -> None:
+        self.hub = hub
+        super().__init__(f"hub {hub!r} was entered before and cannot start again: make a new Hub({hub!r})")
+
+
+class DeliveryError(HubError):
+    """A message could not be delivered, or a request not be answered.
+
+    Attributes:
+        recipient: The agent it was meant for.
+    """
+
+    def __init__(self, recipient: str, message: str) -> None:
+        self.recipient = recipient
+        super().__init__(message)
+
+
+class AgentNotFound(DeliveryError, LookupError):
+    """Nobody has this id.
+
+    Attributes:
+        recipient: The id that was asked for.
+        hub: The hub's name.
+        known: The ids that are registered.
+    """
+
+    def __init__(self, recipient: str, hub: str, known: Collection[str]) -> None:
+        self.hub = hub
+        self.known = tuple(sorted(known))
+        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {_some(self.known)}")
+
+
+class AgentStopped(DeliveryError):
+    """The recipient is being unregistered and takes no more, or left before it answered."""
+
+    def __init__(self, recipient: str) -> None:
+        super().__init__(recipient, f"agent {recipient!r} was unregistered: send to another one, or register it again")
+
+
+class NoHandler(DeliveryError, LookupError):
+    """The recipient has no handler for payloads of this class.
+
+    Attributes:
+        recipient: The agent.
+        payload: The name of the payload's class.
+        handled: The names of the classes that the agent takes.
+    """
+
+    def __init__(self, recipient: str, payload: type, handled: Collection[type]) -> None:
+        self.payload = payload.__qualname__
+        self.handled = tuple(sorted(cls.__qualname__ for cls in handled))
+        super().__init__(
+            recipient, f"agent {recipient!r} has no handler for {self.payload}, it takes {_some(self.handled)}"
+        )
+
+
+class MailboxFull(DeliveryError):
+    """The recipient's mailbox had no room for as long as the sender would wait.
+
+    Attributes:
+        recipient: The agent.
+        mailbox: How many messages its mailbox holds.
+        to_self: Whether the agent sent to itself, which never waits: nobody but the sender could make room.
+    """
+
+    def __init__(self, recipient: str, mailbox: float, *, to_self: bool = False) -> None:
+        self.mailbox = mailbox
+        self.to_self = to_self
+        why = "an agent cannot wait for room in its own mailbox" if to_self else "it had no room in time"
+        remedy = "send less, or register it with a larger `mailbox=` or more `concurrency=`"
+        super().__init__(
+            recipient, f"the mailbox of agent {recipient!r} is full ({mailbox} messages) and {why}: {remedy}"
+        )
+
+
+class HubNotStarted(DeliveryError):
+    """The hub was not entered yet.
+
+    Attributes:
+        recipient: The agent the message was meant for.
+        hub: The hub's name.
+    """
+
+    def __init__(self, recipient: str, hub: str) -> None:
+        self.hub = hub
+        super().__init__(recipient, f"hub {hub!r} is not running: send to {recipient!r} inside `async with hub:`")
+
+
+class HubStopped(DeliveryError):
+    """The hub takes no more work, or stopped before the answer came.
+
+    Attributes:
+        recipient: The agent the message was meant for.
+        hub: The hub's name.
+    """
+
+    def __init__(self, recipient: str, hub: str) -> None:
+        self.hub = hub
+        super().__init__(
+            recipient, f"hub {hub!r} has stopped: {recipient!r} takes no more messages and answers no more requests"
+        )
+
+
+class RequestError(DeliveryError):
+    """A request was accepted, or could have been, but has no useful answer."""
+
+
+class RequestTimeout(RequestError, TimeoutError):
+    """No answer came in time.
+
+    Attributes:
+        recipient: The agent that was asked.
+        timeout: The seconds that the request had; a deadline inherited from the request being handled may have
+            shortened them.
+        stage: How far it had come: waiting for ``"room"`` in the mailbox, for its ``"turn"``, or for the ``"handler"``.
+    """
+
+    def __init__(self, recipient: str, timeout: float, stage: Literal["room", "turn", "handler"]) -> None:
+        self.timeout = timeout
+        self.stage = stage
+        reached = {
+            "room": "its mailbox stayed full",
+            "turn": "the request was still waiting in its mailbox",
+            "handler": "its handler was still running",
+        }
+        super().__init__(recipient, f"no answer from agent {recipient!r} within {timeout:.3g} s: {reached[stage]}")
+
+
+class RequestCycle(RequestError):
+    """The recipient waits for this very request, and has no free worker to handle another one.
+
+    Attributes:
+        recipient: The agent that was asked.
+        chain: The agents that wait for each other, the recipient at both ends.
+    """
+
+    def __init__(self, recipient: str, waiting: Sequence[str]) -> None:
+        self.chain = (*waiting[waiting.index(recipient) :], recipient)
+        path = " → ".join(self.chain)
+        super().__init__(
+            recipient,
+            f"requests go round in a circle ({path}): send one way, or give {recipient!r} more `concurrency=`",
+        )
+
+
+class HandlerFailed(RequestError):
+    """The recipient's handler raised.
+
+    Attributes:
+        recipient: The agent that was asked.
+        handler: The handler's module and qualified name.
+        cause: What it raised; also the error's ``__cause__``.
+    """
+
+    def __init__(self, recipient: str, handler: str, cause: BaseException) -> None:
+        self.handler = handler
+        self.cause = cause
+        super().__init__(recipient, f"agent {recipient!r} failed in {handler}: {type(cause).__name__}: {cause}")
+        self.__cause__ = cause
+
+
+class UnexpectedReply(RequestError, TypeError):
+    """The reply has another class than the requester expected.
+
+    Attributes:
+        recipient: The agent that answered.
+        expected: What the requester named in ``expect=``.
+        reply: The reply as it came.
+    """
+
+    def __init__(self, recipient: str, expected: object, reply: object) -> None:
+        self.expected = expected
+        self.reply = reply
+        wanted = getattr(expected, "__qualname__", repr(expected))
+        got = type(reply).__qualname__
+        super().__init__(
+            recipient,
+            f"agent {recipient!r} replied with {got}, not {wanted}: change `expect=` or what its handler returns",
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names of a list, for a message."""
+    if not names:
+        return "none"
+    shown = ", ".join(names[:_NAMES_SHOWN])
+    return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN} more"

@@ -1,0 +1,64 @@
+"""Steps one after the other."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._program import Builder, Within, child_path
+from .errors import ChainError, DefinitionError
+
+
+class Chain(Pattern):
+    """Steps one after the other on one state.
+
+    Args:
+        name: The chain's name.
+        steps: Functions, `step`, `Ask` or patterns; their names are unique.
+        state: A pydantic model for the state instead of a plain `State`.
+        types: Types of single keys of a plain state.
+        version: Declared version of the definition.
+
+    Raises:
+        DefinitionError: No steps, two of one name, or one that is no step.
+    """
+
+    kind = "chain"
+
+    def __init__(
+        self,
+        name: str,
+        steps: Sequence[NodeLike],
+        *,
+        state: type[BaseModel] | None = None,
+        types: Mapping[str, Any] | None = None,
+        version: int = 1,
+    ) -> None:
+        super().__init__(name, state=state, types=types, version=version)
+        self._children: dict[str, Node] = {}
+        for part in steps:
+            child = as_node(part)
+            if child.name in self._children:
+                raise DefinitionError(
+                    f"chain {name!r}",
+                    f'two steps are named {child.name!r}: rename one with step("name", function) or name=',
+                )
+            self.check_state(child)
+            self._children[child.name] = child
+        if not self._children:
+            raise DefinitionError(f"chain {name!r}", "it has no steps: give at least one")
+
+    @property
+    def children(self) -> Mapping[str, Node]:
+        return self._children
+
+    def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
+        entry = after
+        for name, child in reversed(self._children.items()):
+            entry = compile_child(builder, child, child_path(path, name), entry, within.inside(self, name))
+        assert entry is not None  # noqa: S101  # there is at least one step
+        return entry
+
+    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> ChainError:  # noqa: ARG002  # the pattern's signature
+        return ChainError(self.name, child, cause, state=state)

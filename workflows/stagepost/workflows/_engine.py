@@ -1,0 +1,125 @@
+"""The engine: takes a branch from place to place, saving each result before the next place is entered."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from time import perf_counter
+from typing import Any
+from uuid import uuid4
+
+from pydantic import BaseModel
+
+from stagepost.hub import Emitter, Hub, Observer
+
+from ._branch import Branch, first_frame
+from ._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
+from ._execution import Execution
+from ._fan_out import FanOut
+from ._program import ArrowPlace, FanOutPlace, Place, Program, RoutePlace, StepPlace
+from .errors import HubRequired, WorkflowError
+
+
+async def run_in_memory(
+    name: str,
+    program: Program,
+    state: Mapping[str, object] | BaseModel | None,
+    *,
+    hub: Hub | None,
+    deps: Any,
+    observer: Observer | None,
+) -> Any:
+    """Run a program without a store; returns the final state."""
+    check_hub(name, program, hub)
+    execution = Execution(f"memory-{uuid4().hex}", name, Emitter(observer), deps, hub)
+    frame = first_frame(program, program.schema.initial({} if state is None else state, name))
+    branch = Branch(execution, program, frame)
+    await observed(execution, branch, recovered=False)
+    return branch.view()
+
+
+def check_hub(name: str, program: Program, hub: Hub | None) -> None:
+    """See that steps that ask agents have a hub.
+
+    Raises:
+        HubRequired: They do not.
+    """
+    if program.asks and hub is None:
+        raise HubRequired(name, min(program.asks))
+
+
+async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> None:
+    """Advance the run's root branch to its end, with the events of its beginning and end."""
+    started = perf_counter()
+    execution.emit(RunStarted, recovered=recovered)
+    status = "open"
+    try:
+        await advance(branch)
+        status = "completed"
+    except WorkflowError as error:
+        await execution.fail(error)
+        status = "failed"
+        raise
+    finally:
+        execution.emit(RunEnded, status=status, seconds=perf_counter() - started)
+
+
+async def advance(branch: Branch) -> None:
+    """Take a branch to its end.
+
+    Raises:
+        WorkflowError: A step failed.
+        CheckpointError: A commit failed; nothing behind it was started.
+    """
+    await branch.execution.pause()
+    while (place := branch.place()) is not None:
+        await _ACTIONS[type(place)](branch, place)
+
+
+async def _run_step(branch: Branch, place: StepPlace) -> None:
+    path, started = branch.full_path(place.path), perf_counter()
+    branch.execution.emit(StepStarted, path=path)
+    state = branch.view()
+    try:
+        result = await place.step.call(state, branch.context(place.path, place.within))
+        if place.step.into is not None:
+            result = {place.step.into: result}
+        updates = branch.program.schema.updates(result, branch.values, place.step.name)
+    except Exception as error:  # one of the two places that contain the failure of a user's function
+        branch.execution.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
+        raise branch.failure(place.within, error, state=state) from error
+    await branch.move(updates, place.after)
+    branch.execution.emit(StepEnded, path=path, ok=True, seconds=perf_counter() - started)
+
+
+async def _take_route(branch: Branch, place: RoutePlace) -> None:
+    state = branch.view()
+    try:
+        route = await place.step.call(state, branch.context(place.path, place.within))
+        way, name = _way(place, route)
+    except Exception as error:
+        raise branch.failure(place.within, error, state=state) from error
+    await branch.move({}, way)
+    branch.execution.emit(RouteTaken, path=branch.full_path(place.path), route=name)
+
+
+def _way(place: RoutePlace, route: object) -> tuple[str, str]:
+    if isinstance(route, str) and route in place.ways:
+        return place.ways[route], str(route)
+    if place.default is not None:
+        return place.ways[place.default], place.default
+    raise LookupError(f"its route function returned {route!r}, and its routes are {', '.join(place.ways)}")
+
+
+async def _fan_out(branch: Branch, place: FanOutPlace) -> None:
+    await FanOut(branch, place, advance).run()
+
+
+async def _follow(branch: Branch, place: ArrowPlace) -> None:
+    """An arrow that could not be followed when the step before it was committed."""
+    await branch.move({}, place.path)
+
+
+_ACTIONS: Mapping[type[Place], Callable[[Branch, Any], Awaitable[None]]] = {
+    StepPlace: _run_step,
+    RoutePlace: _take_route,
+    FanOutPlace: _fan_out,
+    ArrowPlace: _follow,
+}

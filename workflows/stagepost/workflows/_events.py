@@ -1,0 +1,131 @@
+"""The events of runs: metadata only, never a value of a state."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stagepost.hub import Event, Level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvent(Event):
+    """Something that happened in a run.
+
+    Attributes:
+        run_id: The run.
+        workflow: Name of its workflow.
+    """
+
+    run_id: str
+    workflow: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(RunEvent):
+    """The run begins, or goes on where a process before this one left it.
+
+    Attributes:
+        recovered: Whether it goes on.
+    """
+
+    level: ClassVar[Level] = "info"
+    recovered: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded(RunEvent):
+    """This process does no more for the run.
+
+    Attributes:
+        status: ``completed``, ``failed``, or ``open`` if it was left or its store failed.
+        seconds: Since `RunStarted`.
+    """
+
+    level: ClassVar[Level] = "info"
+    status: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStarted(RunEvent):
+    """A step begins.
+
+    Attributes:
+        path: Where it stands.
+    """
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEnded(RunEvent):
+    """A step's result is committed, or the step failed.
+
+    Attributes:
+        path: Where it stands.
+        ok: Whether it went well.
+        seconds: Since `StepStarted`.
+    """
+
+    path: str
+    ok: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteTaken(RunEvent):
+    """A conditional's choice is committed.
+
+    Attributes:
+        path: Where the conditional stands.
+        route: Which way it takes.
+    """
+
+    path: str
+    route: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemsFrozen(RunEvent):
+    """The items of a fan-out are committed, or found again by a process that goes on with it.
+
+    Attributes:
+        path: Where the fan-out stands.
+        total: How many items there are.
+        done: How many of them were done before.
+    """
+
+    path: str
+    total: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemEnded(RunEvent):
+    """The outcome of one item is committed.
+
+    Attributes:
+        path: Where the fan-out stands.
+        index: Which item.
+        ok: Whether it went well.
+        done: How many are done now.
+        total: How many items there are.
+    """
+
+    path: str
+    index: int
+    ok: bool
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRevisited(RunEvent):
+    """A node of a graph was entered again.
+
+    Attributes:
+        path: Where the node stands.
+        visits: How often it has been entered.
+    """
+
+    path: str
+    visits: int

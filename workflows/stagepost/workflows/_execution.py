@@ -1,0 +1,161 @@
+"""What all branches of one run share while a process works on it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, TypedDict, Unpack
+
+from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
+
+from stagepost.checkpoint import (
+    CheckpointStore,
+    Closing,
+    Commit,
+    Frame,
+    Item,
+    ItemStatus,
+    Joined,
+    Lease,
+    RunStatus,
+    Snapshot,
+)
+from stagepost.hub import Emitter, Hub
+
+from ._events import RunEvent
+from .errors import describe
+
+_FAIR = 0.001  # seconds that the engine works before it lets others run
+
+
+class Stopping(Exception):
+    """A signal inside the engine, when the runner is being left: no further step is to be started."""
+
+
+class Parts(TypedDict, total=False):
+    """What a commit changes beside its lease; see `Commit`."""
+
+    frame: Frame
+    frozen: tuple[Item, ...]
+    outcomes: tuple[Item, ...]
+    ended: str | None
+    joined: Joined | None
+    closing: Closing
+
+
+class Journal:
+    """Where a run is saved.
+
+    Args:
+        store: The store.
+        lease: The right to commit to the run.
+    """
+
+    def __init__(self, store: CheckpointStore, lease: Lease) -> None:
+        self._store = store
+        self._lease = lease
+
+    async def save(self, **parts: Unpack[Parts]) -> None:
+        """Commit one change; what raises here ends the run in this process."""
+        await self._store.commit(Commit(lease=self._lease, **parts))
+
+
+@dataclass(slots=True)
+class ItemRecord:
+    """One item of a fan-out that is under way.
+
+    Attributes:
+        idx: Position.
+        input: JSON of what the worker gets.
+        status: Where it stands; changed once the commit says so.
+        value: JSON of what the worker made.
+        error: What went wrong.
+    """
+
+    idx: int
+    input: bytes
+    status: ItemStatus = ItemStatus.WAITING
+    value: bytes | None = None
+    error: BaseException | str | None = None
+
+    def stored(self, path: str, visit: int) -> Item:
+        """The item as the store keeps it."""
+        error = describe(self.error) if isinstance(self.error, BaseException) else self.error
+        return Item(path, visit, self.idx, self.status, self.input, self.value, error)
+
+
+@dataclass(slots=True)
+class Execution:
+    """One run in this process.
+
+    Attributes:
+        run_id: The run.
+        workflow: Name of its workflow.
+        emitter: Where events go.
+        deps: What the process gives to steps.
+        hub: Where agents are asked.
+        journal: Where the run is saved; None in memory.
+        frames: Frames of items that a process before this one left, by path.
+        items: Items of fan-outs under way, by the fan-out's path.
+        stopping: Whether the runner is being left.
+    """
+
+    run_id: str
+    workflow: str
+    emitter: Emitter
+    deps: Any = None
+    hub: Hub | None = None
+    journal: Journal | None = None
+    frames: dict[str, Frame] = field(default_factory=dict)
+    items: dict[str, list[ItemRecord]] = field(default_factory=dict)
+    stopping: bool = False
+    _cancelled: list[Item] = field(default_factory=list)
+    _worked_since: float = field(default_factory=perf_counter)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Take up what a process before this one has left."""
+        self.frames = {path: frame for path, frame in snapshot.frames.items() if path}
+        for item in snapshot.items:
+            record = ItemRecord(item.idx, item.input, item.status, item.value, item.error)
+            self.items.setdefault(item.path, []).append(record)
+
+    async def save(self, **parts: Unpack[Parts]) -> None:
+        """Commit a change, if the run is stored, and let others run."""
+        if self.journal is None:
+            await self._yield_fairly()
+            return
+        await self.journal.save(**parts)
+
+    async def pause(self) -> None:
+        """The engine's own cancellation point behind a commit: memory and disk agree here.
+
+        Raises:
+            Stopping: The runner is being left.
+        """
+        if self.journal is not None:
+            await checkpoint_if_cancelled()
+        if self.stopping:
+            raise Stopping
+
+    def emit(self, kind: Callable[..., RunEvent], **details: object) -> None:
+        """Build an event and tell the observer, if there is one."""
+        if self.emitter.enabled:
+            self.emitter.emit(kind(run_id=self.run_id, workflow=self.workflow, **details))
+
+    def note_cancelled(self, items: Iterable[Item]) -> None:
+        """Remember items that were cancelled because another one failed, for the commit of that failure."""
+        self._cancelled.extend(items)
+
+    def take_cancelled(self) -> tuple[Item, ...]:
+        """What has been noted since the last call."""
+        items, self._cancelled = tuple(self._cancelled), []
+        return items
+
+    async def fail(self, error: BaseException) -> None:
+        """Commit that the run has failed."""
+        closing = Closing(RunStatus.FAILED, describe(error))
+        await self.save(closing=closing, outcomes=self.take_cancelled())
+
+    async def _yield_fairly(self) -> None:
+        if perf_counter() - self._worked_since > _FAIR:
+            await checkpoint()
+            self._worked_since = perf_counter()

@@ -1,0 +1,210 @@
+"""A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+from pydantic_core import to_json
+
+from stagepost.checkpoint import CannotStore, ItemStatus, Joined
+
+from ._branch import Branch, ItemBranch
+from ._events import ItemEnded, ItemsFrozen
+from ._execution import ItemRecord, Stopping
+from ._program import FanOutPlace
+from ._step import Step
+from .errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError, describe
+
+Advance = Callable[[Branch], Awaitable[None]]
+
+
+class FanOut:
+    """Runs one visit of a fan-out, from wherever it was left.
+
+    Args:
+        branch: The branch that stands at it.
+        place: The fan-out.
+        advance: Takes an item's branch to its end.
+    """
+
+    def __init__(self, branch: Branch, place: FanOutPlace, advance: Advance) -> None:
+        self._branch = branch
+        self._run = branch.execution
+        self._place = place
+        self._pattern = place.pattern
+        self._advance = advance
+        self._path = branch.full_path(place.path)
+        self._visit = branch.visit(place.within)
+        self._items: list[ItemRecord] = []
+        self._done = 0
+        self._failed = 0
+
+    async def run(self) -> None:
+        """Freeze the items, run the workers, save the values.
+
+        Raises:
+            WorkflowError: The items could not be had, or one failed.
+            CheckpointError: A commit failed.
+        """
+        self._items = await self._freeze()
+        self._done = sum(1 for _ in self._with(ItemStatus.OK))
+        self._failed = sum(1 for _ in self._with(ItemStatus.FAILED))
+        self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
+        await self._work_on(self._with(ItemStatus.WAITING))
+        self._check()
+        await self._join()
+
+    async def _freeze(self) -> list[ItemRecord]:
+        if self._branch.width is not None:
+            return self._run.items.pop(self._path, [])
+        items = self._take()
+        await self._branch.freeze(items, self._path, self._visit)
+        return items
+
+    def _take(self) -> list[ItemRecord]:
+        state = self._branch.view()
+        try:
+            found = self._pattern.items(state)
+            return [ItemRecord(index, self._dump(item, index)) for index, item in enumerate(found)]
+        except Exception as error:  # `over` is a user's function
+            raise self._branch.failure(self._place.within, error, state=state) from error
+
+    def _dump(self, item: Any, index: int) -> bytes:
+        where, codec = f"{self._pattern.name}[{index}]", self._pattern.item_codec
+        return codec.dump(codec.convert(item, where), where)
+
+    async def _work_on(self, items: Iterator[ItemRecord]) -> None:
+        if self._failed_for_good():  # committed before a crash, and stands until somebody resumes the run
+            return
+        try:
+            async with anyio.create_task_group() as group:
+                for _ in range(self._pattern.width(len(self._items))):
+                    group.start_soon(self._worker, items, group.cancel_scope)
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from None
+
+    async def _worker(self, items: Iterator[ItemRecord], scope: anyio.CancelScope) -> None:
+        """Take items until there are no more, each only after the one before is committed."""
+        for item in items:
+            await self._run.pause()
+            try:
+                await self._one(item)
+            except anyio.get_cancelled_exc_class():
+                self._note_cancelled(item)
+                raise
+            self._note_ended(item)
+            if self._failed_for_good():
+                scope.cancel()
+                return
+
+    async def _one(self, item: ItemRecord) -> None:
+        worker = self._place.worker
+        if isinstance(worker, Step):
+            await self._commit(item, await self._step(worker, item))
+            return
+        branch = ItemBranch(self._branch, worker, self._path, self._visit, item)
+        try:
+            await self._advance(branch)
+        except WorkflowError as error:
+            await self._commit(item, replace(item, status=ItemStatus.FAILED, error=error))
+        else:  # the branch's last commit was the item's
+            item.status, item.value = ItemStatus.OK, branch.result()
+
+    async def _step(self, worker: Step, item: ItemRecord) -> ItemRecord:
+        """Run a plain worker; returns what became of the item."""
+        context = replace(self._branch.context(self._place.path, self._place.within), path=f"{self._path}[{item.idx}]")
+        try:
+            value = await worker.call(self._pattern.item_codec.load(item.input), context)
+            data = self._pattern.value_codec.dump(value, f"the value of {context.path}")
+        except Exception as error:  # noqa: BLE001  # one of the two places that contain the failure of a user's function
+            return replace(item, status=ItemStatus.FAILED, error=error)
+        return replace(item, status=ItemStatus.OK, value=data)
+
+    async def _commit(self, item: ItemRecord, outcome: ItemRecord) -> None:
+        stored = outcome.stored(self._path, self._visit)
+        await self._run.save(outcomes=(stored, *self._run.take_cancelled()))
+        item.status, item.value, item.error = outcome.status, outcome.value, outcome.error
+
+    def _failed_for_good(self) -> bool:
+        return self._pattern.failures is None and self._failed > 0
+
+    def _note_cancelled(self, item: ItemRecord) -> None:
+        if item.status is ItemStatus.WAITING:
+            item.status = ItemStatus.CANCELLED
+
+    def _check(self) -> None:
+        """Account for every item, if one has failed for good."""
+        if not self._failed_for_good():
+            return
+        cancelled = [item for item in self._items if item.status is ItemStatus.CANCELLED]
+        self._run.note_cancelled(item.stored(self._path, self._visit) for item in cancelled)
+        failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
+        error = ParallelError(
+            self._pattern.name,
+            _summary(failures, len(self._items)),
+            failures=failures,
+            accounts=self._accounts(),
+            state=self._branch.view(),
+        )
+        error.__cause__ = next((f.error for f in failures if isinstance(f.error, BaseException)), None)
+        raise self._branch.failure(self._place.within, error, state=error.state, own=False) from error.__cause__
+
+    def _accounts(self) -> ItemAccounts:
+        indexes = {status: tuple(item.idx for item in self._with(status)) for status in ItemStatus}
+        return ItemAccounts(
+            ok=indexes[ItemStatus.OK],
+            failed=indexes[ItemStatus.FAILED],
+            cancelled=indexes[ItemStatus.CANCELLED],
+            not_started=indexes[ItemStatus.WAITING],
+        )
+
+    async def _join(self) -> None:
+        """Save the values of the items that went well, and forget the items."""
+        stored = {self._pattern.into: _array(item.value or b"null" for item in self._with(ItemStatus.OK))}
+        if self._pattern.failures is not None:
+            stored[self._pattern.failures] = _array(map(_failure, self._with(ItemStatus.FAILED)))
+        try:
+            updates = self._branch.program.schema.adopt(stored, self._branch.values, self._pattern.name)
+        except CannotStore as error:
+            raise self._branch.failure(self._place.within, error, state=self._branch.view()) from error
+        await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit))
+
+    def _with(self, status: ItemStatus) -> Iterator[ItemRecord]:
+        return (item for item in self._items if item.status is status)
+
+    def _note_ended(self, item: ItemRecord) -> None:
+        ok = item.status is ItemStatus.OK
+        self._done += ok
+        self._failed += not ok
+        self._run.emit(ItemEnded, path=self._path, index=item.idx, ok=ok, done=self._done, total=len(self._items))
+
+
+def _array(parts: Iterable[bytes]) -> bytes:
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _failure(item: ItemRecord) -> bytes:
+    error = describe(item.error) if isinstance(item.error, BaseException) else item.error
+    return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input, to_json(error))
+
+
+def _summary(failures: Sequence[ItemFailure], total: int) -> str:
+    """Which items failed and why, the first three in words."""
+    shown = "; ".join(f"item {failure.index}: {failure}" for failure in failures[:3])
+    more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""  # noqa: PLR2004  # as many as are shown
+    return f"{len(failures)} of {total} items failed: {shown}{more}"
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that made a group of workers end, rather than the signals that followed it."""
+    leaves = list(_leaves(errors))
+    return next((error for error in leaves if not isinstance(error, Stopping)), leaves[0])
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

@@ -1,0 +1,253 @@
+"""A workflow as a flat table of places: what the engine executes and a checkpoint points into.
+
+Patterns compile themselves into places. Nested sequential patterns (chains, conditionals, graphs) share one table and
+one frame; only the worker of a fan-out that is itself a pattern has a program of its own. A place is named by the path
+of step names that leads to it, and says by path where the branch goes on, so that what is saved is decided already.
+
+Arrows are places between the steps of a graph: they choose the next node. They are followed together with the step
+before them and stand in a checkpoint only when a predicate has raised.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+
+from stagepost.checkpoint import Codec
+
+from ._schema import Schema
+from ._step import Step
+from .errors import GraphError, WorkflowError
+
+Trail: TypeAlias = Callable[[], Sequence[str]]  # the nodes entered so far, put together only for an error
+
+
+class Enclosing(Protocol):
+    """A pattern as the one who says where a failure happened."""
+
+    name: str
+
+    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> WorkflowError:
+        """The error that names this pattern and its child."""
+        ...
+
+
+class Level(NamedTuple):
+    """One pattern that encloses a place, and by which name the place is reached in it; empty for the pattern itself."""
+
+    pattern: Enclosing
+    child: str
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """What encloses a place.
+
+    Attributes:
+        levels: Patterns, outermost first.
+        node: Path of the innermost graph node that the place belongs to; None outside of graphs.
+    """
+
+    levels: tuple[Level, ...] = ()
+    node: str | None = None
+
+    def inside(self, pattern: Enclosing, child: str, *, node: str | None = None) -> "Within":
+        """One level deeper."""
+        return Within((*self.levels, Level(pattern, child)), node or self.node)
+
+    def failure(self, error: BaseException, *, state: Any, trail: Sequence[str], own: bool = True) -> WorkflowError:
+        """The error with everything around it, the cause of each being the one inside.
+
+        Args:
+            error: What went wrong.
+            state: What the failing step saw.
+            trail: Paths of the graph nodes entered so far.
+            own: Whether the innermost pattern is still to be added; not so if it raised `error` itself.
+        """
+        for level in reversed(self.levels if own else self.levels[:-1]):
+            outer = level.pattern.failed(level.child, error, state=state, trail=trail)
+            outer.__cause__ = error
+            error = outer
+        return cast("WorkflowError", error)
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlace:
+    """Runs a step; its result updates the state."""
+
+    path: str
+    within: Within
+    step: Step
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePlace:
+    """Chooses one of several ways; the choice is saved before the way is taken."""
+
+    path: str
+    within: Within
+    step: Step
+    ways: Mapping[str, str]
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FanOutPlace:
+    """Runs a worker on each of many items at once."""
+
+    path: str
+    within: Within
+    pattern: "Items"
+    worker: "Step | Program"
+    after: str | None
+
+
+class Items(Protocol):
+    """A fan-out as its executor sees it.
+
+    Attributes:
+        name: The pattern's name.
+        into: Key of the state for the values.
+        failures: Key of the state for the failures; None if the first failure fails the fan-out.
+        item_codec: Codec of its items.
+        value_codec: Codec of the values that a plain worker makes.
+    """
+
+    name: str
+    into: str
+    failures: str | None
+    item_codec: Codec[Any]
+    value_codec: Codec[Any]
+
+    def items(self, state: Any) -> Sequence[Any]:
+        """The items of a state."""
+        ...
+
+    def width(self, count: int) -> int:
+        """How many workers run at once."""
+        ...
+
+
+class Follow(Protocol):
+    """Chooses the place behind an arrow.
+
+    Raises:
+        GraphError: No edge matches, a predicate raised, or the graph has taken too many steps.
+    """
+
+    def __call__(self, state: Any, visits: Mapping[str, int], trail: Trail) -> "Position": ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowPlace:
+    """Leads from a node of a graph (or into the graph) to the next one (or out of it).
+
+    Attributes:
+        follow: Chooses.
+        ways: Places that it may lead to, and under which condition, for diagrams.
+    """
+
+    path: str
+    within: Within
+    follow: Follow
+    ways: Sequence[tuple[str | None, str]]
+
+    def enter(self, visits: Mapping[str, int], state: Any, trail: Trail) -> "Position":
+        """Follow the arrow.
+
+        Raises:
+            WorkflowError: It cannot be followed; the error says where in the whole workflow.
+        """
+        try:
+            return self.follow(state, visits, trail)
+        except GraphError as error:
+            raise self.within.failure(error, state=state, trail=trail(), own=False) from error.__cause__
+
+
+Place: TypeAlias = StepPlace | RoutePlace | FanOutPlace | ArrowPlace
+
+
+class Position(NamedTuple):
+    """Where a branch stands.
+
+    Attributes:
+        next: Path of a place; None at the end.
+        visits: How often each node of a graph was entered.
+        entered: Paths of the nodes entered on the way here.
+    """
+
+    next: str | None
+    visits: Mapping[str, int]
+    entered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a branch executes.
+
+    Attributes:
+        schema: What its states are.
+        places: By path.
+        start: Path of the first place.
+        asks: Agents that its steps ask, workers included.
+    """
+
+    schema: Schema
+    places: Mapping[str, Place]
+    start: str
+    asks: frozenset[str]
+
+    def settle(self, position: Position, state: Callable[[], Any], trail: Iterable[str]) -> Position:
+        """Follow arrows until a place is reached where there is something to do, or the end.
+
+        Raises:
+            WorkflowError: An arrow cannot be followed.
+        """
+        entered: tuple[str, ...] = ()
+        while position.next is not None:
+            place = self.places[position.next]
+            if not isinstance(place, ArrowPlace):
+                break
+            position = place.enter(position.visits, state(), partial(_joined, trail, entered))
+            entered += position.entered
+        return Position(position.next, position.visits, entered)
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects the places of one program while patterns compile themselves into it.
+
+    Attributes:
+        schema: What the program's states are.
+    """
+
+    schema: Schema
+    places: dict[str, Place] = field(default_factory=dict)
+
+    def add(self, place: Place) -> str:
+        """Add a place; returns its path."""
+        self.places[place.path] = place
+        return place.path
+
+    def program(self, start: str) -> Program:
+        """What has been collected."""
+        return Program(self.schema, self.places, start, self._asks())
+
+    def _asks(self) -> frozenset[str]:
+        found: set[str] = set()
+        for place in self.places.values():
+            if isinstance(place, StepPlace | RoutePlace):
+                found.update(place.step.asks)
+            elif isinstance(place, FanOutPlace):
+                found.update(place.worker.asks)
+        return frozenset(found)
+
+
+def _joined(before: Iterable[str], now: Iterable[str]) -> Sequence[str]:
+    return (*before, *now)
+
+
+def child_path(path: str, name: str) -> str:
+    """The path of a child."""
+    return f"{path}/{name}" if path else name

@@ -1,0 +1,81 @@
+"""A run as its starter sees it."""
+
+from typing import Any
+
+import anyio
+
+from stagepost.checkpoint import RunStatus
+
+
+class Outcome:
+    """How a run ends: set once by whoever works on it, waited for by its handles. What is said later does not count.
+
+    Attributes:
+        status: Where the run stands.
+    """
+
+    def __init__(self) -> None:
+        self.status = RunStatus.RUNNING
+        self._ended = anyio.Event()
+        self._state: Any = None
+        self._error: BaseException | None = None
+
+    def complete(self, state: Any) -> None:
+        """The run has ended well."""
+        self._end(RunStatus.COMPLETED, state=state)
+
+    def fail(self, error: BaseException) -> None:
+        """The run's failure is committed."""
+        self._end(RunStatus.FAILED, error=error)
+
+    def leave(self, error: BaseException) -> None:
+        """This process does no more for the run, which stays open."""
+        self._end(RunStatus.RUNNING, error=error)
+
+    async def wait(self) -> Any:
+        """The final state, or the error."""
+        await self._ended.wait()
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+        return self._state
+
+    def _end(self, status: RunStatus, *, state: Any = None, error: BaseException | None = None) -> None:
+        if not self._ended.is_set():
+            self.status, self._state, self._error = status, state, error
+            self._ended.set()
+
+
+class Run:
+    """Handle of a background run.
+
+    Attributes:
+        id: Its id.
+        workflow: Name of its workflow.
+    """
+
+    def __init__(self, run_id: str, workflow: str, outcome: Outcome) -> None:
+        self.id = run_id
+        self.workflow = workflow
+        self._outcome = outcome
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id} of {self.workflow}: {self.status}>"
+
+    @property
+    def status(self) -> RunStatus:
+        """Where it stands, as far as this process knows."""
+        return self._outcome.status
+
+    async def result(self) -> Any:
+        """Wait for the end; any number of tasks may, and giving up waiting does not touch the run.
+
+        Returns:
+            The final state.
+
+        Raises:
+            RunFailed: It has failed; the cause is the error itself, where it happened in this process.
+            RunnerStopped: The runner was left before it ended.
+            RunNotHeld: It is open, but this runner does not work on it.
+            CheckpointError: A commit failed; the run stays open in the store.
+        """
+        return await self._outcome.wait()

@@ -1,0 +1,251 @@
+"""Background runs on a store: started, recovered, resumed, served."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack, suppress
+from types import TracebackType
+from typing import Any, Protocol, Self
+from uuid import uuid4
+
+import anyio
+from anyio.abc import TaskGroup
+from pydantic import BaseModel
+
+from stagepost.checkpoint import CheckpointStore, NewRun, RunInfo, RunNotOpen, RunStatus, join_values
+from stagepost.hub import Emitter, Hub, Message, Observer, check_name
+
+from ._branch import first_frame, to_bytes, to_values
+from ._desk import Desk
+from ._engine import check_hub
+from ._ids import new_run_id
+from ._pattern import Pattern
+from ._recovery import RecoveryReport
+from ._registry import Registry
+from ._run import Outcome, Run
+from .errors import HubRequired, RunConflict, RunError, RunFailed, RunnerNotOpen, RunNotHeld
+
+_PAGE = 200  # runs read at once while recovering
+
+
+class Servable(Protocol):
+    """Anything that can be served: an agent, for one."""
+
+    def as_workflow(self) -> Pattern:
+        """The workflow that does its work."""
+        ...
+
+
+class Runner:
+    """Runs workflows in the background and saves every step, so that a killed process can be followed by another.
+
+    An async context manager. Leaving it starts no further step, gives those under way `grace` seconds to end and be
+    saved, and cancels the rest; its runs stay open in the store and `recover` goes on with them.
+
+    Args:
+        store: Where runs are kept; it serves one runner at a time.
+        hub: Where steps ask agents and `serve` registers.
+        workflows: The definitions that runs are started from and found again by.
+        deps: Given to steps as ``context.deps``; never stored.
+        observer: Gets the events of all runs.
+        grace: Seconds, see above.
+
+    Raises:
+        StoreInUse: Another runner works on this store (on entering).
+    """
+
+    def __init__(
+        self,
+        store: CheckpointStore,
+        *,
+        hub: Hub | None = None,
+        workflows: Iterable[Pattern] = (),
+        deps: Any = None,
+        observer: Observer | None = None,
+        grace: float = 10.0,
+    ) -> None:
+        self._store = store
+        self._hub = hub
+        self._registry = Registry(workflows)
+        self._deps = deps
+        self._emitter = Emitter(observer)
+        self._grace = grace
+        self._stack = AsyncExitStack()
+        self._group: TaskGroup | None = None
+        self._desk: Desk | None = None
+
+    async def __aenter__(self) -> Self:
+        owner = f"runner-{uuid4().hex}"
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._store.admit(owner))
+            self._group = await stack.enter_async_context(anyio.create_task_group())
+            self._desk = Desk(self._store, self._group, owner, emitter=self._emitter, hub=self._hub, deps=self._deps)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        desk, self._desk = self._open(), None
+        try:
+            await desk.finish(0 if kind else self._grace)
+        finally:
+            if self._group is not None:
+                self._group.cancel_scope.cancel()
+            suppressed = await self._stack.__aexit__(kind, error, trace)
+        return suppressed
+
+    async def start(
+        self,
+        workflow: Pattern,
+        state: Mapping[str, object] | BaseModel | None = None,
+        *,
+        run_id: str | None = None,
+        key: str | None = None,
+    ) -> Run:
+        """Start a run; when this returns, it is on disk. Or attach to the run that has this id or key already.
+
+        Args:
+            workflow: One of the runner's workflows.
+            state: What to start with.
+            run_id: The run's name; by default one that sorts by time.
+            key: Start-once key: at most one run of the workflow has it.
+
+        Raises:
+            DefinitionError: The runner does not know the workflow.
+            HubRequired: A step asks an agent and the runner has no hub.
+            CannotStore: What to start with has no stored form.
+            RunConflict: The id or key stands for a run of another workflow or with another input.
+            StoreError: The run could not be stored.
+        """
+        desk = self._open()
+        self._registry.check(workflow)
+        check_hub(workflow.name, workflow.program, self._hub)
+        new = _new_run(workflow, state, desk.owner, run_id, key)
+        run, info = await desk.begin(new, workflow)
+        if run is not None:
+            return run
+        _check_same(info, new)
+        return await self._attach(info)
+
+    async def recover(self) -> RecoveryReport:
+        """Take up every open run of the store that this runner does not work on yet; may be called again.
+
+        Returns:
+            What goes on now, when all of it has been scheduled, and what was left open and why.
+        """
+        desk = self._open()
+        resumed: list[Run] = []
+        left_open: dict[str, RunError] = {}
+        after = ""
+        while page := await self._store.find(status=RunStatus.RUNNING, after=after, limit=_PAGE):
+            after = page[-1].run_id
+            for info in page:
+                if info.owner == desk.owner:
+                    continue
+                try:
+                    resumed.append(await self._claim(info))
+                except RunError as error:
+                    left_open[info.run_id] = error
+        return RecoveryReport(tuple(resumed), left_open)
+
+    async def resume(self, run_id: str) -> Run:
+        """Go on with a run that has failed: what was done stays done, what failed is tried again.
+
+        An open run that this runner does not work on is taken up as by `recover`.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has completed.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
+        """
+        self._open()
+        return await self._claim((await self._store.load(run_id)).run, reopen=True)
+
+    async def get(self, run_id: str) -> Run:
+        """The handle of a run: one that is worked on here, or as it stands in the store.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: It has completed, and the runner does not know its workflow.
+        """
+        return await self._attach((await self._store.load(run_id)).run, claim=False)
+
+    async def serve(self, service: Pattern | Servable) -> None:
+        """Put a workflow on the hub under its name: each request starts a run and is answered with its result.
+
+        A request with the header ``idempotency-key`` joins the run that has this key; without it the message's id is
+        the key. Whoever stops waiting does not stop the run.
+
+        Raises:
+            HubRequired: The runner has no hub.
+            DefinitionError: Another workflow has its name and version.
+            DuplicateAgent: The name is taken on the hub.
+        """
+        self._open()
+        workflow = service if isinstance(service, Pattern) else service.as_workflow()
+        if self._hub is None:
+            raise HubRequired(workflow.name, workflow.name)
+        self._registry.add(workflow)
+
+        async def handle(message: Message[object]) -> object:
+            key = message.headers.get("idempotency-key", message.id)
+            run = await self.start(workflow, workflow.accept(message.data), key=key)
+            return workflow.reply(await run.result())
+
+        self._hub.register(workflow.name, handle, concurrency=None, detach=True)
+
+    async def _attach(self, info: RunInfo, *, claim: bool = True) -> Run:
+        """A handle of a stored run, whatever its status."""
+        run = await self._open().find(info.run_id)
+        if run is not None:
+            return run
+        if claim and info.status is RunStatus.RUNNING:
+            with suppress(RunNotOpen):  # it has ended since
+                return await self._claim(info)
+        return await self._stored(info.run_id)
+
+    async def _claim(self, info: RunInfo, *, reopen: bool = False) -> Run:
+        workflow = self._registry.find(info.run_id, info.workflow, info.version)
+        check_hub(workflow.name, workflow.program, self._hub)
+        return await self._open().claim(info.run_id, workflow, reopen=reopen)
+
+    async def _stored(self, run_id: str) -> Run:
+        snapshot = await self._store.load(run_id)
+        info, outcome = snapshot.run, Outcome()
+        match info.status:
+            case RunStatus.COMPLETED:
+                workflow = self._registry.find(run_id, info.workflow, info.version)
+                outcome.complete(workflow.program.schema.view(to_values(snapshot.root.state)))
+            case RunStatus.FAILED:
+                outcome.fail(RunFailed(run_id, info.error or "unknown error"))
+            case RunStatus.RUNNING:
+                outcome.leave(RunNotHeld(run_id))
+        return Run(run_id, info.workflow, outcome)
+
+    def _open(self) -> Desk:
+        if self._desk is None:
+            raise RunnerNotOpen
+        return self._desk
+
+
+def _new_run(
+    workflow: Pattern,
+    state: Mapping[str, object] | BaseModel | None,
+    owner: str,
+    run_id: str | None,
+    key: str | None,
+) -> NewRun:
+    run_id = new_run_id() if run_id is None else check_name("run id", run_id)
+    values = workflow.program.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
+    root = first_frame(workflow.program, values)
+    return NewRun(run_id, workflow.name, workflow.version, key, join_values(to_bytes(values)), owner, root)
+
+
+def _check_same(info: RunInfo, new: NewRun) -> None:
+    if info.workflow != new.workflow:
+        raise RunConflict(info.run_id, f"workflow ({info.workflow!r})")
+    if info.input != new.input:
+        raise RunConflict(info.run_id, "input")

@@ -1,0 +1,143 @@
+"""What kind of state a workflow has: a plain `State`, or a model of the user's."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ValidationError
+
+from stagepost.checkpoint import PLAIN, CannotStore, TypedCodec, codec_for, join_values, split_values
+
+from ._state import State, Types, Value, Values, store
+from .errors import DefinitionError, StepResultError
+
+
+class Schema(Protocol):
+    """How values become a state that a step sees, and how what a step returns becomes values."""
+
+    def view(self, values: Values) -> Any:
+        """The state that a step sees, made anew."""
+        ...
+
+    def initial(self, given: object, where: str) -> dict[str, Value]:
+        """The values that a run starts with.
+
+        Raises:
+            StepResultError: `given` is no state.
+            CannotStore: A value has no stored form.
+        """
+        ...
+
+    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Value]:
+        """Values that are in their stored form already, as part of the state.
+
+        Raises:
+            CannotStore: The state has no place for them.
+        """
+        ...
+
+    def updates(self, result: object, before: Values, step: str) -> dict[str, Value]:
+        """What a step's result changes.
+
+        Raises:
+            StepResultError: The result is no update.
+            CannotStore: A value has no stored form.
+        """
+        ...
+
+
+class PlainSchema:
+    """States are `State`; some keys may have a type."""
+
+    def __init__(self, types: Types) -> None:
+        self.types = types
+
+    def view(self, values: Values) -> State:
+        return State(values, self.types)
+
+    def initial(self, given: object, where: str) -> dict[str, Value]:
+        if isinstance(given, Mapping):
+            given = {key: self.types.get(key, PLAIN).convert(value, key) for key, value in given.items()}
+        return self.updates(given, {}, where)
+
+    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Value]:  # noqa: ARG002  # the protocol's signature
+        return {key: Value(data) for key, data in stored.items()}
+
+    def updates(self, result: object, before: Values, step: str) -> dict[str, Value]:
+        if result is None:
+            return {}
+        if isinstance(result, State):
+            return result.changes(before)
+        if isinstance(result, Mapping):
+            return store(_names(result, step), self.types)
+        raise StepResultError(step, result)
+
+
+class ModelSchema:
+    """States are instances of one pydantic model, stored field by field."""
+
+    _codec: TypedCodec[BaseModel]
+
+    def __init__(self, model: type[BaseModel], stored_keys: Collection[str], where: str) -> None:
+        missing = sorted(set(stored_keys) - model.model_fields.keys())
+        if missing:
+            raise DefinitionError(
+                where,
+                f"its state {model.__name__} has no field {missing[0]!r}, which a step stores its result under: "
+                "add the field or change into=",
+            )
+        self.model = model
+        self._codec = codec_for(model)
+
+    def view(self, values: Values) -> BaseModel:
+        fields = {name: value.data for name, value in values.items() if name in self.model.model_fields}
+        return self._codec.load(join_values(fields))
+
+    def initial(self, given: object, where: str) -> dict[str, Value]:
+        if isinstance(given, Mapping):
+            given = self._build(dict(given), where)
+        if not isinstance(given, self.model):
+            raise StepResultError(where, given)
+        return self._store(given, where)
+
+    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Value]:
+        adopted = {key: Value(data) for key, data in stored.items()}
+        try:
+            self.view({**before, **adopted})
+        except ValidationError as error:
+            raise CannotStore(where, f"it does not fit into {self.model.__name__}: {error}") from error
+        return adopted
+
+    def updates(self, result: object, before: Values, step: str) -> dict[str, Value]:
+        if result is None:
+            return {}
+        if isinstance(result, Mapping):
+            current = dict(self.view(before).__dict__)
+            result = self._build({**current, **_names(result, step)}, step)
+        if not isinstance(result, self.model):
+            raise StepResultError(step, result)
+        stored = self._store(result, step)
+        return {name: value for name, value in stored.items() if name not in before or before[name].data != value.data}
+
+    def _build(self, fields: dict[str, Any], where: str) -> BaseModel:
+        unknown = sorted(fields.keys() - self.model.model_fields.keys())
+        if unknown:
+            raise CannotStore(where, f"{self.model.__name__} has no field {', '.join(unknown)}")
+        try:
+            return self.model.model_validate(fields, by_name=True, by_alias=False)
+        except ValidationError as error:
+            raise CannotStore(where, f"it is no valid {self.model.__name__}: {error}") from error
+
+    def _store(self, state: BaseModel, where: str) -> dict[str, Value]:
+        return {name: Value(data) for name, data in split_values(self._codec.dump(state, where)).items()}
+
+
+def _names(updates: Mapping[Any, object], step: str) -> Mapping[str, object]:
+    """The updates, if they name keys.
+
+    Raises:
+        CannotStore: A key is no text.
+    """
+    odd = next((key for key in updates if not isinstance(key, str)), None)
+    if odd is not None:
+        raise CannotStore(step, f"the keys of a state are text, and it returned the key {odd!r}")
+    return updates

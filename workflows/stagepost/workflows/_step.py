@@ -1,0 +1,150 @@
+"""Steps: the functions that do the work, and what the engine needs to know of them."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
+
+import anyio.to_thread
+
+from stagepost.hub import check_name
+
+from ._state import Types
+from ._types import codec_of, item_types
+from .errors import DefinitionError
+
+if TYPE_CHECKING:
+    from ._context import StepContext
+
+StepFunction: TypeAlias = Callable[..., Any]
+Call: TypeAlias = Callable[[Any, "StepContext"], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One unit of work: it runs as a whole, and its result is saved as a whole.
+
+    Made by `step`, by `Ask`, or from a plain function where a pattern takes steps.
+
+    Attributes:
+        name: Unique among its siblings.
+        call: Runs it on a state (or, as the worker of a fan-out, on an item) and the step's context.
+        takes: Type of the items that it takes as a worker; None for plain JSON.
+        gives: Type of the values that it makes as a worker; None for plain JSON.
+        into: Key of the state that its result is stored under; None if the result is the update itself.
+        asks: Agents that it asks, so that a missing hub is noticed before the run starts.
+    """
+
+    name: str
+    call: Call
+    takes: Any = None
+    gives: Any = None
+    into: str | None = None
+    asks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_name("step name", self.name)
+
+    @property
+    def types(self) -> Types:
+        """The typed keys that it adds to the state."""
+        codec = None if self.into is None else codec_of(self.gives)
+        return {} if self.into is None or codec is None else {self.into: codec}
+
+    @property
+    def stored_keys(self) -> frozenset[str]:
+        """Keys of the state that it stores its result under."""
+        return frozenset() if self.into is None else frozenset({self.into})
+
+
+@overload
+def step(name: str, function: StepFunction, /, *, inline: bool = False) -> Step: ...
+@overload
+def step(function: StepFunction, /, *, inline: bool = False) -> Step: ...
+def step(
+    name_or_function: str | StepFunction,
+    function: StepFunction | None = None,
+    /,
+    *,
+    inline: bool = False,
+) -> Step:
+    """Make a step of a function.
+
+    The function takes ``(state)`` or ``(state, context)``: a parameter named ``context`` gets the `StepContext`. It
+    returns None (no change), a mapping of updates, or a whole state. As the worker of a `Parallel` it takes an item
+    instead and returns the item's value; its annotations then give the types of both.
+
+    Args:
+        name_or_function: The step's name, or the function, whose own name is then the step's.
+        function: The function, if a name comes first.
+        inline: Run a sync function on the event loop instead of in a thread. For functions that take microseconds.
+
+    Raises:
+        DefinitionError: The function has no usable name, or takes other parameters.
+    """
+    if isinstance(name_or_function, str):
+        if function is None:
+            raise DefinitionError(f"step {name_or_function!r}", "give the function too: step(name, function)")
+        return _make(name_or_function, function, inline=inline)
+    return _make(_own_name(name_or_function), name_or_function, inline=inline)
+
+
+def _make(name: str, function: StepFunction, *, inline: bool) -> Step:
+    takes, gives = item_types(function)
+    return Step(name, caller(name, function, inline=inline), takes=takes, gives=gives)
+
+
+def _own_name(function: StepFunction) -> str:
+    name = getattr(function, "__name__", None)
+    if name is None or name == "<lambda>":
+        raise DefinitionError(f"step {function!r}", 'it has no name of its own: use step("name", function)')
+    return str(name)
+
+
+def wants_context(name: str, function: StepFunction) -> bool:
+    """Whether a function has a parameter ``context`` beside its first one.
+
+    Raises:
+        DefinitionError: It takes no argument, or needs other ones.
+    """
+    parameters = list(inspect.signature(function).parameters.values())
+    if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
+        raise DefinitionError(f"step {name!r}", "its function must take the state (or, as a worker, the item)")
+    others = [p for p in parameters[1:] if p.name != "context" and p.default is p.empty]
+    others = [p for p in others if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if others:
+        raise DefinitionError(
+            f"step {name!r}",
+            f"nothing is passed to its parameter {others[0].name!r}: a step takes (state) or (state, context)",
+        )
+    return any(p.name == "context" for p in parameters[1:])
+
+
+def caller(name: str, function: StepFunction, *, inline: bool) -> Call:
+    """The function as the engine calls it: always with a context, always awaited."""
+    with_context = wants_context(name, function)
+
+    if _is_async(function):
+
+        async def call(value: Any, context: "StepContext") -> Any:
+            return await (function(value, context=context) if with_context else function(value))
+
+    elif inline:
+
+        async def call(value: Any, context: "StepContext") -> Any:
+            return function(value, context=context) if with_context else function(value)
+
+    else:
+
+        async def call(value: Any, context: "StepContext") -> Any:
+            bound = partial(function, value, context=context) if with_context else partial(function, value)
+            return await anyio.to_thread.run_sync(bound)
+
+    return call
+
+
+def _is_async(function: StepFunction) -> bool:
+    while isinstance(function, partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004  # its kind, not its presence

@@ -1,0 +1,43 @@
+"""Annotations as codecs: which values need a type to come back as they were."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from stagepost.checkpoint import TypedCodec, codec_for
+
+_SCALARS = (None, NoneType, Any, object, str, int, float, bool, dict, list)
+
+
+def codec_of(kind: Any) -> TypedCodec[Any] | None:
+    """The codec of an annotation, or None if plain JSON says as much.
+
+    Raises:
+        CannotStore: Pydantic has no schema for the type.
+    """
+    return None if _is_plain(kind) else codec_for(kind)
+
+
+def _is_plain(kind: Any) -> bool:
+    if any(kind is scalar for scalar in _SCALARS):
+        return True
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (list, Union, UnionType):
+        return all(map(_is_plain, args))
+    if origin is dict:
+        return args[0] is str and _is_plain(args[1])
+    return isinstance(kind, type) and issubclass(kind, Mapping)
+
+
+def item_types(function: Callable[..., Any]) -> tuple[Any, Any]:
+    """Annotations of a worker's first parameter and of its result; None where there are none.
+
+    Names that only type checkers can see count as missing.
+    """
+    try:
+        hints = get_type_hints(function)
+    except (NameError, TypeError):
+        return None, None
+    first = next(iter(inspect.signature(function).parameters), "")
+    return hints.get(first), hints.get("return")

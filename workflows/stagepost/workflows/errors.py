@@ -1,0 +1,288 @@
+"""What can go wrong in a workflow.
+
+::
+
+    WorkflowError
+    ├── DefinitionError(ValueError)      a pattern is built wrong; raised where it is built
+    │   └── HubRequired                  a step asks an agent, and there is no hub
+    ├── RunnerNotOpen                    a runner was used outside its ``async with``
+    ├── MissingKey(KeyError)             a step reads a key that the state does not have
+    ├── StepResultError(TypeError)       a step returned something that is no update of the state
+    ├── PatternError                     a step failed; each enclosing pattern adds where
+    │   ├── ChainError                   .step
+    │   ├── ParallelError                .failures, .accounts
+    │   ├── ConditionalError             .route
+    │   └── GraphError                   .node, .path
+    └── RunError                         a background run
+        ├── RunFailed                    it ended with a committed failure
+        ├── RunConflict                  its id or key stands for another workflow or input
+        ├── RunnerStopped                the runner was left before it ended; it stays open in the store
+        ├── RunNotHeld                   it is open, but no runner of this process works on it
+        ├── IncompatibleCheckpoint       its place no longer exists in the workflow
+        └── UnknownWorkflow(LookupError) no workflow of this name and version is registered
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "ChainError",
+    "ConditionalError",
+    "DefinitionError",
+    "GraphError",
+    "HubRequired",
+    "IncompatibleCheckpoint",
+    "ItemAccounts",
+    "ItemFailure",
+    "MissingKey",
+    "ParallelError",
+    "PatternError",
+    "RunConflict",
+    "RunError",
+    "RunFailed",
+    "RunNotHeld",
+    "RunnerNotOpen",
+    "RunnerStopped",
+    "StepResultError",
+    "UnknownWorkflow",
+    "WorkflowError",
+]
+
+
+class WorkflowError(Exception):
+    """Root of all errors of this layer."""
+
+
+class DefinitionError(WorkflowError, ValueError):
+    """A pattern is built wrong."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(f"{where}: {why}")
+        self.where = where
+        self.why = why
+
+
+class HubRequired(DefinitionError):
+    """A step asks an agent, but nothing says on which hub."""
+
+    def __init__(self, workflow: str, agent: str) -> None:
+        super().__init__(
+            f"workflow {workflow!r}",
+            f"a step asks agent {agent!r}, so it needs a hub: run(…, hub=hub) or Runner(store, hub=hub)",
+        )
+        self.agent = agent
+
+
+class RunnerNotOpen(WorkflowError):
+    """A runner was used before it was entered or after it was left."""
+
+    def __init__(self) -> None:
+        super().__init__("the runner is not open: use it inside `async with Runner(…)`")
+
+
+class MissingKey(WorkflowError, KeyError):
+    """A step reads a key that the state does not have."""
+
+    def __init__(self, key: object, known: Sequence[str]) -> None:
+        super().__init__(f"the state has no key {key!r}; it has {', '.join(known) or 'none yet'}")
+        self.key = key
+
+    def __str__(self) -> str:  # KeyError would show the representation of its argument
+        return str(self.args[0])
+
+
+class StepResultError(WorkflowError, TypeError):
+    """A step returned something that is no update of the state."""
+
+    def __init__(self, step: str, result: object) -> None:
+        super().__init__(
+            f"step {step!r} returned {type(result).__name__}: return None (no change), "
+            "a mapping of the keys to update, or a whole state",
+        )
+        self.step = step
+        self.result = result
+
+
+class PatternError(WorkflowError):
+    """A step inside a pattern failed; the cause is the step's own error or that of a pattern inside.
+
+    Attributes:
+        name: The pattern's name.
+        state: The state that the failing step saw. Never part of the message.
+    """
+
+    def __init__(self, message: str, *, name: str, state: Any) -> None:
+        super().__init__(message)
+        self.name = name
+        self.state = state
+
+
+def describe(error: BaseException) -> str:
+    """One line about a cause: a pattern's own sentence, or the type and text of any other error."""
+    if isinstance(error, PatternError):
+        return str(error)
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class ChainError(PatternError):
+    """A step of a chain failed.
+
+    Attributes:
+        step: Name of the step.
+    """
+
+    def __init__(self, name: str, step: str, cause: BaseException, *, state: Any) -> None:
+        super().__init__(f"chain {name!r} failed at step {step!r}: {describe(cause)}", name=name, state=state)
+        self.step = step
+
+
+class ConditionalError(PatternError):
+    """The route of a conditional could not be taken, or the step behind it failed.
+
+    Attributes:
+        route: The route that was taken; None if none was.
+    """
+
+    def __init__(self, name: str, route: str | None, cause: BaseException, *, state: Any) -> None:
+        where = "at its route" if route is None else f"on route {route!r}"
+        super().__init__(f"conditional {name!r} failed {where}: {describe(cause)}", name=name, state=state)
+        self.route = route
+
+
+class GraphError(PatternError):
+    """A node of a graph failed, or the graph could not go on behind it.
+
+    Attributes:
+        node: Name of the node.
+        path: Nodes visited by this process, in order, `node` last.
+    """
+
+    def __init__(self, name: str, node: str, why: str, *, path: Sequence[str], state: Any) -> None:
+        super().__init__(f"graph {name!r} failed at node {node!r}: {why}", name=name, state=state)
+        self.node = node
+        self.path = tuple(path)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFailure:
+    """One item that failed.
+
+    Attributes:
+        index: Its position, from 0.
+        error: What its worker raised; a text if it failed before a restart.
+    """
+
+    index: int
+    error: BaseException | str
+
+    def __str__(self) -> str:
+        return self.error if isinstance(self.error, str) else describe(self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAccounts:
+    """Where every item of a fan-out stands: their indexes, each in exactly one place."""
+
+    ok: Sequence[int] = ()
+    failed: Sequence[int] = ()
+    cancelled: Sequence[int] = ()
+    not_started: Sequence[int] = ()
+
+
+class ParallelError(PatternError):
+    """An item of a fan-out failed, or its items could not be had.
+
+    Attributes:
+        failures: The items that failed.
+        accounts: Where every item stands.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        why: str,
+        *,
+        failures: Sequence[ItemFailure] = (),
+        accounts: ItemAccounts | None = None,
+        state: Any,
+    ) -> None:
+        super().__init__(f"parallel {name!r} failed: {why}", name=name, state=state)
+        self.failures = tuple(failures)
+        self.accounts = accounts or ItemAccounts()
+
+
+class RunError(WorkflowError):
+    """Root of what concerns one background run.
+
+    Attributes:
+        run_id: The run.
+    """
+
+    def __init__(self, message: str, run_id: str) -> None:
+        super().__init__(message)
+        self.run_id = run_id
+
+
+class RunFailed(RunError):
+    """The run ended with a failure that is committed; `Runner.resume` goes on behind what was done.
+
+    The cause is the error itself, where it happened in this process.
+    """
+
+    def __init__(self, run_id: str, error: str) -> None:
+        super().__init__(f"run {run_id!r} failed: {error}", run_id)
+        self.error = error
+
+
+class RunConflict(RunError):
+    """The id or key stands for a run of another workflow or with another input."""
+
+    def __init__(self, run_id: str, differs: str) -> None:
+        super().__init__(
+            f"run {run_id!r} exists with another {differs}: "
+            "give the same one to attach to it, or another run_id or key to start anew",
+            run_id,
+        )
+        self.differs = differs
+
+
+class RunnerStopped(RunError):
+    """The runner was left before the run ended; the run stays open in the store."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"the runner was left before run {run_id!r} ended: recover() goes on with it", run_id)
+
+
+class RunNotHeld(RunError):
+    """The run is open, but no runner of this process works on it."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run {run_id!r} is open, but this runner does not hold it: call recover() first", run_id)
+
+
+class IncompatibleCheckpoint(RunError):
+    """The run stands at a place that its workflow no longer has."""
+
+    def __init__(self, run_id: str, workflow: str, place: str) -> None:
+        super().__init__(
+            f"run {run_id!r} stands at {place!r}, which workflow {workflow!r} no longer has: "
+            "register the old definition beside the new one under its version",
+            run_id,
+        )
+        self.workflow = workflow
+        self.place = place
+
+
+class UnknownWorkflow(RunError, LookupError):
+    """No workflow of this name and version is registered with the runner."""
+
+    def __init__(self, run_id: str, workflow: str, version: int) -> None:
+        super().__init__(
+            f"run {run_id!r} belongs to workflow {workflow!r} version {version}, which this runner does not know: "
+            "add it to workflows=",
+            run_id,
+        )
+        self.workflow = workflow
+        self.version = version

@@ -1,0 +1,1 @@
+"""Audit the distributions installed in a Python environment: licences, integrity, size, typing."""

@@ -1,0 +1,108 @@
+"""The process that does the work: starts an audit, or goes on with the one that a killed process has left.
+
+It tells its parent how far it is by lines of JSON on its standard output, and nothing else is written there.
+"""
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from stagepost.checkpoint import SqliteStore
+from stagepost.hub import Event, Hub
+from stagepost.workflows import ItemEnded, ItemsFrozen, Run, Runner, RunStarted
+
+from .agents import register_agents
+from .policy import load_policy
+from .workflow import build_workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one process is to do.
+
+    Attributes:
+        run_id: The run: started if the store does not have it, else taken up.
+        folders: What to audit.
+        environment: What the report calls it.
+        output: Folder of the store, the report and the log.
+        policy: The rules; None for those that come with the example.
+    """
+
+    run_id: str
+    folders: list[str]
+    environment: str
+    output: str
+    policy: str | None = None
+
+    @property
+    def store(self) -> Path:
+        """The checkpoint store."""
+        return Path(self.output) / "runs.db"
+
+    @property
+    def report(self) -> Path:
+        """Where the report goes."""
+        return Path(self.output) / "audit.md"
+
+    @property
+    def log(self) -> Path:
+        """Which inspections were begun, one line each."""
+        return Path(self.output) / f"{self.run_id}.log"
+
+    @property
+    def state(self) -> dict[str, object]:
+        """What the run starts with."""
+        return {"folders": self.folders, "environment": self.environment, "target": str(self.report)}
+
+
+class Teller:
+    """Tells the parent how the inspections get on."""
+
+    def on_event(self, event: Event, /) -> None:
+        """Write a line for the events that the parent shows."""
+        match event:
+            case RunStarted():
+                tell("started", recovered=event.recovered)
+            case ItemsFrozen(path="inspections"):
+                tell("frozen", done=event.done, total=event.total)
+            case ItemEnded(path="inspections"):
+                tell("item", done=event.done, total=event.total)
+
+
+def tell(kind: str, **facts: object) -> None:
+    """Write one line to the parent, at once."""
+    os.write(1, json.dumps({"event": kind, **facts}).encode() + b"\n")
+
+
+async def work(job: Job, *, store: SqliteStore | None = None) -> str:
+    """Do the job and return the report's path.
+
+    Args:
+        job: What to do.
+        store: The store, if it is not to be opened as usual.
+    """
+    workflow = build_workflow()
+    policy = load_policy() if job.policy is None else load_policy(job.policy)
+    async with (
+        store or SqliteStore(job.store) as opened,
+        Hub("audit") as hub,
+        Runner(opened, hub=hub, workflows=[workflow], observer=Teller()) as runner,
+    ):
+        register_agents(hub, policy, log=job.log)
+        run: Run = await runner.start(workflow, job.state, run_id=job.run_id)
+        state = await run.result()
+    return str(state["report"].path)
+
+
+def main() -> None:
+    """Read a job from the command line and do it."""
+    job = Job(**json.loads(sys.argv[1]))
+    tell("ended", report=anyio.run(work, job))
+
+
+if __name__ == "__main__":
+    main()

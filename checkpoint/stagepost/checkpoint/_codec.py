@@ -12,7 +12,7 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from ._frozen import JsonValue, freeze
-from ._pitfalls import outline, pitfall
+from ._pitfalls import only_reordered, outline, pitfall
 from ._unwritable import check_depth, unwritable
 from .errors import CannotRead, CannotStore
 
@@ -127,7 +127,7 @@ class TypedCodec(Generic[T]):
             again = self._dump(loaded)
         except (CannotRead, PydanticSerializationError) as error:
             raise CannotStore(where, f"{self._name} cannot be read back: {_one_line(error)}") from error
-        if again != data:
+        if again != data and not only_reordered(value, data, again):
             raise CannotStore(
                 where,
                 f"{self._name} does not come back the same from JSON: {data[:80]!r} became {again[:80]!r}",

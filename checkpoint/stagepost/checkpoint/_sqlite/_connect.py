@@ -15,7 +15,7 @@ Connection: TypeAlias = sqlite3.Connection
 Durability: TypeAlias = Literal["power", "process"]
 
 MEMORY = Path(":memory:")
-_KEPT_WAL = 1024 * 1024  # bytes that a WAL is cut to once it has been copied, so that its size tells what is left
+LARGEST_WAL = 8 * 1024 * 1024  # bytes; once copied, a WAL is cut to this, so that a larger one tells what is not copied
 _SYNCHRONOUS: dict[Durability, int] = {"power": 2, "process": 1}  # FULL and NORMAL
 
 
@@ -80,7 +80,7 @@ def _set_up(connection: sqlite3.Connection, path: Path, durability: Durability) 
     if answer != _SYNCHRONOUS[durability]:
         raise NotAStore(path, f"SQLite refuses durability {durability!r} (synchronous is {answer})")
     connection.execute("PRAGMA wal_autocheckpoint = 0")  # the writer does it, when it is idle
-    connection.execute(f"PRAGMA journal_size_limit = {_KEPT_WAL}")
+    connection.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
     if sys.platform == "darwin":
         connection.execute("PRAGMA fullfsync = ON")  # fsync alone leaves data in the drive's cache
 

@@ -21,13 +21,13 @@ import anyio
 
 from ..errors import StoreClosed, StoreFailed
 from ._batch import Outcome, Work, is_fatal, run_batch
+from ._connect import LARGEST_WAL
 from ._faults import translate
 
 T = TypeVar("T")
 RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]
 
 _LARGEST_BATCH: Final = 512  # bounds the time that one request can wait for the others of its batch
-_LARGEST_WAL: Final = 8 * 1024 * 1024  # bytes
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
 
 
@@ -188,7 +188,7 @@ class Writer:
             batch, last = self._drain(first)
             if batch:
                 self._call(self._deliver, batch, self._commit(connection, batch))
-                clean = self._wal_size() > _LARGEST_WAL and self._shrink(connection)
+                clean = self._wal_size() > LARGEST_WAL and self._shrink(connection)
             if last:
                 self._shrink(connection, "TRUNCATE")
                 return

@@ -1,0 +1,55 @@
+"""Real processes for the tests, told to act through their pipes."""
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from subprocess import PIPE
+
+import anyio
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+
+class Other:
+    """Another Python process."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdout is not None
+        self.process = process
+        self._output = BufferedByteReceiveStream(process.stdout)
+
+    async def line(self) -> str:
+        """The next line that it writes."""
+        return (await self._output.receive_until(b"\n", 1000)).decode()
+
+    async def rest(self) -> list[str]:
+        """The whole lines that it has written until its end."""
+        lines: list[str] = []
+        while True:
+            try:
+                lines.append(await self.line())
+            except (anyio.EndOfStream, anyio.IncompleteRead):
+                return lines
+
+    async def kill(self) -> None:
+        """SIGKILL, and wait for its death."""
+        self.process.kill()
+        await self.process.wait()
+
+
+@asynccontextmanager
+async def running(script: str, *arguments: object) -> AsyncIterator[Other]:
+    """A process that runs a script, until the block is left."""
+    process = await anyio.open_process(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        stdin=PIPE,
+        stderr=None,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    async with process:
+        try:
+            yield Other(process)
+        finally:
+            if process.returncode is None:
+                process.kill()

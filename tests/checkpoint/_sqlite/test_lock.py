@@ -1,0 +1,157 @@
+import os
+import signal
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import fail_after
+from tests.checkpoint._builders import started
+from tests.checkpoint._processes import running
+
+from stagepost.checkpoint import SqliteStore, StoreLocked, StoreNotWritable
+from stagepost.checkpoint._sqlite import _lock
+from stagepost.checkpoint._sqlite._lock import FileLock
+
+HOLDER = """
+import sys, anyio
+from stagepost.checkpoint import SqliteStore
+
+async def main():
+    async with SqliteStore(sys.argv[1]):
+        print("held", flush=True)
+        await anyio.sleep_forever()
+
+anyio.run(main)
+"""
+
+# the owner forks a child that outlives it; what stands in the second argument happens before
+FORKER = """
+import os, signal, sys, anyio
+from stagepost.checkpoint import SqliteStore
+from stagepost.checkpoint._sqlite import _lock
+
+async def main():
+    async with SqliteStore(sys.argv[1]):
+        exec(sys.argv[2])
+        if os.fork() == 0:
+            print(os.getpid(), flush=True)
+            while True:
+                signal.pause()
+        await anyio.sleep_forever()
+
+anyio.run(main)
+"""
+
+
+async def test_p9_a_second_process_is_refused_and_told_who_holds_the_file(file: Path) -> None:
+    with fail_after(20):
+        async with running(HOLDER, file) as holder:
+            assert await holder.line() == "held"
+            with pytest.raises(StoreLocked) as caught:
+                async with SqliteStore(file, lock_timeout=0.1):
+                    pass
+            assert f"process {holder.process.pid} on " in caught.value.holder
+            assert "did not let go within 0.1 s" in str(caught.value)
+
+
+async def test_p7_after_the_holder_is_killed_opening_succeeds_at_once(file: Path) -> None:
+    with fail_after(20):
+        async with running(HOLDER, file) as holder:
+            assert await holder.line() == "held"
+            await holder.kill()
+            async with SqliteStore(file, lock_timeout=0) as store:
+                await started(store)
+
+
+async def test_opening_waits_for_the_holder_to_let_go(file: Path) -> None:
+    with fail_after(20):
+        async with running(HOLDER, file) as holder, anyio.create_task_group() as tasks:
+            assert await holder.line() == "held"
+            opened = anyio.Event()
+
+            async def open_it() -> None:
+                async with SqliteStore(file, lock_timeout=15):
+                    opened.set()
+
+            tasks.start_soon(open_it)
+            await anyio.wait_all_tasks_blocked()
+            assert not opened.is_set()
+            await holder.kill()
+            await opened.wait()
+
+
+@pytest.mark.parametrize(
+    ("before", "locked"),
+    [("", False), ("_lock._OPEN.clear()", True)],
+    ids=["as it is", "without the fork hook"],
+)
+async def test_a_forked_child_does_not_keep_the_lock_of_its_killed_parent(
+    file: Path,
+    before: str,
+    locked: bool,  # noqa: FBT001  # a table
+) -> None:
+    with fail_after(20):
+        async with running(FORKER, file, before) as owner:
+            child = int(await owner.line())
+            try:
+                await owner.kill()
+                if locked:
+                    with pytest.raises(StoreLocked):
+                        await SqliteStore(file, lock_timeout=0).__aenter__()
+                else:
+                    async with SqliteStore(file, lock_timeout=0) as store:
+                        await started(store)
+            finally:
+                os.kill(child, signal.SIGKILL)
+
+
+async def test_a_lock_is_held_from_acquire_to_release(tmp_path: Path) -> None:
+    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    with fail_after(5):
+        await first.acquire(0, tmp_path)
+        with pytest.raises(StoreLocked, match=f"process {os.getpid()} on"):
+            await second.acquire(0, tmp_path)
+        first.release()
+        first.release()  # twice is once
+        await second.acquire(0, tmp_path)
+        second.release()
+
+
+def open_files() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+async def test_a_cancelled_wait_leaves_no_file_open(tmp_path: Path) -> None:
+    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    with fail_after(5):
+        await first.acquire(0, tmp_path)
+        open_before = open_files()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(second.acquire, 10, tmp_path)
+            await anyio.wait_all_tasks_blocked()
+            assert second in _lock._OPEN  # a child forked now would close it
+            tasks.cancel_scope.cancel()
+        assert (open_files(), second in _lock._OPEN) == (open_before, False)
+        first.release()
+
+
+async def test_a_holder_that_has_not_written_its_name_is_described(tmp_path: Path) -> None:
+    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    await first.acquire(0, tmp_path)
+    os.truncate(tmp_path / "lock", 0)
+    with pytest.raises(StoreLocked, match="has not written its name yet"):
+        await second.acquire(0, tmp_path)
+    first.release()
+
+
+async def test_children_close_their_copies(tmp_path: Path) -> None:
+    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    await first.acquire(0, tmp_path)
+    _lock._release_in_child()
+    await second.acquire(0, tmp_path)
+    second.release()
+
+
+async def test_a_lock_that_cannot_be_made_is_not_writable(tmp_path: Path) -> None:
+    with pytest.raises(StoreNotWritable, match="No such file or directory"):
+        await FileLock(tmp_path / "missing" / "lock").acquire(0, tmp_path)

@@ -1,0 +1,48 @@
+import inspect
+from pathlib import Path
+
+import pytest
+
+from stagepost.checkpoint import CheckpointError, errors
+
+FILE = Path("runs.db")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (errors.CannotStore("page.tags[2]", "it is a set"), "page.tags[2] cannot be stored: it is a set"),
+        (errors.RunNotFound("r"), "never started here, or was deleted"),
+        (errors.RunNotOpen("r", "failed"), "'r' is failed"),
+        (errors.OwnershipLost("r", 1, 2), "epoch 2, ours was 1"),
+        (errors.StaleCheckpoint("r", "", "at version 1"), "the root frame is no longer at version 1"),
+        (errors.StaleCheckpoint("r", "fan[2]", "waiting"), "fan[2] is no longer waiting"),
+        (errors.StoreClosed("runs.db"), "use it inside `async with`"),
+        (errors.StoreInUse("runs.db", "other"), "leave that one first"),
+        (errors.StoreLocked(FILE, "process 7", 1.5), "process 7, which did not let go within 1.5 s"),
+        (errors.StoreNotWritable(FILE, "Permission denied"), "give a file in a folder that this user may write"),
+        (errors.StoreFull(FILE), "free some space and resume the run"),
+        (errors.StoreFailed(FILE, "disk I/O error"), "reopen the store, recover the runs"),
+        (errors.NotAStore(FILE, "why"), "not usable as a checkpoint store: why"),
+        (errors.SqliteTooOld("3.36.0", "3.37.0"), "use a Python built with a newer SQLite"),
+        (errors.BackendNotSupported(), "under trio use MemoryStore"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_an_error_says_what_is_wrong_and_what_to_do(error: CheckpointError, words: str) -> None:
+    assert words in str(error)
+
+
+def test_facts_are_attributes_of_their_error() -> None:
+    stale = errors.StaleCheckpoint("run", "fan[2]", "waiting")
+    assert (stale.run_id, stale.path, stale.expected) == ("run", "fan[2]", "waiting")
+    locked = errors.StoreLocked(FILE, "process 7", 1.5)
+    assert (locked.path, locked.holder, locked.waited) == (FILE, "process 7", 1.5)
+    assert isinstance(locked, TimeoutError)
+
+
+def test_every_error_stands_in_the_tree() -> None:
+    classes = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, CheckpointError)]
+    tree = inspect.getdoc(errors) or ""
+    assert [kind.__name__ for kind in classes if kind.__name__ not in tree] == []
+    assert sorted(kind.__name__ for kind in classes) == errors.__all__

@@ -1,0 +1,95 @@
+import asyncio
+import importlib.util
+import sqlite3
+
+import pytest
+from anyio import fail_after
+
+from stagepost.checkpoint import (
+    Closing,
+    Commit,
+    Frame,
+    Item,
+    ItemStatus,
+    MemoryStore,
+    NewRun,
+    RunNotFound,
+    StoreClosed,
+    StoreError,
+)
+
+RUN = NewRun("run", "digest", 1, None, b"{}", "me", Frame("", 1, "load", {"x": b"1"}))
+
+pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+
+
+def test_trio_is_there_so_that_no_test_of_it_is_skipped(anyio_backend: str) -> None:
+    assert importlib.util.find_spec(anyio_backend) is not None
+
+
+async def test_each_backend_really_runs(anyio_backend: str) -> None:
+    try:
+        running = asyncio.get_running_loop() is not None
+    except RuntimeError:
+        running = False
+    assert running == (anyio_backend == "asyncio")
+
+
+async def test_contents_survive_leaving_and_entering_again() -> None:
+    store = MemoryStore(clock=lambda: 1.5)
+    with fail_after(5):
+        async with store:
+            _, info = await store.create(RUN)
+        async with store:
+            assert (await store.load("run")).run == info
+    assert info.created_at.timestamp() == 1.5
+
+
+async def test_contents_are_gone_with_the_object() -> None:
+    async with MemoryStore() as store:
+        await store.create(RUN)
+    async with MemoryStore() as other:
+        with pytest.raises(RunNotFound):
+            await other.load("run")
+
+
+async def test_a_store_that_is_not_entered_refuses_everything() -> None:
+    store = MemoryStore()
+    async with store:
+        lease, _ = await store.create(RUN)
+    assert lease is not None
+    for call in (
+        lambda: store.create(RUN),
+        lambda: store.claim("run", "me"),
+        lambda: store.commit(Commit(lease=lease, closing=Closing(ItemStatus.FAILED))),  # type: ignore[arg-type]  # unused
+        lambda: store.load("run"),
+        store.find,
+    ):
+        with pytest.raises(StoreClosed, match="in memory"):
+            await call()
+    with pytest.raises(StoreClosed):
+        store.admit("runner")
+
+
+async def test_what_sqlite_refuses_is_a_store_error_and_harms_nothing() -> None:
+    async with MemoryStore() as store:
+        lease, _ = await store.create(RUN)
+        assert lease is not None
+        odd = Item("fan", 0, 0, ItemStatus.WAITING, "text, no bytes")  # type: ignore[arg-type]  # the point of it
+        with pytest.raises(StoreError, match="cannot store TEXT value in BLOB column"):
+            await store.commit(Commit(lease=lease, frozen=[odd]))
+        assert (await store.load("run")).items == ()
+
+
+async def test_a_bug_in_a_request_leaves_no_transaction_open() -> None:
+    async with MemoryStore() as store:
+        with pytest.raises(AttributeError):
+            await store.create(None)  # type: ignore[arg-type]  # the bug
+        await store.create(RUN)
+
+
+async def test_an_old_sqlite_is_refused_on_entering(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(StoreError, match=r"SQLite 3\.36\.0 is too old"):
+        async with MemoryStore():
+            pass

@@ -1,0 +1,59 @@
+"""The suite itself: it tells on stores that break their promises."""
+
+from collections.abc import Sequence
+
+import pytest
+from anyio import fail_after
+
+from stagepost.checkpoint import Commit, Lease, MemoryStore, NewRun, OwnershipLost, RunInfo, RunStatus
+from stagepost.checkpoint.testing import CHECKS
+
+
+class Forgetful(MemoryStore):
+    async def commit(self, commit: Commit) -> None:
+        pass
+
+
+class Unfenced(MemoryStore):
+    async def commit(self, commit: Commit) -> None:
+        try:
+            await super().commit(commit)
+        except OwnershipLost:
+            return
+
+
+class Leaseless(MemoryStore):
+    async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
+        _, info = await super().create(run)
+        return None, info
+
+
+class Unfiltered(MemoryStore):
+    async def find(
+        self,
+        *,
+        status: RunStatus | None = None,  # noqa: ARG002  # the broken promise
+        workflow: str | None = None,  # noqa: ARG002  # another one
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[RunInfo]:
+        return await super().find(after=after, limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("broken", "check"),
+    [
+        (Forgetful, "check_a_commit_overwrites_its_frame"),
+        (Forgetful, "check_a_stale_frame_is_refused"),
+        (Forgetful, "check_a_join_deletes_its_items_and_all_below_them"),
+        (Unfenced, "check_a_claim_fences_the_owner_before"),
+        (Leaseless, "check_a_new_run_is_stored_with_its_first_frame"),
+        (Unfiltered, "check_find_filters_by_status_and_workflow"),
+    ],
+)
+async def test_a_store_that_breaks_a_promise_is_told(broken: type[MemoryStore], check: str) -> None:
+    (told,) = [candidate for candidate in CHECKS if candidate.__name__ == check]
+    with fail_after(10):
+        async with broken() as store:
+            with pytest.raises(AssertionError, match="broken promise"):
+                await told(store)

@@ -1,0 +1,84 @@
+"""How much a run may use, and how much it has used."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from ._messages import Usage
+from .errors import BudgetExceeded
+
+
+class Spent(BaseModel):
+    """What a run has used so far: part of its state, so that a crash resets nothing.
+
+    Attributes:
+        turns: Answers of the model.
+        tool_calls: Calls that it has asked for.
+        usage: Tokens.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    turns: int = 0
+    tool_calls: int = 0
+    usage: Usage = Usage()
+
+    def after(self, usage: Usage, *, tool_calls: int) -> "Spent":
+        """One turn later."""
+        return Spent(turns=self.turns + 1, tool_calls=self.tool_calls + tool_calls, usage=self.usage + usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much one run of an agent may use. None means no limit.
+
+    Mistakes of the model (arguments or answers that do not fit, tools that do not exist) cost turns. On the last turn
+    the model is told to answer and is given no tools.
+
+    Attributes:
+        turns: How often the model is asked.
+        tool_calls: How many tools it may call. Calls that were refused count.
+        tokens: How many tokens may have been used before a further turn.
+    """
+
+    turns: int | None = 20
+    tool_calls: int | None = 100
+    tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """See that the limits can be kept.
+
+        Raises:
+            ValueError: A limit is not positive.
+        """
+        for name, least in (("turns", 1), ("tool_calls", 0), ("tokens", 1)):
+            limit = getattr(self, name)
+            if limit is not None and limit < least:
+                raise ValueError(f"a budget of {limit} {name}: give at least {least}, or None for no limit")
+
+    def is_last_turn(self, spent: Spent) -> bool:
+        """Whether the turn that comes next is the last one."""
+        return self.turns is not None and spent.turns + 1 >= self.turns
+
+    def check_turn(self, agent: str, spent: Spent) -> None:
+        """See that there may be another turn.
+
+        Raises:
+            BudgetExceeded: There may not.
+        """
+        _check(agent, "turns", self.turns, spent.turns, spent.turns + 1)
+        _check(agent, "tokens", self.tokens, spent.usage.tokens, spent.usage.tokens + 1)
+
+    def check_calls(self, agent: str, spent: Spent) -> None:
+        """See that the calls that were asked for may be made, and that there is a turn left to read their results.
+
+        Raises:
+            BudgetExceeded: There is not.
+        """
+        _check(agent, "tool_calls", self.tool_calls, spent.tool_calls, spent.tool_calls)
+        _check(agent, "turns", self.turns, spent.turns, spent.turns + 1)
+
+
+def _check(agent: str, budget: str, limit: int | None, used: int, needed: int) -> None:
+    if limit is not None and needed > limit:
+        raise BudgetExceeded(agent, budget, limit=limit, used=used)

@@ -1,0 +1,23 @@
+"""What a tool may know beside its arguments."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """Given to tools that have a parameter named ``context``; the model does not see that parameter.
+
+    Attributes:
+        run_id: The run. Runs in memory have one too.
+        agent: Name of the agent.
+        call_id: The model's name for the call; another turn may use the same.
+        idempotency_key: The same text whenever this very call is executed, also after a crash; no other call has it.
+        deps: What the process gave to the runner or to ``run``; never stored.
+    """
+
+    run_id: str
+    agent: str
+    call_id: str
+    idempotency_key: str
+    deps: Any

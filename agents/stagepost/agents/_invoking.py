@@ -1,0 +1,69 @@
+"""Executing one tool call: whatever goes wrong becomes a text for the model."""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import isawaitable
+from typing import Final, NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from stagepost.checkpoint import codec_for
+
+from ._context import ToolContext
+from ._tool import Tool
+
+_RESULTS: Final = codec_for(object)  # any value, by what it is
+
+
+class ToolResult(NamedTuple):
+    """What the model is told.
+
+    Attributes:
+        text: The result, or what went wrong.
+        is_error: Whether something went wrong.
+    """
+
+    text: str
+    is_error: bool = False
+
+
+async def invoke(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
+    """Call a tool with arguments that fit. Never raises an `Exception`."""
+    try:
+        return await _within_time(tool, partial(tool.function, **_all(tool, arguments, context)))
+    except anyio.get_cancelled_exc_class():
+        if anyio.current_effective_deadline() == -math.inf:  # the run is being left
+            raise
+        return ToolResult("cancelled: the tool awaited something that was cancelled elsewhere", is_error=True)
+    except Exception as error:  # noqa: BLE001  # the one place that contains a tool's failure
+        text = str(error)
+        return ToolResult(f"{type(error).__name__}: {text}" if text else type(error).__name__, is_error=True)
+
+
+def _all(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext) -> Mapping[str, object]:
+    return {**arguments, "context": context} if tool.takes_context else arguments
+
+
+async def _within_time(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
+    with anyio.move_on_after(tool.timeout):
+        return ToolResult(_text(tool, await _called(tool, function)))
+    return ToolResult(
+        f"timed out after {tool.timeout:g} s: {tool.name} may or may not have taken effect", is_error=True
+    )
+
+
+async def _called(tool: Tool[..., object], function: Callable[[], object]) -> object:
+    result = function() if tool.is_async else await _in_thread(function, abandon=tool.timeout is not None)
+    return await result if isawaitable(result) else result  # a decorator may hide that a function is async
+
+
+async def _in_thread(function: Callable[[], object], *, abandon: bool) -> object:
+    boxed = await anyio.to_thread.run_sync(lambda: [function()], abandon_on_cancel=abandon)  # trio takes no coroutines
+    return boxed[0]
+
+
+def _text(tool: Tool[..., object], result: object) -> str:
+    """A text as it is, everything else as JSON."""
+    return result if isinstance(result, str) else _RESULTS.dump(result, f"the result of {tool.name!r}").decode()

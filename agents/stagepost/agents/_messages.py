@@ -1,0 +1,121 @@
+"""What an agent and its model say to each other, in the words of no provider.
+
+Messages are part of a run's state, so they come back from JSON as they went in. The arguments of a tool call stay the
+text that the model wrote: whether they are JSON at all is for the tool to find out and for the model to be told.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator
+
+
+def _encodable(text: str) -> str:
+    """Half a surrogate pair, as a cut escape or an odd file name leaves it, has no form in UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+Text: TypeAlias = Annotated[str, AfterValidator(_encodable)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ToolCall(_Frozen):
+    """A tool that the model wants to be called.
+
+    Attributes:
+        id: The model's name for the call; the result carries it.
+        name: The tool's name.
+        arguments: What the model wrote as arguments: the JSON of an object, if it did well.
+    """
+
+    id: Text
+    name: Text
+    arguments: Text
+
+
+class SystemMessage(_Frozen):
+    """What the agent is for: its prompt. Made anew for each request and not part of the transcript.
+
+    Attributes:
+        role: Tells the kinds of messages apart.
+        text: The text.
+    """
+
+    role: Literal["system"] = "system"
+    text: Text
+
+
+class UserMessage(_Frozen):
+    """What the agent is asked, or told about an answer that could not be used.
+
+    Attributes:
+        role: Tells the kinds of messages apart.
+        text: The text.
+    """
+
+    role: Literal["user"] = "user"
+    text: Text
+
+
+class AssistantMessage(_Frozen):
+    """What the model has answered.
+
+    Attributes:
+        role: Tells the kinds of messages apart.
+        text: The text; may be empty beside calls.
+        calls: Tools that it wants to be called. Without any, the text is its final answer.
+    """
+
+    role: Literal["assistant"] = "assistant"
+    text: Text = ""
+    calls: tuple[ToolCall, ...] = ()
+
+
+class ToolMessage(_Frozen):
+    """What became of a tool call.
+
+    Attributes:
+        role: Tells the kinds of messages apart.
+        call_id: The call that this answers.
+        tool: Name of the tool.
+        text: The result, as JSON unless it is a text; or what went wrong.
+        is_error: Whether something went wrong.
+    """
+
+    role: Literal["tool"] = "tool"
+    call_id: Text
+    tool: Text
+    text: Text
+    is_error: bool = False
+
+
+ChatMessage: TypeAlias = Annotated[
+    SystemMessage | UserMessage | AssistantMessage | ToolMessage,
+    Discriminator("role"),
+]
+"""Any of the messages."""
+
+
+class Usage(_Frozen):
+    """Tokens that a model has counted.
+
+    Attributes:
+        input_tokens: Read.
+        output_tokens: Written.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )

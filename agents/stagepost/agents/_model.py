@@ -1,0 +1,81 @@
+"""What an agent needs of a language model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+from ._messages import ChatMessage, ToolCall, Usage
+
+JsonSchema: TypeAlias = Mapping[str, object]
+
+_UNCOUNTED: Final = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSchema:
+    """A tool as the model sees it.
+
+    Attributes:
+        name: Its name.
+        description: What it does and when to call it.
+        parameters: JSON schema of its arguments.
+    """
+
+    name: str
+    description: str
+    parameters: JsonSchema
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSchema:
+    """What the final answer has to look like.
+
+    Attributes:
+        name: Name of the type.
+        schema: Its JSON schema.
+    """
+
+    name: str
+    schema: JsonSchema
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One turn's question to a model.
+
+    Attributes:
+        messages: All that has been said, the agent's prompt first.
+        tools: Tools that the model may call; none on the last turn.
+        output: What the final answer has to look like; None for plain text. The prompt does not say it: a model asks
+            its provider for it, or says it in a message of its own.
+    """
+
+    messages: Sequence[ChatMessage]
+    tools: Sequence[ToolSchema] = ()
+    output: OutputSchema | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResponse:
+    """One turn's answer: calls to make, or the final text.
+
+    Attributes:
+        text: What the model has written.
+        calls: Tools that it wants to be called.
+        usage: Tokens that the turn has cost.
+    """
+
+    text: str = ""
+    calls: Sequence[ToolCall] = ()
+    usage: Usage = _UNCOUNTED
+
+
+class Model(Protocol):
+    """A language model: anything with ``answer``.
+
+    It may be asked the same again after a crash, by another process, and must not count on being asked in order.
+    """
+
+    async def answer(self, request: ModelRequest) -> ModelResponse:
+        """Answer a request. What it raises fails the run, which can then be resumed."""
+        ...

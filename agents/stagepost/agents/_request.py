@@ -1,0 +1,76 @@
+"""What an agent is asked with, as the beginning of a conversation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ValidationError
+
+from ._messages import UserMessage
+from ._prompt import fill, placeholders
+from ._validation import problems
+from .errors import InvalidRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What an agent is for and what it can be asked with.
+
+    Attributes:
+        agent: Name of the agent.
+        prompt: Its prompt.
+        input: Model of its requests; None if they are plain text.
+    """
+
+    agent: str
+    prompt: str
+    input: type[BaseModel] | None
+
+    def read(self, request: object) -> tuple[UserMessage, BaseModel | None]:
+        """The first message of a request, and its fields if it has any.
+
+        Raises:
+            InvalidRequest: It is not what the agent takes.
+        """
+        if isinstance(request, str):
+            self._check_placeholders({})
+            return UserMessage(text=request), None
+        if self.input is None:
+            raise InvalidRequest(
+                self.agent,
+                f"it takes a text, not {type(request).__name__}: give the agent input=, a model of its requests",
+            )
+        fields = self._fields(request, self.input)
+        return UserMessage(text=fields.model_dump_json()), fields
+
+    def system(self, fields: BaseModel | None) -> str:
+        """The prompt, filled with the fields of a request.
+
+        Raises:
+            InvalidRequest: It needs a field that the request does not have: the prompt is not that of the run's start.
+        """
+        known = {} if fields is None else fields.model_dump(mode="json")
+        self._check_placeholders(known)
+        return fill(self.prompt, known)
+
+    def _check_placeholders(self, known: Mapping[str, object]) -> None:
+        missing = [name for name in placeholders(self.prompt) if name not in known]
+        if missing:
+            asked = "a model" if self.input is None else self.input.__name__
+            raise InvalidRequest(
+                self.agent,
+                f"its prompt needs {', '.join(missing)}, which the request does not have: "
+                f"ask with {asked} or a mapping of its fields",
+            )
+
+    def _fields(self, request: object, model: type[BaseModel]) -> BaseModel:
+        if isinstance(request, model):
+            return request
+        if not isinstance(request, Mapping):
+            raise InvalidRequest(
+                self.agent,
+                f"it takes {model.__name__}, a mapping of its fields, or a text, not {type(request).__name__}",
+            )
+        try:
+            return model.model_validate(request)
+        except ValidationError as error:
+            raise InvalidRequest(self.agent, f"that is no valid {model.__name__}: {problems(error)}") from error

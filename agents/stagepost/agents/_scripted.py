@@ -1,0 +1,82 @@
+"""A model that says what a script says: for tests, examples and demonstrations."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from anyio.lowlevel import checkpoint
+from pydantic_core import to_json
+
+from ._messages import AssistantMessage, ToolCall
+from ._model import ModelRequest, ModelResponse
+from .errors import ScriptEnded
+
+ScriptEntry: TypeAlias = str | ToolCall | Sequence[ToolCall] | ModelResponse | Exception
+"""What a script is made of."""
+
+
+def call(tool: str, /, **arguments: object) -> ToolCall:
+    """A tool call for a script.
+
+    Args:
+        tool: Name of the tool.
+        arguments: What it is called with.
+    """
+    return ToolCall(id="", name=tool, arguments=to_json(arguments).decode())
+
+
+class ScriptedModel:
+    """Answers from a script: entry by entry, in each conversation from the first one on.
+
+    Which answer it gives depends on nothing but how many answers the request already holds, so a new object, in another
+    process after a crash, goes on where the old one was. Errors stand before the answer behind them: each is raised
+    once by this object, to the first request that comes for that answer.
+
+    Args:
+        script: Texts, calls (`call`, or a list of them for several at once), whole `ModelResponse`, or exceptions.
+    """
+
+    def __init__(self, script: Iterable[ScriptEntry]) -> None:
+        self._answers: list[ModelResponse] = []
+        self._errors: list[list[Exception]] = [[]]
+        self._requests: list[ModelRequest] = []
+        for entry in script:
+            if isinstance(entry, Exception):
+                self._errors[-1].append(entry)
+            else:
+                self._answers.append(_response(entry, len(self._answers)))
+                self._errors.append([])
+
+    @property
+    def requests(self) -> Sequence[ModelRequest]:
+        """The requests that this object got, in order."""
+        return tuple(self._requests)
+
+    async def answer(self, request: ModelRequest) -> ModelResponse:
+        """Give the entry that comes next in this conversation.
+
+        Raises:
+            ScriptEnded: There is none.
+            Exception: The entry is this error.
+        """
+        await checkpoint()  # any real model would let others run
+        self._requests.append(request)
+        turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
+        if turn < len(self._errors) and self._errors[turn]:
+            raise self._errors[turn].pop(0)
+        if turn >= len(self._answers):
+            raise ScriptEnded(len(self._answers), request.messages[-1].text)
+        return self._answers[turn]
+
+
+def _response(entry: str | ToolCall | Sequence[ToolCall] | ModelResponse, turn: int) -> ModelResponse:
+    if isinstance(entry, ModelResponse):
+        return entry
+    if isinstance(entry, str):
+        return ModelResponse(entry)
+    calls = [entry] if isinstance(entry, ToolCall) else entry
+    return ModelResponse(calls=tuple(_named(made, turn, index) for index, made in enumerate(calls)))
+
+
+def _named(made: ToolCall, turn: int, index: int) -> ToolCall:
+    """The call with an id that is the same in every process."""
+    return made if made.id else made.model_copy(update={"id": f"call-{turn}-{index}"})

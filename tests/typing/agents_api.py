@@ -1,0 +1,86 @@
+"""The public types of the agents layer, as type checkers see them. Checked, never run."""
+
+from collections.abc import Sequence
+from typing import assert_type
+
+from pydantic import BaseModel
+
+from stagepost.agents import (
+    Agent,
+    AgentResult,
+    Budget,
+    ChatMessage,
+    Model,
+    ModelRequest,
+    ModelResponse,
+    ScriptedModel,
+    Tool,
+    ToolContext,
+    call,
+    tool,
+)
+from stagepost.checkpoint import MemoryStore
+from stagepost.hub import Hub
+from stagepost.workflows import Pattern, Runner
+
+
+class WeatherQuery(BaseModel):
+    city: str
+
+
+class WeatherReport(BaseModel):
+    degrees: int
+
+
+@tool
+async def get_weather(city: str) -> WeatherReport:
+    "Weather of a city now."
+    return WeatherReport(degrees=30)
+
+
+@tool(idempotent=True, timeout=5)
+def send_mail(to: str, body: str, context: ToolContext) -> str:
+    "Send a mail."
+    return context.call_id
+
+
+def plain(city: str) -> int:
+    return len(city)
+
+
+class Own:
+    async def answer(self, request: ModelRequest) -> ModelResponse:
+        return ModelResponse(request.messages[-1].text)
+
+
+tools: Sequence[Tool[..., object]] = [get_weather, send_mail]
+
+models: Sequence[Model] = [Own(), ScriptedModel([call("plain", city="Oslo"), "4"])]
+typed = Agent(
+    "weather",
+    prompt="Answer weather questions.",
+    model=models[0],
+    tools=[get_weather, send_mail, plain],
+    input=WeatherQuery,
+    output=WeatherReport,
+    budget=Budget(turns=8, tool_calls=20, tokens=50_000),
+)
+texting = Agent("echo", prompt="Echo.")
+assert_type(typed, Agent[WeatherReport])
+assert_type(texting, Agent[str])
+agents: Sequence[Agent[object]] = [typed, texting]
+Agent("weather", prompt="", output=str)  # type: ignore[type-var]  # a model, or nothing
+
+
+async def use() -> None:
+    assert_type(await get_weather("Oslo"), WeatherReport)
+    await get_weather(3)  # type: ignore[arg-type]  # a tool is called like its function
+    result = await typed.run("Miami?", model=ScriptedModel(["30 °C"]))
+    assert_type(result, AgentResult[WeatherReport])
+    assert_type(result.output.degrees, int)
+    assert_type(result.messages, Sequence[ChatMessage])
+    assert_type((await texting.run("hi")).output, str)
+    assert_type(typed.as_workflow(), Pattern)
+    async with MemoryStore() as store, Hub() as hub, Runner(store, hub=hub) as runner:
+        await runner.serve(typed)
+        assert_type(await hub.request("weather", WeatherQuery(city="Oslo"), expect=WeatherReport), WeatherReport)

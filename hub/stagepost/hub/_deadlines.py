@@ -33,7 +33,9 @@ class Deadlines:
     starts with the first deadline.
     """
 
-    def __init__(self, backend: Backend, spawn: Callable[[Callable[[], Coroutine[Any, Any, None]], str], None]) -> None:
+    def __init__(
+        self, backend: Backend, spawn: Callable[[Callable[[], Coroutine[Any, Any, None]], str], object]
+    ) -> None:
         self._backend = backend
         self._spawn = spawn
         self._buckets: dict[int, Bucket] = {}

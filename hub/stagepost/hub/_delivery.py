@@ -3,13 +3,14 @@
 import math
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ._deadlines import Bucket
 from ._handlers import Handler
 from ._message import Message, MessageType
 from ._stamps import Stamps
 from ._wake import Waiter
+from .errors import RequestTimeout
 
 
 class State(Enum):
@@ -26,6 +27,12 @@ class State(Enum):
     ENDED = 4
 
 
+_STAGES: dict[State, Literal["room", "turn", "handler"]] = {
+    State.BLOCKED: "room",
+    State.QUEUED: "turn",
+    State.RUNNING: "handler",
+    State.ENDED: "handler",
+}
 _BLOCKED = State.BLOCKED  # looked up once: it costs as much as several of the assignments below
 
 
@@ -145,6 +152,10 @@ class Delivery:
             self.bucket = None
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
+
+    def timed_out(self) -> RequestTimeout:
+        """The error for a requester whose time is up."""
+        return RequestTimeout(self.recipient.id, self.deadline - self.sent, _STAGES[self.state])
 
     def raise_refusal(self) -> None:
         """Raise the error that was meant for the sender, if there is one."""

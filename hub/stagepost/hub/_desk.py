@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Coroutine
-from typing import Any, Literal
+from typing import Any
 
 from ._delivery import Delivery, State
 from ._engine import Engine
@@ -11,7 +11,7 @@ from ._mailbox import Mailbox
 from ._message import MessageType
 from ._wake import Waiter
 from ._workers import Worker, Workers
-from .errors import DeliveryError, MailboxFull, RequestTimeout
+from .errors import DeliveryError, MailboxFull
 
 
 class Desk:
@@ -88,20 +88,14 @@ class Desk:
             delivery.release()
             self._withdraw(delivery, self._engine.ledger.cancel)
             raise
-        if delivery.error is not None:
-            delivery.raise_refusal()
+        delivery.raise_refusal()
 
     def expire(self, delivery: Delivery) -> None:
         """The sender has waited long enough."""
-        error = self._expired(delivery)
+        is_request = delivery.type is MessageType.REQUEST
+        error = delivery.timed_out() if is_request else MailboxFull(self.id, self._mailbox.limit)
         self._withdraw(delivery, lambda late: self._engine.ledger.bury(late, DeadReason.EXPIRED))
         delivery.refuse(error)
-
-    def _expired(self, delivery: Delivery) -> DeliveryError:
-        if delivery.type is not MessageType.REQUEST:
-            return MailboxFull(self.id, self._mailbox.limit)
-        stages: dict[State, Literal["room", "turn", "handler"]] = {State.BLOCKED: "room", State.QUEUED: "turn"}
-        return RequestTimeout(self.id, delivery.deadline - delivery.sent, stages.get(delivery.state, "handler"))
 
     def _withdraw(self, delivery: Delivery, end: Callable[[Delivery], None]) -> None:
         """Take back what nobody waits for any more.
@@ -128,9 +122,7 @@ class Desk:
 
     def interrupt(self, spare: Worker | None = None) -> None:
         """Cancel the handlers but that of a worker to spare."""
-        for worker in self._workers.staff:
-            if worker is not spare and worker.current is not None:
-                worker.interrupt()
+        self._workers.interrupt(spare)
 
     def abort(self, refusal: Callable[[str], DeliveryError], reason: DeadReason, spare: Worker | None = None) -> None:
         """Close at once: bury what is queued, refuse those who wait, cancel handlers but that of a worker to spare."""
@@ -142,9 +134,8 @@ class Desk:
             delivery = self._mailbox.queue.popleft()
             self._engine.ledger.bury(delivery, reason)
             delivery.refuse(refusal(self.id))
-        for worker in self._workers.staff:
-            if worker is not spare and worker.current is not None:
-                worker.current.refuse(refusal(self.id))
+        for delivery in self._workers.handling(spare):
+            delivery.refuse(refusal(self.id))
         self._engine.ledger.settle()
         self.close()
 

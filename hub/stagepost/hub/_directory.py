@@ -8,7 +8,7 @@ from ._emitter import Emitter
 from ._engine import Engine
 from ._events import AgentRegistered, AgentUnregistered
 from ._handlers import Handlers
-from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubNotStarted, HubStopped
+from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped
 
 
 class Phase(Enum):
@@ -114,8 +114,6 @@ class Directory:
         Raises:
             DeliveryError: It cannot be reached; its class says why.
         """
-        if self.phase is Phase.NEW:
-            raise HubNotStarted(agent, self._hub)
         if self.phase is Phase.CLOSED or (self.phase is Phase.DRAINING and not inside):
             raise HubStopped(agent, self._hub)
         registration = self.agents.get(agent)

@@ -10,6 +10,7 @@ from ._deadlines import Deadlines
 from ._delivery import Delivery
 from ._emitter import Emitter
 from ._ledger import Ledger
+from ._log import get_logger
 from ._stamps import Stamps
 from ._wake import current_backend
 
@@ -19,14 +20,16 @@ class Engine:
 
     Attributes:
         hub: The hub's name.
+        log: Where failures go that nobody waits for.
         new_context: Makes the context that a handler asks for.
     """
 
-    __slots__ = ("_surroundings", "_tasks", "deadlines", "hub", "ledger", "new_context", "new_waiter", "stamps")
+    __slots__ = ("_surroundings", "_tasks", "deadlines", "hub", "ledger", "log", "new_context", "new_waiter", "stamps")
 
     def __init__(self, hub: str, emitter: Emitter, tasks: TaskGroup, new_context: Callable[[Delivery], object]) -> None:
         backend = current_backend()
         self.hub = hub
+        self.log = get_logger("hub")  # here, where a slow import holds up nobody
         self.new_context = new_context
         self.new_waiter = backend.new_waiter
         self.stamps = Stamps(backend.clock)

@@ -18,7 +18,7 @@ from ._limits import Duration, count, seconds
 from ._message import Message
 from ._names import check_name
 from ._observer import Observer
-from ._router import Origin, Router
+from ._router import Origin, Router, reply_to
 from ._signature import name_of
 from ._stopping import abort, dismiss, drain, end_tasks
 from .errors import HubNotStarted, HubReentered, InvalidHandler
@@ -234,9 +234,10 @@ class Hub:
         router = self._router
         if router is None:
             raise HubNotStarted(recipient, self._name)
-        return await router.request(
-            recipient, payload, expect, _origin(sender, trace), headers=headers, timeout=timeout
-        )
+        origin = _origin(sender, trace)
+        delivery, replied = router.request(recipient, payload, origin, headers=headers, timeout=timeout)
+        await replied
+        return reply_to(delivery, expect)
 
     async def drain(self, timeout: Duration | None = _GRACE) -> None:
         """Stop for good: refuse new work from outside, finish what is queued, cancel the rest and answer all requests.
@@ -364,9 +365,10 @@ class Context:
         Raises:
             RequestCycle: The recipient waits for this very request, and has no free worker.
         """
-        return await self._router.request(
-            recipient, payload, expect, self._origin(self._waiting()), headers=headers, timeout=timeout
-        )
+        origin = self._origin(self._waiting())
+        delivery, replied = self._router.request(recipient, payload, origin, headers=headers, timeout=timeout)
+        await replied
+        return reply_to(delivery, expect)
 
     def _waiting(self) -> tuple[str, ...]:
         """The agents that wait for a request made now."""

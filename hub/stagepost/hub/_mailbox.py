@@ -1,5 +1,6 @@
 """What waits for an agent: messages, and senders for whose message there is no room yet."""
 
+import math
 from collections import deque
 
 from ._delivery import Delivery
@@ -9,6 +10,9 @@ from ._message import MessageType
 
 class Mailbox:
     """A bounded queue of deliveries. Who finds it full waits in line, and gets room in the order of the line.
+
+    Whoever takes something from the queue has to `admit` from the line in the same step: then there is never room while
+    somebody waits, and nobody overtakes the line.
 
     Attributes:
         queue: Accepted deliveries, oldest first.
@@ -25,8 +29,8 @@ class Mailbox:
         self.blocked: deque[Delivery] = deque()
 
     def accept(self, delivery: Delivery) -> bool:
-        """Take a message if there is room and nobody waits in line before it."""
-        if len(self.queue) >= self.limit or self.blocked:
+        """Take a message if there is room."""
+        if len(self.queue) >= self.limit:
             return False
         self.queue.append(delivery)
         self._ledger.accept(delivery)
@@ -44,6 +48,7 @@ class Mailbox:
             self.queue.append(delivery)
             self._ledger.accept(delivery)
             if delivery.type is not MessageType.REQUEST:
+                delivery.deadline = math.inf  # only its sender's patience had an end
                 delivery.release()
             admitted += 1
         return admitted

@@ -2,8 +2,10 @@
 
 import logging
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
-from structlog.stdlib import BoundLogger
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
 
 from ._emitter import Emitter
 from ._log import get_logger
@@ -17,7 +19,7 @@ class LogObserver:
 
     __slots__ = ("_logger",)
 
-    def __init__(self, logger: BoundLogger | None = None) -> None:
+    def __init__(self, logger: "BoundLogger | None" = None) -> None:
         self._logger = get_logger("events") if logger is None else logger
 
     def on_event(self, event: Event, /) -> None:

@@ -75,28 +75,27 @@ class Router:
             return desk.line_up(delivery, seconds(timeout))
         return checkpoint() if delivery.number % _SENDS_PER_TURN == 0 else None
 
-    async def request(
+    def request(
         self,
         recipient: str,
         payload: object,
-        expect: type[ReplyT],
         origin: Origin,
         *,
         headers: Mapping[str, str] | None,
         timeout: Duration | None,
-    ) -> ReplyT:
-        """Deliver a request and return its reply."""
+    ) -> tuple[Delivery, Coroutine[Any, Any, None]]:
+        """Deliver a request.
+
+        Returns:
+            The delivery, and what the sender has to await until `reply_to` it is there.
+        """
         delivery, desk = self._address(recipient, payload, _REQUEST, origin, headers)
         delivery.deadline = min(delivery.sent + seconds(timeout), origin.deadline)
         if delivery.deadline <= delivery.sent:
-            raise RequestTimeout(recipient, delivery.deadline - delivery.sent, "room")
+            raise RequestTimeout(recipient, max(0.0, delivery.deadline - delivery.sent), "start")
         if recipient in origin.trail.chain and desk.all_busy:
             raise RequestCycle(recipient, origin.trail.chain)
-        await desk.ask(delivery)
-        reply = delivery.reply
-        if type(reply) is expect or fits(reply, expect):
-            return reply  # type: ignore[return-value]  # checked, in a way that mypy does not follow
-        raise UnexpectedReply(recipient, expect, reply)
+        return delivery, desk.ask(delivery)
 
     def _address(
         self,
@@ -131,3 +130,15 @@ class Router:
         """Whether one of this hub's handlers runs this code, or a task that it started."""
         worker = current_worker()
         return worker is not None and worker.engine is self._engine
+
+
+def reply_to(delivery: Delivery, expect: type[ReplyT]) -> ReplyT:
+    """The reply to a request, if it is what its sender expects.
+
+    Raises:
+        UnexpectedReply: It is not.
+    """
+    reply = delivery.reply
+    if type(reply) is expect or fits(reply, expect):
+        return reply  # type: ignore[return-value]  # checked, in a way that mypy does not follow
+    raise UnexpectedReply(delivery.recipient.id, expect, reply)

@@ -12,16 +12,14 @@ from ._containment import is_cancelled, is_fatal, own_failure
 from ._delivery import Delivery
 from ._engine import Engine
 from ._handlers import Handler
-from ._log import get_logger
 from ._mailbox import Mailbox
 from ._wake import Waiter
-from .errors import HandlerFailed, HubStopped
+from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
 _RESTING_KEPT: Final = 8
 
 _here: ContextVar["Worker | None"] = ContextVar("stagepost_worker", default=None)
-_log = get_logger("hub")
 
 
 def current_worker() -> "Worker | None":
@@ -56,7 +54,18 @@ class Workers:
     @property
     def all_busy(self) -> bool:
         """Whether another message would have to wait for a handler that runs now."""
-        return self.vacancies == 0 and all(worker.current is not None for worker in self.staff)
+        return self.vacancies == 0 and len(self.handling()) == len(self.staff)
+
+    def handling(self, spare: "Worker | None" = None) -> list[Delivery]:
+        """What is handled now, but for the delivery of a worker to spare."""
+        staff = (worker for worker in self.staff if worker is not spare)
+        return [worker.current for worker in staff if worker.current is not None]
+
+    def interrupt(self, spare: "Worker | None" = None) -> None:
+        """Cancel the handlers but that of a worker to spare."""
+        for worker in self.staff:
+            if worker is not spare and worker.current is not None:
+                worker.interrupt()
 
     def call(self) -> None:
         """Let somebody come for a new message. Those who are busy look for the next one by themselves."""
@@ -156,14 +165,21 @@ class Worker:
 
     async def _serve(self) -> bool:
         """Handle messages until the scope is used up (True) or the worker is not needed any more (False)."""
+        while True:
+            await self._work_off()
+            if self._interrupted:
+                return True
+            if not await self._workers.rest():
+                return False
+
+    async def _work_off(self) -> None:
+        """Handle what is queued. A function of its own, so that no variable of a resting worker keeps a message."""
         workers, mailbox, ledger = self._workers, self._workers.mailbox, self.engine.ledger
         queue, clock = mailbox.queue, self.engine.stamps.clock
-        turn_ends = clock() + _TURN
-        while not self._interrupted:
-            if not queue:
-                if not await workers.rest():
-                    return False
-                turn_ends = clock() + _TURN
+        now = clock()
+        turn_ends = now + _TURN
+        while queue and not self._interrupted:
+            if queue[0].deadline <= now and self._expires(queue[0]):
                 continue
             delivery = self.current = queue.popleft()
             if mailbox.blocked:
@@ -172,16 +188,27 @@ class Worker:
             ledger.start(delivery)
             handler = delivery.handler
             try:
-                reply = await (handler.call(delivery.payload) if handler.is_plain else self._invoke(handler, delivery))
+                if handler.is_plain:
+                    reply = await handler.call(delivery.payload)
+                else:
+                    reply = await self._invoke(handler, delivery)
             except BaseException as error:
                 if not self._contains(delivery, error):
                     raise
             else:
                 ledger.handle(delivery, reply)
             self.current = None
-            if clock() >= turn_ends:
+            now = clock()
+            if now >= turn_ends:
                 await checkpoint()
-                turn_ends = clock() + _TURN
+                now = clock()
+                turn_ends = now + _TURN
+
+    def _expires(self, delivery: Delivery) -> bool:
+        """End a request whose time is up, which the timer has not noticed yet, rather than begin with it."""
+        if delivery.recipient.detach:
+            return False
+        delivery.expire()
         return True
 
     async def _invoke(self, handler: Handler, delivery: Delivery) -> object:
@@ -203,8 +230,16 @@ class Worker:
             return self._interrupted
         ledger.fail(delivery, failure)
         if delivery.waiter is None:
-            _log.error(
+            self.engine.log.error(
                 "handler failed", hub=self.engine.hub, agent=agent, handler=delivery.handler.name, exc_info=failure
             )
-        delivery.refuse(HandlerFailed(agent, delivery.handler.name, failure))
+        delivery.refuse(self._explanation(delivery, failure))
         return not is_fatal(failure)
+
+    def _explanation(self, delivery: Delivery, failure: BaseException) -> RequestError:
+        """What the requester is told. A handler that fails when time is up mostly does so because of that."""
+        if self.engine.stamps.clock() < delivery.deadline:
+            return HandlerFailed(delivery.recipient.id, delivery.handler.name, failure)
+        late = delivery.timed_out()
+        late.__cause__ = failure
+        return late

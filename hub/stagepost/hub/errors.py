@@ -209,13 +209,15 @@ class RequestTimeout(RequestError, TimeoutError):
         recipient: The agent that was asked.
         timeout: The seconds that the request had; a deadline inherited from the request being handled may have
             shortened them.
-        stage: How far it had come: waiting for ``"room"`` in the mailbox, for its ``"turn"``, or for the ``"handler"``.
+        stage: How far it had come: not even to the ``"start"``, or waiting for ``"room"`` in the mailbox, for its
+            ``"turn"``, or for the ``"handler"``.
     """
 
-    def __init__(self, recipient: str, timeout: float, stage: Literal["room", "turn", "handler"]) -> None:
+    def __init__(self, recipient: str, timeout: float, stage: Literal["start", "room", "turn", "handler"]) -> None:
         self.timeout = timeout
         self.stage = stage
         reached = {
+            "start": "the time was up before the request was sent",
             "room": "its mailbox stayed full",
             "turn": "the request was still waiting in its mailbox",
             "handler": "its handler was still running",

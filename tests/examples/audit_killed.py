@@ -10,8 +10,8 @@ import os
 import signal
 import sqlite3
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,10 @@ def die() -> None:
 
 
 def deadly_batches(moment: str, number: int) -> Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]:
-    count = 0
+    numbers = count(1)
 
     def batch(connection: sqlite3.Connection, works: Sequence[Work]) -> list[Outcome]:
-        nonlocal count
-        count += 1
-        if count != number:
+        if next(numbers) != number:
             return run_batch(connection, works)
         if moment == "before":
             die()
@@ -56,15 +54,16 @@ def deadly_batches(moment: str, number: int) -> Callable[[sqlite3.Connection, Se
 
 def log_work(log: Path, deadly: str, number: int) -> None:
     """Log every piece of work as it begins, and die in the middle of one."""
-    counts: Counter[str] = Counter()
 
     def logged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        calls = count(1)  # several threads inspect at once
+
         def call(*arguments: Any, **options: Any) -> Any:
             about = getattr(arguments[0], "metadata_path", "") if arguments else ""
             agents.append_line(log, f"{name} {about}".strip())
-            counts[name] += 1
+            call_number = next(calls)
             result = function(*arguments, **options)
-            if name == deadly and counts[name] == number:
+            if name == deadly and call_number == number:
                 die()
             return result
 

@@ -44,6 +44,7 @@ class Branch:
         self.seq = frame.seq
         self.width = frame.width
         self.position = Position(frame.next, frame.visits)
+        self.around: tuple[int, ...] = ()
         self._inherited = inherited or {}
         place = self.place()
         node = None if place is None else place.within.node
@@ -73,7 +74,9 @@ class Branch:
     def context(self, path: str, within: Within) -> StepContext:
         """What a step at a place may know."""
         run = self.execution
-        return StepContext(run.run_id, run.workflow, self.full_path(path), self.visit(within), run.deps, run.hub)
+        return StepContext(
+            run.run_id, run.workflow, self.full_path(path), self.visit(within), run.deps, run.hub, self.around
+        )
 
     def failure(self, within: Within, error: BaseException, *, state: Any, own: bool = True) -> WorkflowError:
         """A step's failure with everything that encloses it."""
@@ -155,10 +158,12 @@ class ItemBranch(Branch):
         inherited = {**parent.values, "item": Value(record.input)}
         frame = parent.execution.frames.pop(path, None) or first_frame(program, {}, path, seq=0, inherited=inherited)
         super().__init__(parent.execution, program, frame, inherited=inherited)
+        self.around = (*parent.around, visit)
 
-    def result(self) -> bytes:
-        """The item's value: what its steps wrote, as one JSON object."""
-        return join_values(to_bytes(self.own))
+    async def _save(self, own: Values, position: Position, joined: Joined | None) -> None:
+        await super()._save(own, position, joined)
+        if position.next is None:  # noted before anything can interrupt: the store knows it
+            self._record.status, self._record.value = ItemStatus.OK, join_values(to_bytes(own))
 
     def _ending(self, own: Values) -> Parts:
         """The item's last commit carries its outcome, and its frame is no longer needed."""

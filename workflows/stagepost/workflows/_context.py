@@ -17,6 +17,7 @@ class StepContext:
         visit: Which visit of a graph's node this is, from 1; 0 outside of graphs.
         deps: What the process gave to the runner or to ``run``; never stored.
         hub: The hub of the runner or of ``run``, if there is one.
+        around: Visits of the fan-outs that the step is inside of, outermost first; all 0 outside of graphs.
     """
 
     run_id: str
@@ -25,8 +26,10 @@ class StepContext:
     visit: int
     deps: Any
     hub: Hub | None
+    around: tuple[int, ...] = ()
 
     @property
     def idempotency_key(self) -> str:
         """The same text whenever this very step, visit and item runs, also after a crash; no other step has it."""
-        return f"{self.run_id}/{self.path}" + (f"#{self.visit}" if self.visit else "")
+        visits = (*self.around, self.visit)
+        return f"{self.run_id}/{self.path}" + (f"#{'.'.join(map(str, visits))}" if any(visits) else "")

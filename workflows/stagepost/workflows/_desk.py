@@ -46,7 +46,8 @@ class Desk:
         self._hub = hub
         self._deps = deps
         self._active: dict[str, tuple[Run, Execution]] = {}
-        self._beginning = 0
+        self._beginning: list[str] = []  # ids of the runs that are being stored
+        self._stopping = False
         self._changed = anyio.Event()
         self._claiming = anyio.Lock()
 
@@ -57,7 +58,7 @@ class Desk:
             StoreError: It could not be stored.
         """
         answer = _Answer()
-        self._beginning += 1
+        self._beginning.append(new.run_id)
         self._group.start_soon(self._begin, new, workflow, answer)
         return await answer.get()
 
@@ -68,14 +69,17 @@ class Desk:
             RunNotFound: There is none.
             RunNotOpen: It has ended.
             IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
+            RunnerStopped: The runner is being left.
         """
         async with self._claiming:
             run = await self.find(run_id)
             if run is not None:
                 return run
+            check_compatible(await self._store.load(run_id), workflow.program)  # or it stays as it is
             lease = await self._store.claim(run_id, self.owner, reopen=reopen)
             snapshot = await self._store.load(run_id)
-            check_compatible(snapshot, workflow.program)
+            if self._stopping:
+                raise RunnerStopped(run_id)
             outcome = Outcome()
             run, execution = self._activate(snapshot, lease, outcome)
             self._group.start_soon(self._work, snapshot, workflow, execution, outcome, True)
@@ -83,13 +87,14 @@ class Desk:
 
     async def find(self, run_id: str) -> Run | None:
         """The run, if it is worked on here, or is just being stored by somebody else's `begin`."""
-        while run_id not in self._active and self._beginning:
+        while run_id not in self._active and run_id in self._beginning:
             await self._changed.wait()
         active = self._active.get(run_id)
         return None if active is None else active[0]
 
     async def finish(self, grace: float) -> None:
         """Start no further step and wait for those under way, at most `grace` seconds."""
+        self._stopping = True
         for _, execution in self._active.values():
             execution.stopping = True
         with anyio.move_on_after(grace):
@@ -102,8 +107,11 @@ class Desk:
         except CheckpointError as error:
             answer.fail(error)
             return
+        except BaseException:  # somebody waits for the answer, whatever happens
+            answer.fail(RunnerStopped(new.run_id))
+            raise
         finally:
-            self._beginning -= 1
+            self._beginning.remove(new.run_id)
             self._notify()
         if lease is None:
             answer.give(None, info)
@@ -118,6 +126,7 @@ class Desk:
         run = Run(info.run_id, info.workflow, outcome)
         journal = Journal(self._store, lease)
         execution = Execution(info.run_id, info.workflow, self._emitter, self._deps, self._hub, journal)
+        execution.stopping = self._stopping
         self._active[info.run_id] = (run, execution)
         self._notify()
         return run, execution
@@ -160,18 +169,18 @@ class _Answer:
     def __init__(self) -> None:
         self._given = anyio.Event()
         self._value: tuple[Run | None, RunInfo] | None = None
-        self._error: CheckpointError | None = None
+        self._error: Exception = RuntimeError("no answer")
 
     def give(self, run: Run | None, info: RunInfo) -> None:
         self._value = (run, info)
         self._given.set()
 
-    def fail(self, error: CheckpointError) -> None:
+    def fail(self, error: Exception) -> None:
         self._error = error
         self._given.set()
 
     async def get(self) -> tuple[Run | None, RunInfo]:
         await self._given.wait()
         if self._value is None:
-            raise self._error or RuntimeError("no answer")
+            raise self._error
         return self._value

@@ -78,13 +78,14 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
     branch.execution.emit(StepStarted, path=path)
     state = branch.view()
     try:
-        result = await place.step.call(state, branch.context(place.path, place.within))
+        result = await place.step.run(state, branch.context(place.path, place.within))
         if place.step.into is not None:
             result = {place.step.into: result}
         updates = branch.program.schema.updates(result, branch.values, place.step.name)
-    except Exception as error:  # one of the two places that contain the failure of a user's function
+    except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
         branch.execution.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
-        raise branch.failure(place.within, error, state=state) from error
+        failure = branch.failure(place.within, error, state=state)
+        raise failure from failure.__cause__
     await branch.move(updates, place.after)
     branch.execution.emit(StepEnded, path=path, ok=True, seconds=perf_counter() - started)
 
@@ -92,10 +93,11 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
 async def _take_route(branch: Branch, place: RoutePlace) -> None:
     state = branch.view()
     try:
-        route = await place.step.call(state, branch.context(place.path, place.within))
+        route = await place.step.run(state, branch.context(place.path, place.within))
         way, name = _way(place, route)
-    except Exception as error:
-        raise branch.failure(place.within, error, state=state) from error
+    except Exception as error:  # noqa: BLE001  # another one
+        failure = branch.failure(place.within, error, state=state)
+        raise failure from failure.__cause__
     await branch.move({}, way)
     branch.execution.emit(RouteTaken, path=branch.full_path(place.path), route=name)
 

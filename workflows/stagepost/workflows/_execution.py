@@ -119,19 +119,19 @@ class Execution:
             self.items.setdefault(item.path, []).append(record)
 
     async def save(self, **parts: Unpack[Parts]) -> None:
-        """Commit a change, if the run is stored, and let others run."""
-        if self.journal is None:
-            await self._yield_fairly()
-            return
-        await self.journal.save(**parts)
+        """Commit a change, if the run is stored."""
+        if self.journal is not None:
+            await self.journal.save(**parts)
 
     async def pause(self) -> None:
-        """The engine's own cancellation point behind a commit: memory and disk agree here.
+        """The engine's own cancellation point behind a commit: memory and disk agree here. Lets others run.
 
         Raises:
             Stopping: The runner is being left.
         """
-        if self.journal is not None:
+        if self.journal is None:
+            await self._yield_fairly()
+        else:
             await checkpoint_if_cancelled()
         if self.stopping:
             raise Stopping

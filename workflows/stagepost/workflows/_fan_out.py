@@ -1,8 +1,9 @@
 """A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
 from pydantic_core import to_json
@@ -53,6 +54,7 @@ class FanOut:
         self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
         await self._work_on(self._with(ItemStatus.WAITING))
         self._check()
+        await self._run.pause()  # here the workers have ended early if the runner is being left
         await self._join()
 
     async def _freeze(self) -> list[ItemRecord]:
@@ -67,8 +69,9 @@ class FanOut:
         try:
             found = self._pattern.items(state)
             return [ItemRecord(index, self._dump(item, index)) for index, item in enumerate(found)]
-        except Exception as error:  # `over` is a user's function
-            raise self._branch.failure(self._place.within, error, state=state) from error
+        except Exception as error:  # noqa: BLE001  # `over` is a user's function
+            failure = self._branch.failure(self._place.within, error, state=state)
+            raise failure from failure.__cause__
 
     def _dump(self, item: Any, index: int) -> bytes:
         where, codec = f"{self._pattern.name}[{index}]", self._pattern.item_codec
@@ -86,17 +89,22 @@ class FanOut:
 
     async def _worker(self, items: Iterator[ItemRecord], scope: anyio.CancelScope) -> None:
         """Take items until there are no more, each only after the one before is committed."""
-        for item in items:
-            await self._run.pause()
-            try:
-                await self._one(item)
-            except anyio.get_cancelled_exc_class():
-                self._note_cancelled(item)
-                raise
-            self._note_ended(item)
-            if self._failed_for_good():
-                scope.cancel()
-                return
+        with suppress(Stopping):  # passed on, it would cancel the other workers, who are given time
+            for item in items:
+                await self._run.pause()
+                if not self._failed_for_good():
+                    await self._account_for(item)
+                if self._failed_for_good():
+                    scope.cancel()
+                    return
+
+    async def _account_for(self, item: ItemRecord) -> None:
+        try:
+            await self._one(item)
+        except anyio.get_cancelled_exc_class():
+            self._note_cancelled(item)
+            raise
+        self._note_ended(item)
 
     async def _one(self, item: ItemRecord) -> None:
         worker = self._place.worker
@@ -105,19 +113,17 @@ class FanOut:
             return
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item)
         try:
-            await self._advance(branch)
+            await self._advance(branch)  # its last commit is the item's
         except WorkflowError as error:
             await self._commit(item, replace(item, status=ItemStatus.FAILED, error=error))
-        else:  # the branch's last commit was the item's
-            item.status, item.value = ItemStatus.OK, branch.result()
 
     async def _step(self, worker: Step, item: ItemRecord) -> ItemRecord:
         """Run a plain worker; returns what became of the item."""
         context = replace(self._branch.context(self._place.path, self._place.within), path=f"{self._path}[{item.idx}]")
         try:
-            value = await worker.call(self._pattern.item_codec.load(item.input), context)
+            value = await worker.run(self._pattern.item_codec.load(item.input), context)
             data = self._pattern.value_codec.dump(value, f"the value of {context.path}")
-        except Exception as error:  # noqa: BLE001  # one of the two places that contain the failure of a user's function
+        except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
             return replace(item, status=ItemStatus.FAILED, error=error)
         return replace(item, status=ItemStatus.OK, value=data)
 
@@ -148,7 +154,7 @@ class FanOut:
             state=self._branch.view(),
         )
         error.__cause__ = next((f.error for f in failures if isinstance(f.error, BaseException)), None)
-        raise self._branch.failure(self._place.within, error, state=error.state, own=False) from error.__cause__
+        self._raise(error)
 
     def _accounts(self) -> ItemAccounts:
         indexes = {status: tuple(item.idx for item in self._with(status)) for status in ItemStatus}
@@ -167,8 +173,15 @@ class FanOut:
         try:
             updates = self._branch.program.schema.adopt(stored, self._branch.values, self._pattern.name)
         except CannotStore as error:
-            raise self._branch.failure(self._place.within, error, state=self._branch.view()) from error
+            why = f"its values could not be saved: {describe(error)}"
+            failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.view())
+            failure.__cause__ = error
+            self._raise(failure)
         await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit))
+
+    def _raise(self, error: ParallelError) -> NoReturn:
+        failure = self._branch.failure(self._place.within, error, state=error.state, own=False)
+        raise failure from failure.__cause__
 
     def _with(self, status: ItemStatus) -> Iterator[ItemRecord]:
         return (item for item in self._items if item.status is status)
@@ -197,14 +210,8 @@ def _summary(failures: Sequence[ItemFailure], total: int) -> str:
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that made a group of workers end, rather than the signals that followed it."""
-    leaves = list(_leaves(errors))
-    return next((error for error in leaves if not isinstance(error, Stopping)), leaves[0])
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
+    """The error that made a group of workers end; others may have met the same."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -39,6 +39,9 @@ class Graph(Pattern):
         state: A pydantic model for the state instead of a plain `State`.
         types: Types of single keys of a plain state.
         version: Declared version of the definition.
+
+    Raises:
+        DefinitionError: `max_steps` is less than 1.
     """
 
     kind = "graph"
@@ -53,11 +56,14 @@ class Graph(Pattern):
         version: int = 1,
     ) -> None:
         super().__init__(name, state=state, types=types, version=version)
+        if max_steps is not None and max_steps < 1:
+            raise DefinitionError(self._where, f"max_steps={max_steps}: give at least 1, or None for no limit")
         self.max_steps = max_steps
         self._nodes: dict[str, Node] = {}
         self._edges: dict[str, list[Edge]] = {}
         self._start: str | None = None
         self._finish: set[str] = set()
+        self._used = False
 
     @property
     def children(self) -> Mapping[str, Node]:
@@ -109,6 +115,7 @@ class Graph(Pattern):
 
     def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
         start = self._validate()
+        self._used = True
         entries = {name: self._compile_node(builder, name, path, within) for name in self._nodes}
         for name, edges in self._edges.items():
             follow = _Arrow(self, path, name, entries, None if name in self._finish else edges, after)
@@ -132,7 +139,7 @@ class Graph(Pattern):
         return compile_child(builder, self._nodes[name], node_path, _arrow(path, name), inside)
 
     def _check_unused(self) -> None:
-        if "program" in self.__dict__:
+        if self._used:
             raise DefinitionError(self._where, "it has been run or registered and can no longer change")
 
     def _known(self, name: str) -> str:
@@ -211,8 +218,11 @@ class _Arrow:
 
 
 def _arrow(path: str, node: str) -> str:
-    """Path of the arrow behind a node; of the one into the graph, if there is no node. Names cannot contain it."""
-    return f"{child_path(path, node) if node else path}->"
+    """Path of the arrow behind a node; of the one into the graph, if there is no node. Names cannot contain it.
+
+    A graph that is itself a node has both, so they differ: ``a/->`` leads into graph ``a``, ``a->`` on from node ``a``.
+    """
+    return f"{child_path(path, node)}->" if node else child_path(path, "->")
 
 
 def _label(edge: Edge) -> str | None:

@@ -162,7 +162,8 @@ class ArrowPlace:
         try:
             return self.follow(state, visits, trail)
         except GraphError as error:
-            raise self.within.failure(error, state=state, trail=trail(), own=False) from error.__cause__
+            failure = self.within.failure(error, state=state, trail=trail(), own=False)
+            raise failure from failure.__cause__
 
 
 Place: TypeAlias = StepPlace | RoutePlace | FanOutPlace | ArrowPlace

@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stagepost.checkpoint import Snapshot
+from stagepost.checkpoint import Frame, Snapshot
 
 from ._program import FanOutPlace, Program
 from ._run import Run
-from .errors import IncompatibleCheckpoint, RunError
+from .errors import IncompatibleCheckpoint, WorkflowError
 
 _ITEM = re.compile(r"\[\d+\](?:/|$)")  # ends the path of an item, where the path inside its worker begins
 
@@ -23,7 +23,7 @@ class RecoveryReport:
     """
 
     resumed: Sequence[Run] = ()
-    left_open: Mapping[str, RunError] = field(default_factory=dict)
+    left_open: Mapping[str, WorkflowError] = field(default_factory=dict)
 
 
 def check_compatible(snapshot: Snapshot, program: Program) -> None:
@@ -33,10 +33,17 @@ def check_compatible(snapshot: Snapshot, program: Program) -> None:
         IncompatibleCheckpoint: One is gone.
     """
     for frame in snapshot.frames.values():
-        inner = _worker_at(program, frame.path)
-        if inner is None or (frame.next is not None and frame.next not in inner.places):
+        if not _has_place(_worker_at(program, frame.path), frame):
             place = f"{frame.path}/{frame.next}" if frame.path else str(frame.next)
             raise IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, place)
+
+
+def _has_place(program: Program | None, frame: Frame) -> bool:
+    """Whether a frame can go on: its place is there, and is a fan-out if its items were frozen."""
+    if program is None or frame.next is None:
+        return program is not None
+    place = program.places.get(frame.next)
+    return place is not None and (frame.width is None or isinstance(place, FanOutPlace))
 
 
 def _worker_at(program: Program, path: str) -> Program | None:

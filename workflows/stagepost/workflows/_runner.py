@@ -21,7 +21,7 @@ from ._pattern import Pattern
 from ._recovery import RecoveryReport
 from ._registry import Registry
 from ._run import Outcome, Run
-from .errors import HubRequired, RunConflict, RunError, RunFailed, RunnerNotOpen, RunNotHeld
+from .errors import HubRequired, RunConflict, RunFailed, RunnerNotOpen, RunNotHeld, WorkflowError
 
 _PAGE = 200  # runs read at once while recovering
 
@@ -93,7 +93,10 @@ class Runner:
         finally:
             if self._group is not None:
                 self._group.cancel_scope.cancel()
-            suppressed = await self._stack.__aexit__(kind, error, trace)
+            if isinstance(error, anyio.get_cancelled_exc_class()):  # it may be the group's own
+                suppressed = await self._stack.__aexit__(kind, error, trace)
+            else:  # any other error passes by the group, which would wrap it
+                suppressed = await self._stack.__aexit__(None, None, None)
         return suppressed
 
     async def start(
@@ -137,16 +140,18 @@ class Runner:
         """
         desk = self._open()
         resumed: list[Run] = []
-        left_open: dict[str, RunError] = {}
+        left_open: dict[str, WorkflowError] = {}
         after = ""
         while page := await self._store.find(status=RunStatus.RUNNING, after=after, limit=_PAGE):
             after = page[-1].run_id
             for info in page:
-                if info.owner == desk.owner:
+                if await desk.find(info.run_id) is not None:
                     continue
                 try:
                     resumed.append(await self._claim(info))
-                except RunError as error:
+                except RunNotOpen:  # it has ended since
+                    continue
+                except WorkflowError as error:
                     left_open[info.run_id] = error
         return RecoveryReport(tuple(resumed), left_open)
 
@@ -171,6 +176,7 @@ class Runner:
             RunNotFound: There is none.
             UnknownWorkflow: It has completed, and the runner does not know its workflow.
         """
+        self._open()
         return await self._attach((await self._store.load(run_id)).run, claim=False)
 
     async def serve(self, service: Pattern | Servable) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError
 
-from stagepost.checkpoint import PLAIN, CannotStore, TypedCodec, codec_for, join_values, split_values
+from stagepost.checkpoint import PLAIN, CannotRead, CannotStore, TypedCodec, codec_for, join_values, split_values
 
 from ._state import State, Types, Value, Values, store
 from .errors import DefinitionError, StepResultError
@@ -103,8 +103,8 @@ class ModelSchema:
         adopted = {key: Value(data) for key, data in stored.items()}
         try:
             self.view({**before, **adopted})
-        except ValidationError as error:
-            raise CannotStore(where, f"it does not fit into {self.model.__name__}: {error}") from error
+        except CannotRead as error:
+            raise CannotStore(where, f"it does not fit into the state: {error}") from error
         return adopted
 
     def updates(self, result: object, before: Values, step: str) -> dict[str, Value]:

@@ -4,15 +4,17 @@ import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+import anyio
 import anyio.to_thread
 
 from stagepost.hub import check_name
 
 from ._state import Types
 from ._types import codec_of, item_types
-from .errors import DefinitionError
+from .errors import DefinitionError, StepCancelled
 
 if TYPE_CHECKING:
     from ._context import StepContext
@@ -45,6 +47,19 @@ class Step:
 
     def __post_init__(self) -> None:
         check_name("step name", self.name)
+
+    async def run(self, value: Any, context: "StepContext") -> Any:
+        """Call it.
+
+        Raises:
+            StepCancelled: What it awaits was cancelled, and not because this task was.
+        """
+        try:
+            return await self.call(value, context)
+        except anyio.get_cancelled_exc_class() as error:
+            if anyio.current_effective_deadline() == -inf:
+                raise
+            raise StepCancelled(self.name) from error
 
     @property
     def types(self) -> Types:
@@ -108,7 +123,7 @@ def wants_context(name: str, function: StepFunction) -> bool:
     Raises:
         DefinitionError: It takes no argument, or needs other ones.
     """
-    parameters = list(inspect.signature(function).parameters.values())
+    parameters = _parameters(name, function)
     if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
         raise DefinitionError(f"step {name!r}", "its function must take the state (or, as a worker, the item)")
     others = [p for p in parameters[1:] if p.name != "context" and p.default is p.empty]
@@ -119,6 +134,15 @@ def wants_context(name: str, function: StepFunction) -> bool:
             f"nothing is passed to its parameter {others[0].name!r}: a step takes (state) or (state, context)",
         )
     return any(p.name == "context" for p in parameters[1:])
+
+
+def _parameters(name: str, function: StepFunction) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError as error:
+        raise DefinitionError(
+            f"step {name!r}", f"Python does not know what {function!r} takes: wrap it in a function of (state)"
+        ) from error
 
 
 def caller(name: str, function: StepFunction, *, inline: bool) -> Call:

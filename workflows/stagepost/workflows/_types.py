@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -36,8 +37,15 @@ def item_types(function: Callable[..., Any]) -> tuple[Any, Any]:
     Names that only type checkers can see count as missing.
     """
     try:
-        hints = get_type_hints(function)
-    except (NameError, TypeError):
+        hints = get_type_hints(_annotated(function))
+        first = next(iter(inspect.signature(function).parameters), "")
+    except (NameError, TypeError, ValueError):
         return None, None
-    first = next(iter(inspect.signature(function).parameters), "")
     return hints.get(first), hints.get("return")
+
+
+def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What carries the annotations of a function, a partial of one, or a callable object."""
+    while isinstance(function, partial):
+        function = function.func
+    return function if inspect.isroutine(function) else type(function).__call__

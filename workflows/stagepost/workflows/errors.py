@@ -8,6 +8,7 @@
     ├── RunnerNotOpen                    a runner was used outside its ``async with``
     ├── MissingKey(KeyError)             a step reads a key that the state does not have
     ├── StepResultError(TypeError)       a step returned something that is no update of the state
+    ├── StepCancelled                    a step awaited something that was cancelled by others than the engine
     ├── PatternError                     a step failed; each enclosing pattern adds where
     │   ├── ChainError                   .step
     │   ├── ParallelError                .failures, .accounts
@@ -44,6 +45,7 @@ __all__ = [
     "RunNotHeld",
     "RunnerNotOpen",
     "RunnerStopped",
+    "StepCancelled",
     "StepResultError",
     "UnknownWorkflow",
     "WorkflowError",
@@ -104,6 +106,16 @@ class StepResultError(WorkflowError, TypeError):
         self.result = result
 
 
+class StepCancelled(WorkflowError):
+    """A step was ended by a cancellation that nobody asked the engine for: what it awaited was cancelled."""
+
+    def __init__(self, step: str) -> None:
+        super().__init__(
+            f"step {step!r} awaited something that was cancelled elsewhere: catch the cancellation where it is awaited",
+        )
+        self.step = step
+
+
 class PatternError(WorkflowError):
     """A step inside a pattern failed; the cause is the step's own error or that of a pattern inside.
 
@@ -119,11 +131,19 @@ class PatternError(WorkflowError):
 
 
 def describe(error: BaseException) -> str:
-    """One line about a cause: a pattern's own sentence, or the type and text of any other error."""
+    """About a cause, as text that can be stored: a pattern's own sentence, or the type and text of any other error."""
+    text = _text(error)
     if isinstance(error, PatternError):
-        return str(error)
-    text = str(error)
+        return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _text(error: BaseException) -> str:
+    """What an error says; it may quote bytes that are no Unicode, as names of files do, or fail to say anything."""
+    try:
+        return str(error).encode(errors="backslashreplace").decode()
+    except Exception:  # noqa: BLE001  # somebody else's `__str__`, about an error that is being reported already
+        return "(its text could not be had)"
 
 
 class ChainError(PatternError):

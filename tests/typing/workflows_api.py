@@ -1,0 +1,204 @@
+"""How the API of workflows looks to a type checker. Checked by mypy, never run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, assert_type
+
+from pydantic import BaseModel
+
+from stagepost.checkpoint import MemoryStore, RunStatus, SqliteStore
+from stagepost.hub import Event, Hub
+from stagepost.workflows import (
+    Ask,
+    Chain,
+    ChainError,
+    Conditional,
+    ConditionalError,
+    Graph,
+    GraphError,
+    ItemAccounts,
+    ItemFailure,
+    Parallel,
+    ParallelError,
+    Pattern,
+    RecoveryReport,
+    Run,
+    RunEnded,
+    RunEvent,
+    RunFailed,
+    Runner,
+    State,
+    Step,
+    StepContext,
+    WorkflowError,
+    key_equals,
+    key_exists,
+    step,
+)
+
+
+class Document(BaseModel):
+    name: str
+
+
+class Summary(BaseModel):
+    text: str
+
+
+class Ack(BaseModel):
+    ok: bool
+
+
+class Draft(BaseModel):
+    topic: str
+    text: str = ""
+    ok: bool = False
+
+
+# steps: async or sync, with a context or without, returning nothing, updates or a state
+
+
+async def load(state: State) -> dict[str, object]:
+    assert_type(state["folder"], Any)
+    return {"documents": [{"name": "a"}]}
+
+
+def tidy(state: State) -> State:
+    return state.set("tidy", value=True).merge({"n": 1})
+
+
+async def publish(state: State, context: StepContext) -> None:
+    assert_type(context.run_id, str)
+    assert_type(context.idempotency_key, str)
+    assert_type(context.hub, Hub | None)
+
+
+async def summarize(document: Document, context: StepContext) -> Summary:
+    return Summary(text=document.name)
+
+
+def urgency(state: State) -> Literal["urgent", "normal"]:
+    return "urgent"
+
+
+def page(state: State) -> Document:
+    return Document(name=state["name"])
+
+
+named = step("tidy-again", tidy)
+inline = step(tidy, inline=True)
+assert_type(named, Step)
+assert_type(inline, Step)
+assert_type(Ask("oncall", page, expect=Ack, timeout=60), Step)
+
+digest = Chain(
+    "digest",
+    [
+        load,
+        tidy,
+        named,
+        step("count", lambda state: {"n": len(state["documents"])}, inline=True),
+        Parallel("summaries", summarize, over="documents", failures="unreadable", workers=8),
+        Parallel("lengths", step("length", len), over=lambda state: state["documents"], into="n"),
+        Conditional("triage", urgency, {"urgent": Ask("oncall", page, expect=Ack), "normal": tidy}, default=publish),
+        publish,
+    ],
+    types={"page": Ack},
+    version=2,
+)
+
+
+# a typed state in a graph
+
+
+async def write(draft: Draft) -> Draft:
+    return draft.model_copy(update={"text": draft.topic})
+
+
+def check(draft: Draft) -> Mapping[str, object]:
+    return {"ok": len(draft.text) > 10}
+
+
+review = Graph("review", max_steps=1000, state=Draft)
+review.add("draft", write)
+review.add("check", check)
+review.add("done", digest)
+review.edge("draft", "check")
+review.edge("check", "done", when=key_equals("ok", value=True))
+review.edge("check", "done", when=key_exists("text"))
+review.edge("check", "draft", when=lambda draft: not draft.ok)
+review.start("draft")
+review.finish("done")
+assert_type(review.mermaid(), str)
+
+
+class Agent:
+    """Something that can be served."""
+
+    def as_workflow(self) -> Pattern:
+        return digest
+
+
+class Watcher:
+    """An observer."""
+
+    def on_event(self, event: Event, /) -> None:
+        if isinstance(event, RunEvent):
+            assert_type(event.run_id, str)
+        if isinstance(event, RunEnded):
+            assert_type(event.status, str)
+
+
+async def in_memory() -> None:
+    await digest.run({"folder": "inbox"})
+    await review.run(Draft(topic="tides"), deps="pool", observer=Watcher())
+    async with Hub("main") as hub:
+        await digest.run(hub=hub)
+
+
+async def in_the_background() -> None:
+    async with (
+        SqliteStore("runs.db") as store,
+        Hub("main") as hub,
+        Runner(store, hub=hub, workflows=[digest, review], deps=object(), observer=Watcher(), grace=1) as runner,
+    ):
+        report = await runner.recover()
+        assert_type(report, RecoveryReport)
+        assert_type(report.resumed, Sequence[Run])
+        assert_type(report.left_open, Mapping[str, WorkflowError])
+        run = await runner.start(digest, {"folder": "inbox"}, run_id="digest-42")
+        again = await runner.start(review, Draft(topic="tides"), key="once")
+        assert_type(run, Run)
+        assert_type(again.status, RunStatus)
+        assert_type(await runner.get("digest-42"), Run)
+        assert_type(await runner.resume("digest-42"), Run)
+        await runner.serve(digest)
+        await runner.serve(Agent())
+        try:
+            await run.result()
+        except RunFailed as failed:
+            explain(failed.__cause__)
+    async with MemoryStore() as memory, Runner(memory):
+        pass
+
+
+def explain(error: BaseException | None) -> None:
+    match error:
+        case ChainError():
+            assert_type(error.step, str)
+        case ConditionalError():
+            assert_type(error.route, str | None)
+        case GraphError():
+            assert_type(error.node, str)
+            assert_type(error.path, tuple[str, ...])
+        case ParallelError():
+            assert_type(error.failures, tuple[ItemFailure, ...])
+            assert_type(error.accounts, ItemAccounts)
+
+
+# what a type checker refuses
+
+Chain("wrong", [7])  # type: ignore[list-item]  # no step
+Chain("wrong", [load], state=dict)  # type: ignore[arg-type]  # no model
+Parallel("wrong", summarize)  # type: ignore[call-arg]  # over which items?
+Parallel("wrong", summarize, over=7)  # type: ignore[arg-type]  # neither a key nor a function
+step("wrong")  # type: ignore[call-overload]  # no function

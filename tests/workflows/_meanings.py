@@ -1,0 +1,160 @@
+"""Random workflows of pure steps, each with its meaning as a plain function."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+
+from stagepost.workflows import Chain, Conditional, Graph, Parallel, Pattern, State, Step, step
+
+Values: TypeAlias = Mapping[str, Any]
+Fold: TypeAlias = Callable[[Values], dict[str, Any]]  # a state to what is written to it
+
+
+@dataclass(frozen=True)
+class Meant:
+    """A step or pattern, and what it writes, as a pure function of the state."""
+
+    node: Step | Pattern
+    fold: Fold
+
+
+Maker: TypeAlias = Callable[[Iterator[int]], Meant]
+
+
+def _hash(*parts: object) -> int:
+    return sum((index + 1) * hash(part) for index, part in enumerate(parts)) % 997
+
+
+def _step(salt: int) -> Maker:
+    def make(numbers: Iterator[int]) -> Meant:
+        name = f"s{next(numbers)}"
+
+        def fold(state: Values) -> dict[str, Any]:
+            return {"x": _hash(state["x"], salt), "trace": [*state["trace"][-5:], f"{name} {state['x']}"]}
+
+        return Meant(step(name, fold, inline=True), fold)
+
+    return make
+
+
+def _chain(makers: list[Maker]) -> Maker:
+    def make(numbers: Iterator[int]) -> Meant:
+        parts = [maker(numbers) for maker in makers]
+
+        def fold(state: Values) -> dict[str, Any]:
+            written: dict[str, Any] = {}
+            for part in parts:
+                written |= part.fold({**state, **written})
+            return written
+
+        return Meant(Chain(f"c{next(numbers)}", [part.node for part in parts]), fold)
+
+    return make
+
+
+def _conditional(routes: list[Maker], *, default: bool) -> Maker:
+    def make(numbers: Iterator[int]) -> Meant:
+        parts = [maker(numbers) for maker in routes]
+
+        def choose(state: Values) -> int:
+            return int(state["x"]) % len(parts)
+
+        def fold(state: Values) -> dict[str, Any]:
+            return parts[choose(state)].fold(state)
+
+        def route(state: State) -> str:
+            return f"r{choose(state)}"
+
+        *first, last = parts
+        ways = {f"r{index}": part.node for index, part in enumerate(first if default else parts)}
+        name = f"k{next(numbers)}"
+        return Meant(Conditional(name, route, ways, default=last.node if default else None), fold)
+
+    return make
+
+
+def _graph(body: Maker, rounds: int) -> Maker:
+    """Goes round a few times; counts in a key that is 0 again when it is left."""
+
+    def make(numbers: Iterator[int]) -> Meant:
+        inner = body(numbers)
+        name = f"g{next(numbers)}"
+
+        def turn(state: Values) -> dict[str, Any]:
+            return {name: (state.get(name, 0) + 1) % rounds}
+
+        def fold(state: Values) -> dict[str, Any]:
+            written: dict[str, Any] = {}
+            for _ in range(rounds):
+                written |= inner.fold({**state, **written})
+                written |= turn({**state, **written})
+            return written
+
+        graph = Graph(name)
+        graph.add("body", inner.node)
+        graph.add("turn", step("turn", turn, inline=True))
+        graph.add("end", step("end", lambda _: None, inline=True))
+        graph.edge("body", "turn")
+        graph.edge("turn", "body", when=lambda state: state[name] != 0)
+        graph.edge("turn", "end")
+        graph.start("body")
+        graph.finish("end")
+        return Meant(graph, fold)
+
+    return make
+
+
+def _parallel(worker: Maker | None, items: int, workers: int, salt: int) -> Maker:
+    def make(numbers: Iterator[int]) -> Meant:
+        name = f"p{next(numbers)}"
+        inner = None if worker is None else worker(numbers)
+
+        def taken(state: Values) -> list[int]:
+            return [_hash(state["x"], index) for index in range(items)]
+
+        def plain(item: int) -> int:
+            if item % 7 == 0:
+                raise ValueError(f"{item} is a multiple of seven")
+            return _hash(item, salt)
+
+        def fold(state: Values) -> dict[str, Any]:
+            found = taken(state)
+            if inner is not None:
+                return {name: [inner.fold({**state, "item": item}) for item in found], f"{name}-bad": []}
+            bad = [
+                {"index": index, "item": item, "error": f"ValueError: {item} is a multiple of seven"}
+                for index, item in enumerate(found)
+                if item % 7 == 0
+            ]
+            return {name: [plain(item) for item in found if item % 7], f"{name}-bad": bad}
+
+        node = step("plain", plain, inline=True) if inner is None else inner.node
+        if isinstance(node, Step) and inner is not None:
+            node = Chain("only", [node])  # as a worker it would get the item alone
+        return Meant(Parallel(name, node, over=taken, failures=f"{name}-bad", workers=workers), fold)
+
+    return make
+
+
+def _extended(makers: st.SearchStrategy[Maker]) -> st.SearchStrategy[Maker]:
+    return st.one_of(
+        st.lists(makers, min_size=1, max_size=3).map(_chain),
+        st.builds(_conditional, st.lists(makers, min_size=1, max_size=3), default=st.booleans()),
+        st.builds(_graph, makers, st.integers(1, 3)),
+        st.builds(_parallel, st.none() | makers, st.integers(0, 3), st.integers(1, 3), st.integers(0, 99)),
+    )
+
+
+MAKERS = st.recursive(st.integers(0, 99).map(_step), _extended, max_leaves=8)
+
+
+def _workflow(maker: Maker) -> Meant:
+    numbers = count()
+    return _chain([maker, _step(1)])(numbers)
+
+
+WORKFLOWS = MAKERS.map(_workflow)
+START: Values = {"x": 5, "trace": []}

@@ -1,0 +1,93 @@
+"""One workflow of each shape; their steps are deterministic and say when they run. For this process and others."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from stagepost.workflows import Chain, Conditional, Graph, Parallel, Pattern, State, Step, StepContext, step
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A workflow, what it starts with, and how many of its steps run at once."""
+
+    workflow: Pattern
+    state: Mapping[str, object]
+    at_once: int = 1
+
+
+def specimens(note: Note) -> Mapping[str, Specimen]:
+    """All of them; each step calls `note` with its path and visit, which no other step of the run has."""
+    made = _Maker(note)
+    rows = {"rows": [[1, 2, 3], [], [4, 5], [6]]}
+    found = [
+        Specimen(Chain("chain", [made.adds(name) for name in "abcd"]), {}),
+        Specimen(made.items("parallel", workers=3), {"item": list(range(-1, 8))}, at_once=3),
+        Specimen(Chain("conditional", [made.adds("a"), made.choice("b"), made.choice("c")]), {}),
+        Specimen(made.loop("graph", Chain("body", [made.adds("a"), made.adds("b")])), {}),
+        Specimen(made.nested(), rows, at_once=4),
+        Specimen(made.loop("cycle", Parallel("fan", made.worker(), over="rows", workers=2)), rows, at_once=4),
+    ]
+    return {specimen.workflow.name: specimen for specimen in found}
+
+
+NAMES = ("chain", "parallel", "conditional", "graph", "nested", "cycle")
+
+
+class _Maker:
+    def __init__(self, note: Note) -> None:
+        self._note = note
+
+    def adds(self, name: str) -> Step:
+        def add(state: State, context: StepContext) -> Mapping[str, object]:
+            self._say(context)
+            return {"path": [*state.get("path", []), name]}
+
+        return step(name, add, inline=True)
+
+    def items(self, name: str, workers: int = 2) -> Parallel:
+        """Positive items go well, the others fail and are collected."""
+
+        def invert(item: int, context: StepContext) -> float:
+            self._say(context)
+            return 1 / max(item, 0)
+
+        return Parallel(
+            name, step("invert", invert, inline=True), over="item", into="inverse", failures="bad", workers=workers
+        )
+
+    def choice(self, name: str) -> Conditional:
+        def route(state: State) -> str:
+            return "even" if len(state["path"]) % 2 == 0 else "odd"
+
+        return Conditional(name, route, {"odd": self.adds("odd"), "even": Chain("even", [self.adds("x")])})
+
+    def loop(self, name: str, body: Pattern) -> Graph:
+        def rounds(state: State, context: StepContext) -> Mapping[str, object]:
+            self._say(context)
+            return {"rounds": state.get("rounds", 0) + 1}
+
+        graph = Graph(name)
+        graph.add("body", body)
+        graph.add("count", step("count", rounds, inline=True))
+        graph.add("end", self.adds("end"))
+        graph.edge("body", "count")
+        graph.edge("count", "body", when=lambda state: state["rounds"] < 3)
+        graph.edge("count", "end")
+        graph.start("body")
+        graph.finish("end")
+        return graph
+
+    def worker(self) -> Chain:
+        return Chain("worker", [self.adds("first"), self.items("inner"), self.choice("way"), self.adds("last")])
+
+    def nested(self) -> Chain:
+        fan = Parallel("fan", Chain("worker", [self.worker(), self.loop("loop", self._body())]), over="rows", workers=2)
+        return Chain("nested", [self.adds("before"), fan, self.adds("after")])
+
+    def _body(self) -> Chain:
+        return Chain("body", [self.adds("in-body")])
+
+    def _say(self, context: StepContext) -> None:
+        self._note(context.idempotency_key.partition("/")[2])

@@ -1,0 +1,123 @@
+"""A process that works on runs until it kills itself with SIGKILL, at a point that its arguments name.
+
+    python -m tests.workflows._victim FOLDER NAME POINT N [recover]
+
+NAME is a specimen, or ``all``. The counter is of the store's batches, or for ``acknowledged`` of its commits. Every
+step appends its path to FOLDER/notes, every acknowledged end of a step or item its path to FOLDER/ended.
+"""
+
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+from tests.workflows._specimens import specimens
+
+from stagepost.checkpoint import Commit, SqliteStore
+from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
+from stagepost.hub import Event
+from stagepost.workflows import ItemEnded, Runner, StepEnded
+
+POINTS = ("before the save", "before the commit", "after the commit", "acknowledged")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Doomed:
+    """A connection that kills its process at the n-th transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, point: str) -> None:
+        self._connection = connection
+        self._point = point
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._connection.in_transaction
+
+    def execute(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        if statement == "COMMIT" and self._point == "before the commit":
+            die()
+        cursor = self._connection.execute(statement, values)
+        if statement == "COMMIT":
+            die()
+        return cursor
+
+
+class Killer:
+    """Counts batches and commits."""
+
+    def __init__(self, point: str, number: int) -> None:
+        self._point = point
+        self._left = number
+
+    def run_batch(self, connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+        if self._point == "acknowledged" or not self.strikes():
+            return run_batch(connection, batch)
+        if self._point == "before the save":
+            die()
+        return run_batch(Doomed(connection, self._point), batch)  # type: ignore[arg-type]  # all that is used of one
+
+    def acknowledged(self) -> None:
+        if self._point == "acknowledged" and self.strikes():
+            die()
+
+    def strikes(self) -> bool:
+        self._left -= 1
+        return self._left == 0
+
+
+class Store(SqliteStore):
+    """Kills its process when the n-th commit has been acknowledged, if that is the point."""
+
+    def __init__(self, path: Path, killer: Killer) -> None:
+        super().__init__(path, durability="process", lock_timeout=5, run_batch=killer.run_batch)
+        self._killer = killer
+
+    async def commit(self, commit: Commit) -> None:
+        await super().commit(commit)
+        self._killer.acknowledged()
+
+
+class Lines:
+    """A file that lines are appended to, each in one write."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+
+    def add(self, line: str) -> None:
+        os.write(self._file, f"{line}\n".encode())
+
+    def on_event(self, event: Event, /) -> None:
+        if isinstance(event, StepEnded):
+            self.add(event.path)
+        elif isinstance(event, ItemEnded):
+            self.add(f"{event.path}[{event.index}]")
+
+
+async def main(*arguments: str) -> None:
+    """Start (or recover) runs and wait for their ends."""
+    folder, name, point, number, *mode = arguments
+    place = Path(folder)
+    made = specimens(Lines(place / "notes").add)
+    chosen = made.values() if name == "all" else [made[name]]
+    store = Store(place / "runs.db", Killer(point, int(number)))
+    async with (
+        store,
+        Runner(store, workflows=[it.workflow for it in made.values()], observer=Lines(place / "ended")) as runner,
+    ):
+        if mode:
+            runs = (await runner.recover()).resumed
+        else:
+            runs = [await runner.start(it.workflow, it.state, run_id=it.workflow.name) for it in chosen]
+        for run in runs:
+            await run.result()
+
+
+if __name__ == "__main__":
+    anyio.run(main, *sys.argv[1:])

@@ -93,6 +93,14 @@ class Counted:
         return step(name, fail, inline=True)
 
 
+async def leave_at(gate: Gate, store: Store, workflow: Pattern, state: Mapping[str, object] | None = None) -> None:
+    """Start run ``r1`` and leave the runner while the gate's step is under way."""
+    async with running(store, workflow, grace=0) as runner:
+        await runner.start(workflow, state, run_id="r1")
+        await gate.entered.wait()
+    gate.open.set()
+
+
 async def until(condition: Callable[[], bool]) -> None:
     """Let other tasks run until something is so; put it in a `fail_after`."""
     while not condition():

@@ -9,7 +9,7 @@ from typing import NoReturn
 import anyio
 import pytest
 from tests.workflows._specimens import NAMES, specimens
-from tests.workflows._words import PATIENCE, Counted, running
+from tests.workflows._words import Counted, running
 
 from stagepost.checkpoint import Commit, MemoryStore, NewRun, RunStatus, SqliteStore, StoreError, StoreFailed, StoreFull
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
@@ -100,18 +100,18 @@ async def test_p6_a_route_is_committed_before_it_is_taken_and_a_node_before_the_
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_p6_on_disk_too(tmp_path: Path) -> None:
-    asked, allowed, counted = threading.Event(), threading.Semaphore(1), Counted()
+    asked, allowed, counted = threading.Semaphore(0), threading.Semaphore(1), Counted()
 
     def held(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
-        asked.set()
+        asked.release()
         allowed.acquire()
         return run_batch(connection, batch)
 
     work = Chain("work", [counted.adds("a"), counted.adds("b")])
     async with running(SqliteStore(tmp_path / "runs.db", run_batch=held), work) as runner:
         run = await runner.start(work, run_id="r1")
-        asked.clear()
-        await anyio.to_thread.run_sync(asked.wait, PATIENCE)
+        for _ in range(2):  # for the run itself and for its first step
+            await anyio.to_thread.run_sync(asked.acquire)
         await anyio.wait_all_tasks_blocked()
         assert counted.calls == ["a"]
         for _ in range(5):

@@ -128,7 +128,7 @@ async def test_annotations_of_a_worker_type_its_items_and_values() -> None:
     async def look(state: State) -> None:
         seen.append(state["days"])
 
-    work = Chain("work", [Parallel("days", due, over="pages"), look])
+    work = Chain("work", [Parallel("days", due, over="pages", workers=1), look])
     result = await work.run({"pages": [{"number": 1}, {"number": 2}]})
     assert seen == [Page(number=1), Page(number=2), [date(2026, 1, 1), date(2026, 1, 2)]]
     assert result["days"] == [date(2026, 1, 1), date(2026, 1, 2)]
@@ -231,7 +231,7 @@ async def test_no_item_is_started_behind_a_failure() -> None:
     with pytest.raises(ParallelError) as caught:
         await Parallel("p", step("note", note, inline=True), over=lambda _: range(9), workers=4).run()
     assert len(seen) == 1
-    assert caught.value.accounts.not_started == tuple(range(1, 9))
+    assert caught.value.accounts.not_started == tuple(index for index in range(9) if index != seen[0])
 
 
 async def test_a_message_shows_three_failures() -> None:

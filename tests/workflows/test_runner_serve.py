@@ -189,3 +189,45 @@ async def test_a_step_that_ran_again_gets_the_answer_that_was_given(store: Store
         (run,) = (await runner.recover()).resumed
         assert (await run.result())["path"] == ["a"]
     assert counted.calls == ["a"]
+
+
+async def test_a_runner_that_is_left_takes_what_it_served_off_the_hub(store: Store) -> None:
+    work = doubling()
+    with fail_after(PATIENCE):
+        async with Hub() as hub, store:
+            async with Runner(store, hub=hub) as runner:
+                await runner.serve(work)
+                assert "doubling" in hub.agents
+            assert "doubling" not in hub.agents
+            async with Runner(store, hub=hub) as runner:
+                await runner.serve(work)
+                assert (await hub.request("doubling", {"number": 1}, expect=State))["twice"] == 2
+
+
+async def test_leaving_a_runner_answers_whoever_still_waits_for_what_it_served(store: Store) -> None:
+    begun, failures = anyio.Event(), list[str]()
+
+    async def wait(state: State) -> None:
+        begun.set()
+        await anyio.sleep_forever()
+
+    async def ask(hub: Hub) -> None:
+        with pytest.raises(HandlerFailed) as caught:
+            await hub.request("work", {}, timeout=None)
+        failures.append(type(caught.value.cause).__name__)
+
+    with fail_after(PATIENCE):
+        async with Hub() as hub, store, anyio.create_task_group() as tasks:
+            async with Runner(store, hub=hub, grace=0) as runner:
+                await runner.serve(Chain("work", [wait]))
+                tasks.start_soon(ask, hub)
+                await begun.wait()
+    assert failures == ["RunnerStopped"]
+
+
+async def test_a_hub_that_was_left_before_its_runner_is_no_trouble(store: Store) -> None:
+    hub = Hub()
+    with fail_after(PATIENCE):
+        async with store, Runner(store, hub=hub) as runner, hub:
+            await runner.serve(doubling())
+    assert hub.metrics().in_flight == 0

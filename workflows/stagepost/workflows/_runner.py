@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
 from stagepost.checkpoint import CheckpointStore, NewRun, RunInfo, RunNotOpen, RunStatus, join_values
-from stagepost.hub import Emitter, Hub, Message, Observer, check_name
+from stagepost.hub import Emitter, Hub, HubError, Message, Observer, check_name
 
 from ._branch import first_frame, to_bytes, to_values
 from ._desk import Desk
@@ -68,6 +68,7 @@ class Runner:
         self._deps = deps
         self._emitter = Emitter(observer)
         self._grace = grace
+        self._served: list[str] = []
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
         self._desk: Desk | None = None
@@ -97,6 +98,7 @@ class Runner:
                 suppressed = await self._stack.__aexit__(kind, error, trace)
             else:  # any other error passes by the group, which would wrap it
                 suppressed = await self._stack.__aexit__(None, None, None)
+            await self._leave_hub()
         return suppressed
 
     async def start(
@@ -183,7 +185,7 @@ class Runner:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.
 
         A request with the header ``idempotency-key`` joins the run that has this key; without it the message's id is
-        the key. Whoever stops waiting does not stop the run.
+        the key. Whoever stops waiting does not stop the run. Leaving the runner takes the workflow off the hub.
 
         Raises:
             HubRequired: The runner has no hub.
@@ -192,8 +194,7 @@ class Runner:
         """
         self._open()
         workflow = service if isinstance(service, Pattern) else service.as_workflow()
-        if self._hub is None:
-            raise HubRequired(workflow.name, workflow.name)
+        hub = self._hub_of(workflow.name)
         self._registry.add(workflow)
 
         async def handle(message: Message[object]) -> object:
@@ -201,7 +202,21 @@ class Runner:
             run = await self.start(workflow, workflow.accept(message.data), key=key)
             return workflow.reply(await run.result())
 
-        self._hub.register(workflow.name, handle, concurrency=None, detach=True)
+        hub.register(workflow.name, handle, concurrency=None, detach=True)
+        self._served.append(workflow.name)
+
+    async def _leave_hub(self) -> None:
+        """Take what was served off the hub, since nobody would do its work; its runs have ended, so its handlers do."""
+        served, self._served = self._served, []
+        with anyio.move_on_after(self._grace, shield=True):
+            for name in served:
+                with suppress(HubError):  # the hub has stopped, or somebody else has unregistered it
+                    await self._hub_of(name).unregister(name)
+
+    def _hub_of(self, name: str) -> Hub:
+        if self._hub is None:
+            raise HubRequired(name, name)
+        return self._hub
 
     async def _attach(self, info: RunInfo, *, claim: bool = True) -> Run:
         """A handle of a stored run, whatever its status."""

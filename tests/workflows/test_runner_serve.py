@@ -217,11 +217,15 @@ async def test_leaving_a_runner_answers_whoever_still_waits_for_what_it_served(s
         failures.append(type(caught.value.cause).__name__)
 
     with fail_after(PATIENCE):
-        async with Hub() as hub, store, anyio.create_task_group() as tasks:
-            async with Runner(store, hub=hub, grace=0) as runner:
-                await runner.serve(Chain("work", [wait]))
-                tasks.start_soon(ask, hub)
-                await begun.wait()
+        async with (
+            Hub() as hub,
+            store,
+            anyio.create_task_group() as tasks,
+            Runner(store, hub=hub, grace=0) as runner,
+        ):
+            await runner.serve(Chain("work", [wait]))
+            tasks.start_soon(ask, hub)
+            await begun.wait()
     assert failures == ["RunnerStopped"]
 
 

@@ -28,11 +28,12 @@ def specimens(note: Note) -> Mapping[str, Specimen]:
         Specimen(made.loop("graph", Chain("body", [made.adds("a"), made.adds("b")])), {}),
         Specimen(made.nested(), rows, at_once=4),
         Specimen(made.loop("cycle", Parallel("fan", made.worker(), over="rows", workers=2)), rows, at_once=4),
+        Specimen(made.branches("branches"), {"item": [1, 0, 2]}, at_once=4),
     ]
     return {specimen.workflow.name: specimen for specimen in found}
 
 
-NAMES = ("chain", "parallel", "conditional", "graph", "nested", "cycle")
+NAMES = ("chain", "parallel", "conditional", "graph", "nested", "cycle", "branches")
 
 
 class _Maker:
@@ -56,6 +57,24 @@ class _Maker:
         return Parallel(
             name, step("invert", invert, inline=True), over="item", into="inverse", failures="bad", workers=workers
         )
+
+    def writes(self, key: str) -> Step:
+        def write(state: State, context: StepContext) -> Mapping[str, object]:
+            self._say(context)
+            return {key: sorted(state)}
+
+        return step(f"write-{key}", write, inline=True)
+
+    def branches(self, name: str) -> Chain:
+        """Different steps and patterns at once, and what they wrote beside each other."""
+        left = Chain("left", [self.writes("a"), self.writes("b")])
+        at_once = Parallel("at-once", {"left": left, "right": self.writes("c"), "fan": self.items("inner")})
+        keyed = Parallel("keyed", step("same", self._same, inline=True), over="item", key=str)
+        return Chain(name, [at_once, keyed, self.adds("end")])
+
+    def _same(self, item: int, context: StepContext) -> int:
+        self._say(context)
+        return item
 
     def choice(self, name: str) -> Conditional:
         def route(state: State) -> str:

@@ -161,7 +161,7 @@ async def test_p6_a_failed_save_at_any_commit_stops_the_run_with_an_error(name: 
                 assert await again.result() == expected
         assert len(set(notes)) == steps
         assert len(notes) - steps <= specimen.at_once
-    assert number > len(NAMES) - 2
+    assert number > 4  # the shortest has as many commits
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])

@@ -207,7 +207,7 @@ async def test_values_that_do_not_fit_into_the_model_fail_the_fan_out() -> None:
         pages: list[Page] = []
 
     book = Parallel("pages", step("read", lambda item: item, inline=True), over=lambda _: [1], state=Book)
-    with pytest.raises(ParallelError, match=r"its values could not be saved: .*no Book") as caught:
+    with pytest.raises(ParallelError, match=r"its values could not be put together: .*no Book") as caught:
         await book.run()
     assert caught.value.accounts.ok == (0,)
     assert isinstance(caught.value.__cause__, CannotStore)

@@ -25,6 +25,7 @@ from ._runner import Runner, Servable
 from ._state import State
 from ._step import Step, step
 from .errors import (
+    BranchError,
     ChainError,
     ConditionalError,
     DefinitionError,
@@ -33,6 +34,7 @@ from .errors import (
     IncompatibleCheckpoint,
     ItemAccounts,
     ItemFailure,
+    MergeConflict,
     MissingKey,
     ParallelError,
     PatternError,
@@ -50,6 +52,7 @@ from .errors import (
 
 __all__ = [
     "Ask",
+    "BranchError",
     "Chain",
     "ChainError",
     "Conditional",
@@ -63,6 +66,7 @@ __all__ = [
     "ItemEnded",
     "ItemFailure",
     "ItemsFrozen",
+    "MergeConflict",
     "MissingKey",
     "NodeRevisited",
     "Parallel",

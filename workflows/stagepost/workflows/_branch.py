@@ -148,14 +148,24 @@ class ItemBranch(Branch):
         fan_out: Path of the fan-out from the run's root.
         visit: Which visit of it.
         record: The item.
+        item_key: Key of the state that its steps find the item under; None if they get none.
     """
 
-    def __init__(self, parent: Branch, program: Program, fan_out: str, visit: int, record: ItemRecord) -> None:
+    def __init__(
+        self,
+        parent: Branch,
+        program: Program,
+        fan_out: str,
+        visit: int,
+        record: ItemRecord,
+        *,
+        item_key: str | None,
+    ) -> None:
         self._fan_out = fan_out
         self._visit = visit
         self._record = record
         path = f"{fan_out}[{record.idx}]"
-        inherited = {**parent.values, "item": Value(record.input)}
+        inherited = parent.values if item_key is None else {**parent.values, item_key: Value(record.input)}
         frame = parent.execution.frames.pop(path, None) or first_frame(program, {}, path, seq=0, inherited=inherited)
         super().__init__(parent.execution, program, frame, inherited=inherited)
         self.around = (*parent.around, visit)

@@ -43,12 +43,14 @@ class _Drawing:
                     pass  # drawn as lines from the places that lead to it
 
     def _fan_out(self, path: str, place: FanOutPlace) -> Iterator[str]:
-        yield f"    subgraph {self._id(path)}[{_text(f'each of {place.pattern.name}')}]"
-        if isinstance(place.worker, Step):
-            yield f"        {self._id(f'{path}/worker')}[{_text(place.worker.name)}]"
-        else:
-            inner = _Drawing(place.worker, self._ids, f"{self._prefix}{path}/")
-            yield from (f"    {line}" for line in inner.lines())
+        title = place.pattern.name if place.branches else f"each of {place.pattern.name}"
+        yield f"    subgraph {self._id(path)}[{_text(title)}]"
+        for idx, worker in enumerate(place.workers):
+            if isinstance(worker, Step):
+                yield f"        {self._id(f'{path}/worker')}[{_text(worker.name)}]"
+            else:
+                inner = _Drawing(worker, self._ids, f"{self._prefix}{path}[{idx}]/")
+                yield from (f"    {line}" for line in inner.lines())
         yield "    end"
 
     def _arrows(self, source: str, target: str | None, label: str | None = None) -> Iterator[str]:

@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 import anyio
 from pydantic_core import to_json
 
-from stagepost.checkpoint import CannotStore, ItemStatus, Joined
+from stagepost.checkpoint import ItemStatus, Joined
 
 from ._branch import Branch, ItemBranch
 from ._events import ItemEnded, ItemsFrozen
 from ._execution import ItemRecord, Stopping
-from ._program import FanOutPlace
+from ._program import Done, FanOutPlace, Target
 from ._step import Step
 from .errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError, describe
 
@@ -107,11 +107,11 @@ class FanOut:
         self._note_ended(item)
 
     async def _one(self, item: ItemRecord) -> None:
-        worker = self._place.worker
+        worker = self._place.worker(item.idx)
         if isinstance(worker, Step):
             await self._commit(item, await self._step(worker, item))
             return
-        branch = ItemBranch(self._branch, worker, self._path, self._visit, item)
+        branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
         try:
             await self._advance(branch)  # its last commit is the item's
         except WorkflowError as error:
@@ -148,7 +148,7 @@ class FanOut:
         failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
         error = ParallelError(
             self._pattern.name,
-            _summary(failures, len(self._items)),
+            _summary(failures, len(self._items), branches=bool(self._place.branches)),
             failures=failures,
             accounts=self._accounts(),
             state=self._branch.view(),
@@ -167,13 +167,15 @@ class FanOut:
 
     async def _join(self) -> None:
         """Save the values of the items that went well, and forget the items."""
-        stored = {self._pattern.into: _array(item.value or b"null" for item in self._with(ItemStatus.OK))}
-        if self._pattern.failures is not None:
-            stored[self._pattern.failures] = _array(map(_failure, self._with(ItemStatus.FAILED)))
+        schema, values = self._branch.program.schema, self._branch.values
+        target = Target(self._pattern.name, schema.view(values), values, schema)
+        done = [Done(item.idx, item.input, item.value or b"null") for item in self._with(ItemStatus.OK)]
         try:
-            updates = self._branch.program.schema.adopt(stored, self._branch.values, self._pattern.name)
-        except CannotStore as error:
-            why = f"its values could not be saved: {describe(error)}"
+            updates = self._pattern.join(target, done)
+            if self._pattern.failures is not None:
+                updates |= target.adopt({self._pattern.failures: _array(map(_failure, self._with(ItemStatus.FAILED)))})
+        except Exception as error:  # noqa: BLE001  # `merge` and `key` are functions of the user's
+            why = f"its values could not be put together: {describe(error)}"
             failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.view())
             failure.__cause__ = error
             self._raise(failure)
@@ -202,11 +204,11 @@ def _failure(item: ItemRecord) -> bytes:
     return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input, to_json(error))
 
 
-def _summary(failures: Sequence[ItemFailure], total: int) -> str:
-    """Which items failed and why, the first three in words."""
-    shown = "; ".join(f"item {failure.index}: {failure}" for failure in failures[:3])
+def _summary(failures: Sequence[ItemFailure], total: int, *, branches: bool) -> str:
+    """Which items failed and why, the first three in words. A branch's error names the branch itself."""
+    shown = "; ".join(str(failure) if branches else f"item {failure.index}: {failure}" for failure in failures[:3])
     more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""  # noqa: PLR2004  # as many as are shown
-    return f"{len(failures)} of {total} items failed: {shown}{more}"
+    return f"{len(failures)} of {total} {'branches' if branches else 'items'} failed: {shown}{more}"
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

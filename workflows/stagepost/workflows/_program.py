@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 from stagepost.checkpoint import Codec
 
 from ._schema import Schema
+from ._state import Value, Values
 from ._step import Step
 from .errors import GraphError, WorkflowError
 
@@ -25,7 +26,10 @@ Trail: TypeAlias = Callable[[], Sequence[str]]  # the nodes entered so far, put 
 class Enclosing(Protocol):
     """A pattern as the one who says where a failure happened."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> WorkflowError:
         """The error that names this pattern and its child."""
@@ -94,13 +98,62 @@ class RoutePlace:
 
 @dataclass(frozen=True, slots=True)
 class FanOutPlace:
-    """Runs a worker on each of many items at once."""
+    """Runs a worker on each of many items at once.
+
+    Attributes:
+        workers: One for all items; or, if `branches` names them, one for each item in their order.
+        branches: Names of different workers that run at once; empty if one worker takes all items.
+    """
 
     path: str
     within: Within
     pattern: "Items"
-    worker: "Step | Program"
+    workers: Sequence["Step | Program"]
     after: str | None
+    branches: tuple[str, ...] = ()
+
+    def has_worker(self, idx: int) -> bool:
+        """Whether there is a worker for an item."""
+        return not self.branches or idx < len(self.branches)
+
+    def worker(self, idx: int) -> "Step | Program":
+        """The worker of an item."""
+        return self.workers[idx if self.branches else 0]
+
+
+class Done(NamedTuple):
+    """An item that went well.
+
+    Attributes:
+        idx: Its position.
+        input: JSON of what the worker got.
+        value: JSON of what the worker made.
+    """
+
+    idx: int
+    input: bytes
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The state that values are joined into.
+
+    Attributes:
+        name: The fan-out's name, for errors.
+        state: The state as a step would see it.
+        values: The same in its stored form.
+        schema: What kind of state it is.
+    """
+
+    name: str
+    state: Any
+    values: Values
+    schema: Schema
+
+    def adopt(self, stored: Mapping[str, bytes]) -> dict[str, Value]:
+        """Values that are in their stored form already."""
+        return self.schema.adopt(stored, self.values, self.name)
 
 
 class Items(Protocol):
@@ -108,17 +161,17 @@ class Items(Protocol):
 
     Attributes:
         name: The pattern's name.
-        into: Key of the state for the values.
         failures: Key of the state for the failures; None if the first failure fails the fan-out.
         item_codec: Codec of its items.
         value_codec: Codec of the values that a plain worker makes.
+        item_key: Key of the state that a pattern as the worker finds its item under; None if it gets none.
     """
 
     name: str
-    into: str
     failures: str | None
     item_codec: Codec[Any]
     value_codec: Codec[Any]
+    item_key: str | None
 
     def items(self, state: Any) -> Sequence[Any]:
         """The items of a state."""
@@ -126,6 +179,14 @@ class Items(Protocol):
 
     def width(self, count: int) -> int:
         """How many workers run at once."""
+        ...
+
+    def join(self, target: Target, done: Sequence[Done]) -> dict[str, Value]:
+        """What the items that went well change in the state.
+
+        Raises:
+            Exception: They cannot be put together, or `merge` raised.
+        """
         ...
 
 
@@ -241,7 +302,7 @@ class Builder:
             if isinstance(place, StepPlace | RoutePlace):
                 found.update(place.step.asks)
             elif isinstance(place, FanOutPlace):
-                found.update(place.worker.asks)
+                found.update(*(worker.asks for worker in place.workers))
         return frozenset(found)
 
 

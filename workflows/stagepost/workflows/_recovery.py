@@ -4,13 +4,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stagepost.checkpoint import Frame, Snapshot
+from pydantic_core import from_json
+
+from stagepost.checkpoint import Frame, Item, Snapshot
 
 from ._program import FanOutPlace, Program
 from ._run import Run
+from ._step import Step
 from .errors import IncompatibleCheckpoint, WorkflowError
 
-_ITEM = re.compile(r"\[\d+\](?:/|$)")  # ends the path of an item, where the path inside its worker begins
+_ITEM = re.compile(r"([^\[\]]+)\[(\d+)\]/?")  # a fan-out in the path of a frame, and which of its items
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +35,43 @@ def check_compatible(snapshot: Snapshot, program: Program) -> None:
     Raises:
         IncompatibleCheckpoint: One is gone.
     """
-    for frame in snapshot.frames.values():
-        if not _has_place(_worker_at(program, frame.path), frame):
-            place = f"{frame.path}/{frame.next}" if frame.path else str(frame.next)
-            raise IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, place)
+    gone = [_place_of(frame) for frame in snapshot.frames.values() if not _has_place(program, frame)]
+    gone += [f"{item.path}[{item.idx}]" for item in snapshot.items if not _has_worker(program, item)]
+    if gone:
+        raise IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, gone[0])
 
 
-def _has_place(program: Program | None, frame: Frame) -> bool:
+def _place_of(frame: Frame) -> str:
+    return f"{frame.path}/{frame.next}" if frame.path else str(frame.next)
+
+
+def _has_place(program: Program, frame: Frame) -> bool:
     """Whether a frame can go on: its place is there, and is a fan-out if its items were frozen."""
-    if program is None or frame.next is None:
-        return program is not None
-    place = program.places.get(frame.next)
+    inner = _program_at(program, frame.path)
+    if inner is None or frame.next is None:
+        return inner is not None
+    place = inner.places.get(frame.next)
     return place is not None and (frame.width is None or isinstance(place, FanOutPlace))
 
 
-def _worker_at(program: Program, path: str) -> Program | None:
+def _has_worker(program: Program, item: Item) -> bool:
+    """Whether an item still has the worker that it was frozen for: branches may come and go and change their order."""
+    outer, _, path = item.path.rpartition("]/")
+    inner = _program_at(program, f"{outer}]" if outer else "")
+    place = None if inner is None else inner.places.get(path)
+    if not isinstance(place, FanOutPlace):
+        return False
+    return not place.branches or place.branches[item.idx : item.idx + 1] == (from_json(item.input),)
+
+
+def _program_at(program: Program, path: str) -> Program | None:
     """The program of the frame at a path: the root's own, or that of the worker the path leads to."""
-    for part in filter(None, _ITEM.split(path)):
-        place = program.places.get(part)
-        if not isinstance(place, FanOutPlace) or not isinstance(place.worker, Program):
+    for name, idx in _ITEM.findall(path):
+        place = program.places.get(name)
+        if not isinstance(place, FanOutPlace) or not place.has_worker(int(idx)):
             return None
-        program = place.worker
+        worker = place.worker(int(idx))
+        if isinstance(worker, Step):
+            return None
+        program = worker
     return program

@@ -6,12 +6,14 @@
     ├── DefinitionError(ValueError)      a pattern is built wrong; raised where it is built
     │   └── HubRequired                  a step asks an agent, and there is no hub
     ├── RunnerNotOpen                    a runner was used outside its ``async with``
+    ├── MergeConflict                    two branches of a parallel have written one key
     ├── MissingKey(KeyError)             a step reads a key that the state does not have
     ├── StepResultError(TypeError)       a step returned something that is no update of the state
     ├── StepCancelled                    a step awaited something that was cancelled by others than the engine
     ├── PatternError                     a step failed; each enclosing pattern adds where
     │   ├── ChainError                   .step
     │   ├── ParallelError                .failures, .accounts
+    │   ├── BranchError                  .branch
     │   ├── ConditionalError             .route
     │   └── GraphError                   .node, .path
     └── RunError                         a background run
@@ -28,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "BranchError",
     "ChainError",
     "ConditionalError",
     "DefinitionError",
@@ -36,6 +39,7 @@ __all__ = [
     "IncompatibleCheckpoint",
     "ItemAccounts",
     "ItemFailure",
+    "MergeConflict",
     "MissingKey",
     "ParallelError",
     "PatternError",
@@ -81,6 +85,22 @@ class RunnerNotOpen(WorkflowError):
 
     def __init__(self) -> None:
         super().__init__("the runner is not open: use it inside `async with Runner(…)`")
+
+
+class MergeConflict(WorkflowError):
+    """Two branches of a parallel have written one key; the cause of the `ParallelError` that says which parallel.
+
+    Attributes:
+        key: The key.
+        branches: Names of the two.
+    """
+
+    def __init__(self, key: str, first: str, second: str) -> None:
+        super().__init__(
+            f"branches {first!r} and {second!r} have both written the key {key!r}: let one use another key"
+        )
+        self.key = key
+        self.branches = (first, second)
 
 
 class MissingKey(WorkflowError, KeyError):
@@ -156,6 +176,18 @@ class ChainError(PatternError):
     def __init__(self, name: str, step: str, cause: BaseException, *, state: Any) -> None:
         super().__init__(f"chain {name!r} failed at step {step!r}: {describe(cause)}", name=name, state=state)
         self.step = step
+
+
+class BranchError(PatternError):
+    """A branch of a parallel failed.
+
+    Attributes:
+        branch: Name of the branch.
+    """
+
+    def __init__(self, name: str, cause: BaseException, *, state: Any) -> None:
+        super().__init__(f"branch {name!r} failed: {describe(cause)}", name=name, state=state)
+        self.branch = name
 
 
 class ConditionalError(PatternError):

@@ -199,6 +199,5 @@ def explain(error: BaseException | None) -> None:
 
 Chain("wrong", [7])  # type: ignore[list-item]  # no step
 Chain("wrong", [load], state=dict)  # type: ignore[arg-type]  # no model
-Parallel("wrong", summarize)  # type: ignore[call-arg]  # over which items?
 Parallel("wrong", summarize, over=7)  # type: ignore[arg-type]  # neither a key nor a function
 step("wrong")  # type: ignore[call-overload]  # no function

@@ -24,6 +24,7 @@ from ._sqlite._store import SqliteStore
 from ._store import CheckpointStore
 from .errors import (
     BackendNotSupported,
+    CancelRequested,
     CannotRead,
     CannotStore,
     CheckpointError,
@@ -45,6 +46,7 @@ from .errors import (
 __all__ = [
     "PLAIN",
     "BackendNotSupported",
+    "CancelRequested",
     "CannotRead",
     "CannotStore",
     "CheckpointError",

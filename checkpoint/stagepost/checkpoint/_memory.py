@@ -67,6 +67,10 @@ class MemoryStore:
         """Become the owner of an open run, or with `reopen` of a failed one."""
         return await self._write(partial(statements.claim, run_id=run_id, owner=owner, reopen=reopen))
 
+    async def cancel(self, run_id: str) -> None:
+        """Ask for the end of an open run."""
+        await self._write(partial(statements.cancel, run_id=run_id))
+
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run."""
         await self._write(partial(statements.commit, change=commit, now=self._now()))

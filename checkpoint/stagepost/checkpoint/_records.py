@@ -12,6 +12,7 @@ class RunStatus(StrEnum):
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
 class ItemStatus(StrEnum):
@@ -79,6 +80,7 @@ class RunInfo:
         key: Its start-once key, unique per workflow, if it was started with one.
         input: JSON of what it was started with.
         error: Why it failed.
+        cancelling: Whether its end has been asked for; that is then the only commit it still takes.
         owner: Who claimed it last.
         epoch: How often it was claimed; the fence compares it.
         created_at: When it was started (UTC).
@@ -92,6 +94,7 @@ class RunInfo:
     key: str | None
     input: bytes
     error: str | None
+    cancelling: bool
     owner: str
     epoch: int
     created_at: datetime

@@ -53,12 +53,22 @@ class CheckpointStore(Protocol):
         """
         ...
 
+    async def cancel(self, run_id: str) -> None:
+        """Ask for the end of an open run, for good: from now on it takes no commit but that of its end.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has ended.
+        """
+        ...
+
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run.
 
         Raises:
             OwnershipLost: Somebody has claimed the run since the lease was given.
             RunNotOpen: The run has ended.
+            CancelRequested: Its end is asked for, and this is another commit.
             StaleCheckpoint: A frame or item is not what the commit expects.
         """
         ...

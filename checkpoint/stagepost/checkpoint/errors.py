@@ -7,6 +7,7 @@
     ├── CannotRead(ValueError)           a stored value no longer fits its type
     ├── RunNotFound(LookupError)         no run has this id
     ├── RunNotOpen                       the run has ended: nothing more is committed to it
+    ├── CancelRequested                  somebody has asked for the run's end, the only commit it still takes
     ├── OwnershipLost                    another owner has claimed the run since (the fence)
     ├── StaleCheckpoint                  the frame is not where the writer thought it was
     └── StoreError                       the store itself
@@ -25,6 +26,7 @@ from pathlib import Path
 
 __all__ = [
     "BackendNotSupported",
+    "CancelRequested",
     "CannotRead",
     "CannotStore",
     "CheckpointError",
@@ -86,6 +88,14 @@ class RunNotOpen(CheckpointError):
         super().__init__(f"run {run_id!r} is {status}: nothing more can be committed to it")
         self.run_id = run_id
         self.status = status
+
+
+class CancelRequested(CheckpointError):
+    """Somebody has asked for the run's end: nothing else is committed to it any more."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run {run_id!r} is being cancelled: nothing of this commit was saved")
+        self.run_id = run_id
 
 
 class OwnershipLost(CheckpointError):

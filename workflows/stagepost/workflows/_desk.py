@@ -1,11 +1,23 @@
 """The runs that a runner works on, from their first commit or claim to their end."""
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import anyio
 from anyio.abc import TaskGroup
 
-from stagepost.checkpoint import CheckpointError, CheckpointStore, Lease, NewRun, RunInfo, Snapshot
+from stagepost.checkpoint import (
+    CheckpointError,
+    CheckpointStore,
+    Closing,
+    Commit,
+    Lease,
+    NewRun,
+    RunInfo,
+    RunNotOpen,
+    RunStatus,
+    Snapshot,
+)
 from stagepost.hub import Emitter, Hub
 
 from ._branch import Branch
@@ -14,7 +26,7 @@ from ._execution import Execution, Journal, Stopping
 from ._pattern import Pattern
 from ._recovery import check_compatible
 from ._run import Outcome, Run
-from .errors import RunFailed, RunnerStopped, WorkflowError, describe
+from .errors import RunCancelled, RunFailed, RunnerStopped, WorkflowError, describe
 
 
 class Desk:
@@ -45,7 +57,7 @@ class Desk:
         self._emitter = emitter
         self._hub = hub
         self._deps = deps
-        self._active: dict[str, tuple[Run, Execution]] = {}
+        self._active: dict[str, _Active] = {}
         self._beginning: list[str] = []  # ids of the runs that are being stored
         self._stopping = False
         self._changed = anyio.Event()
@@ -69,34 +81,65 @@ class Desk:
             RunNotFound: There is none.
             RunNotOpen: It has ended.
             IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
+            RunCancelled: Its end had been asked for, and is committed now.
             RunnerStopped: The runner is being left.
         """
         async with self._claiming:
             run = await self.find(run_id)
             if run is not None:
                 return run
-            check_compatible(await self._store.load(run_id), workflow.program)  # or it stays as it is
+            snapshot = await self._store.load(run_id)
+            if snapshot.run.cancelling and snapshot.run.status is RunStatus.RUNNING:
+                await self.end(run_id)
+                raise RunCancelled(run_id)
+            check_compatible(snapshot, workflow.program)  # or it stays as it is
             lease = await self._store.claim(run_id, self.owner, reopen=reopen)
             snapshot = await self._store.load(run_id)
             if self._stopping:
                 raise RunnerStopped(run_id)
-            outcome = Outcome()
-            run, execution = self._activate(snapshot, lease, outcome)
-            self._group.start_soon(self._work, snapshot, workflow, execution, outcome, True)
-            return run
+            active = self._activate(snapshot, lease)
+            self._group.start_soon(self._work, snapshot, workflow, active, True)
+            return active.run
 
     async def find(self, run_id: str) -> Run | None:
         """The run, if it is worked on here, or is just being stored by somebody else's `begin`."""
         while run_id not in self._active and run_id in self._beginning:
             await self._changed.wait()
         active = self._active.get(run_id)
-        return None if active is None else active[0]
+        return None if active is None else active.run
+
+    async def cancel(self, run_id: str, patience: float) -> None:
+        """End an open run, whether it is worked on here or not.
+
+        A run that is worked on here gets `patience` seconds to end by itself; then its end is committed over its head,
+        and whatever it still does is fenced.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has ended.
+        """
+        await self._store.cancel(run_id)
+        active = self._active.get(run_id)
+        if active is not None:
+            active.execution.scope.cancel()
+            with anyio.move_on_after(patience):
+                await active.outcome.ended()
+        if active is None or not active.outcome.is_known:
+            await self.end(run_id)
+        if active is not None:
+            active.outcome.cancel(RunCancelled(run_id))
+
+    async def end(self, run_id: str) -> None:
+        """Commit the end of a run that somebody has cancelled, over the head of whoever works on it."""
+        with suppress(RunNotOpen):  # it has ended by itself
+            lease = await self._store.claim(run_id, self.owner)
+            await self._store.commit(Commit(lease=lease, closing=Closing(RunStatus.CANCELLED)))
 
     async def finish(self, grace: float) -> None:
         """Start no further step and wait for those under way, at most `grace` seconds."""
         self._stopping = True
-        for _, execution in self._active.values():
-            execution.stopping = True
+        for active in self._active.values():
+            active.execution.stopping = True
         with anyio.move_on_after(grace):
             while self._active or self._beginning:
                 await self._changed.wait()
@@ -116,35 +159,36 @@ class Desk:
         if lease is None:
             answer.give(None, info)
             return
-        snapshot, outcome = Snapshot(info, {"": new.root}, ()), Outcome()
-        run, execution = self._activate(snapshot, lease, outcome)
-        answer.give(run, info)
-        await self._work(snapshot, workflow, execution, outcome, recovered=False)
+        snapshot = Snapshot(info, {"": new.root}, ())
+        active = self._activate(snapshot, lease)
+        answer.give(active.run, info)
+        await self._work(snapshot, workflow, active, recovered=False)
 
-    def _activate(self, snapshot: Snapshot, lease: Lease, outcome: Outcome) -> tuple[Run, Execution]:
-        info = snapshot.run
-        run = Run(info.run_id, info.workflow, outcome)
+    def _activate(self, snapshot: Snapshot, lease: Lease) -> "_Active":
+        info, outcome = snapshot.run, Outcome()
         journal = Journal(self._store, lease)
         execution = Execution(info.run_id, info.workflow, self._emitter, self._deps, self._hub, journal)
         execution.stopping = self._stopping
-        self._active[info.run_id] = (run, execution)
+        active = _Active(Run(info.run_id, info.workflow, outcome), execution, outcome)
+        self._active[info.run_id] = active
         self._notify()
-        return run, execution
+        return active
 
     async def _work(
         self,
         snapshot: Snapshot,
         workflow: Pattern,
-        execution: Execution,
-        outcome: Outcome,
+        active: "_Active",
         recovered: bool,  # noqa: FBT001  # passed by start_soon, which knows no keywords
     ) -> None:
-        run_id = snapshot.run.run_id
+        run_id, execution, outcome = snapshot.run.run_id, active.execution, active.outcome
         try:
             execution.restore(snapshot)
             branch = Branch(execution, workflow.program, snapshot.root)
             await observed(execution, branch, recovered=recovered)
             outcome.complete(branch.view())
+        except RunCancelled as error:
+            outcome.cancel(error)
         except WorkflowError as error:
             failure = RunFailed(run_id, describe(error))
             failure.__cause__ = error
@@ -161,6 +205,14 @@ class Desk:
     def _notify(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
+
+
+class _Active(NamedTuple):
+    """A run that is worked on."""
+
+    run: Run
+    execution: Execution
+    outcome: Outcome
 
 
 class _Answer:

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
+from stagepost.checkpoint import CancelRequested
 from stagepost.hub import Emitter, Hub, Observer
 
 from ._branch import Branch, first_frame
@@ -14,7 +15,7 @@ from ._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
 from ._execution import Execution
 from ._fan_out import FanOut
 from ._program import ArrowPlace, FanOutPlace, Place, Program, RoutePlace, StepPlace
-from .errors import HubRequired, WorkflowError
+from .errors import HubRequired, RunCancelled, WorkflowError
 
 
 async def run_in_memory(
@@ -51,14 +52,28 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
     execution.emit(RunStarted, recovered=recovered)
     status = "open"
     try:
-        await advance(branch)
+        await _to_its_end(execution, branch)
         status = "completed"
-    except WorkflowError as error:
-        await execution.fail(error)
+    except CancelRequested:
+        await execution.cancel()
+        status = "cancelled"
+        raise RunCancelled(execution.run_id) from None
+    except WorkflowError:
         status = "failed"
         raise
     finally:
         execution.emit(RunEnded, status=status, seconds=perf_counter() - started)
+
+
+async def _to_its_end(execution: Execution, branch: Branch) -> None:
+    with execution.scope:
+        try:
+            await advance(branch)
+        except WorkflowError as error:
+            await execution.fail(error)
+            raise
+        return
+    raise CancelRequested(execution.run_id)
 
 
 async def advance(branch: Branch) -> None:

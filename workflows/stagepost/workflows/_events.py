@@ -36,7 +36,7 @@ class RunEnded(RunEvent):
     """This process does no more for the run.
 
     Attributes:
-        status: ``completed``, ``failed``, or ``open`` if it was left or its store failed.
+        status: ``completed``, ``failed``, ``cancelled``, or ``open`` if it was left or its store failed.
         seconds: Since `RunStarted`.
     """
 

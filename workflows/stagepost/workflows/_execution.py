@@ -1,10 +1,11 @@
 """What all branches of one run share while a process works on it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypedDict, Unpack
 
+from anyio import CancelScope
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from stagepost.checkpoint import (
@@ -97,6 +98,7 @@ class Execution:
         frames: Frames of items that a process before this one left, by path.
         items: Items of fan-outs under way, by the fan-out's path.
         stopping: Whether the runner is being left.
+        scope: What the run is executed in; cancelling it cancels the run.
     """
 
     run_id: str
@@ -108,6 +110,7 @@ class Execution:
     frames: dict[str, Frame] = field(default_factory=dict)
     items: dict[str, list[ItemRecord]] = field(default_factory=dict)
     stopping: bool = False
+    scope: CancelScope = field(default_factory=CancelScope)
     _cancelled: list[Item] = field(default_factory=list)
     _worked_since: float = field(default_factory=perf_counter)
 
@@ -141,9 +144,9 @@ class Execution:
         if self.emitter.enabled:
             self.emitter.emit(kind(run_id=self.run_id, workflow=self.workflow, **details))
 
-    def note_cancelled(self, items: Iterable[Item]) -> None:
-        """Remember items that were cancelled because another one failed, for the commit of that failure."""
-        self._cancelled.extend(items)
+    def note_cancelled(self, item: Item) -> None:
+        """Remember an item that was cancelled, for the commit that says why: a failure beside it, or the run's end."""
+        self._cancelled.append(item)
 
     def take_cancelled(self) -> tuple[Item, ...]:
         """What has been noted since the last call."""
@@ -152,7 +155,13 @@ class Execution:
 
     async def fail(self, error: BaseException) -> None:
         """Commit that the run has failed."""
-        closing = Closing(RunStatus.FAILED, describe(error))
+        await self._end(Closing(RunStatus.FAILED, describe(error)))
+
+    async def cancel(self) -> None:
+        """Commit that the run was cancelled, and which of its items with it."""
+        await self._end(Closing(RunStatus.CANCELLED))
+
+    async def _end(self, closing: Closing) -> None:
         await self.save(closing=closing, outcomes=self.take_cancelled())
 
     async def _yield_fairly(self) -> None:

@@ -138,13 +138,12 @@ class FanOut:
     def _note_cancelled(self, item: ItemRecord) -> None:
         if item.status is ItemStatus.WAITING:
             item.status = ItemStatus.CANCELLED
+            self._run.note_cancelled(item.stored(self._path, self._visit))
 
     def _check(self) -> None:
         """Account for every item, if one has failed for good."""
         if not self._failed_for_good():
             return
-        cancelled = [item for item in self._items if item.status is ItemStatus.CANCELLED]
-        self._run.note_cancelled(item.stored(self._path, self._visit) for item in cancelled)
         failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
         error = ParallelError(
             self._pattern.name,

@@ -23,10 +23,12 @@ class RecoveryReport:
     Attributes:
         resumed: Runs that go on now.
         left_open: Runs that do not, by id, with the reason.
+        cancelled: Ids of runs whose end had been asked for and is committed now.
     """
 
     resumed: Sequence[Run] = ()
     left_open: Mapping[str, WorkflowError] = field(default_factory=dict)
+    cancelled: Sequence[str] = ()
 
 
 def check_compatible(snapshot: Snapshot, program: Program) -> None:

@@ -28,9 +28,22 @@ class Outcome:
         """The run's failure is committed."""
         self._end(RunStatus.FAILED, error=error)
 
+    def cancel(self, error: BaseException) -> None:
+        """The run's cancellation is committed."""
+        self._end(RunStatus.CANCELLED, error=error)
+
     def leave(self, error: BaseException) -> None:
         """This process does no more for the run, which stays open."""
         self._end(RunStatus.RUNNING, error=error)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has been set."""
+        return self._ended.is_set()
+
+    async def ended(self) -> None:
+        """Wait until it has been set."""
+        await self._ended.wait()
 
     async def wait(self) -> Any:
         """The final state, or the error."""
@@ -74,6 +87,7 @@ class Run:
 
         Raises:
             RunFailed: It has failed; the cause is the error itself, where it happened in this process.
+            RunCancelled: Somebody has cancelled it.
             RunnerStopped: The runner was left before it ended.
             RunNotHeld: It is open, but this runner does not work on it.
             CheckpointError: A commit failed; the run stays open in the store.

@@ -21,7 +21,7 @@ from ._pattern import Pattern
 from ._recovery import RecoveryReport
 from ._registry import Registry
 from ._run import Outcome, Run
-from .errors import HubRequired, RunConflict, RunFailed, RunnerNotOpen, RunNotHeld, WorkflowError
+from .errors import HubRequired, RunCancelled, RunConflict, RunFailed, RunnerNotOpen, RunNotHeld, WorkflowError
 
 _PAGE = 200  # runs read at once while recovering
 
@@ -143,6 +143,7 @@ class Runner:
         desk = self._open()
         resumed: list[Run] = []
         left_open: dict[str, WorkflowError] = {}
+        cancelled: list[str] = []
         after = ""
         while page := await self._store.find(status=RunStatus.RUNNING, after=after, limit=_PAGE):
             after = page[-1].run_id
@@ -150,12 +151,16 @@ class Runner:
                 if await desk.find(info.run_id) is not None:
                     continue
                 try:
-                    resumed.append(await self._claim(info))
+                    if info.cancelling:  # whether its workflow is known or not
+                        await desk.end(info.run_id)
+                        cancelled.append(info.run_id)
+                    else:
+                        resumed.append(await self._claim(info))
                 except RunNotOpen:  # it has ended since
                     continue
                 except WorkflowError as error:
                     left_open[info.run_id] = error
-        return RecoveryReport(tuple(resumed), left_open)
+        return RecoveryReport(tuple(resumed), left_open, tuple(cancelled))
 
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
@@ -170,6 +175,24 @@ class Runner:
         """
         self._open()
         return await self._claim((await self._store.load(run_id)).run, reopen=True)
+
+    async def cancel(self, run_id: str) -> Run:
+        """End an open run for good, wherever it stands. What it has done stays stored.
+
+        The wish is on disk before anything else happens, so it outlives this process. What runs is cancelled in all
+        branches and items; a step that does not heed that within the runner's `grace` is fenced and can save nothing.
+
+        Returns:
+            Its handle; the run has ended.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has ended.
+        """
+        desk = self._open()
+        run = await desk.find(run_id)
+        await desk.cancel(run_id, self._grace)
+        return run or await self._stored(run_id)
 
     async def get(self, run_id: str) -> Run:
         """The handle of a run: one that is worked on here, or as it stands in the store.
@@ -224,7 +247,7 @@ class Runner:
         if run is not None:
             return run
         if claim and info.status is RunStatus.RUNNING:
-            with suppress(RunNotOpen):  # it has ended since
+            with suppress(RunNotOpen, RunCancelled):  # it has ended since
                 return await self._claim(info)
         return await self._stored(info.run_id)
 
@@ -242,6 +265,8 @@ class Runner:
                 outcome.complete(workflow.program.schema.view(to_values(snapshot.root.state)))
             case RunStatus.FAILED:
                 outcome.fail(RunFailed(run_id, info.error or "unknown error"))
+            case RunStatus.CANCELLED:
+                outcome.cancel(RunCancelled(run_id))
             case RunStatus.RUNNING:
                 outcome.leave(RunNotHeld(run_id))
         return Run(run_id, info.workflow, outcome)

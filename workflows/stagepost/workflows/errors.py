@@ -18,6 +18,7 @@
     │   └── GraphError                   .node, .path
     └── RunError                         a background run
         ├── RunFailed                    it ended with a committed failure
+        ├── RunCancelled                 somebody has cancelled it
         ├── RunConflict                  its id or key stands for another workflow or input
         ├── RunnerStopped                the runner was left before it ended; it stays open in the store
         ├── RunNotHeld                   it is open, but no runner of this process works on it
@@ -43,6 +44,7 @@ __all__ = [
     "MissingKey",
     "ParallelError",
     "PatternError",
+    "RunCancelled",
     "RunConflict",
     "RunError",
     "RunFailed",
@@ -286,6 +288,13 @@ class RunFailed(RunError):
     def __init__(self, run_id: str, error: str) -> None:
         super().__init__(f"run {run_id!r} failed: {error}", run_id)
         self.error = error
+
+
+class RunCancelled(RunError):
+    """Somebody has cancelled the run; what was done stays stored, and it does not go on."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run {run_id!r} was cancelled", run_id)
 
 
 class RunConflict(RunError):

@@ -5,7 +5,7 @@ from typing import Final
 
 from .._records import Closing, Commit, ItemStatus, Joined, RunStatus
 from .._store import CheckpointStore
-from ..errors import OwnershipLost, RunNotOpen, StaleCheckpoint
+from ..errors import CancelRequested, OwnershipLost, RunNotFound, RunNotOpen, StaleCheckpoint
 from ._words import Check, a_frame, an_item, end, equal, one_of_each, refuses, started, started_fan
 
 
@@ -20,6 +20,38 @@ async def check_a_claim_fences_the_owner_before(store: CheckpointStore) -> None:
             await store.commit(change)
         equal(await store.load("run"), before)
     await store.commit(Commit(lease=new, frame=a_frame(3)))
+
+
+async def check_a_cancelling_run_takes_no_commit_but_its_end(store: CheckpointStore) -> None:
+    """The wish is kept, refuses every part of any other commit, and passes over to whoever claims the run."""
+    old = await started_fan(store, "run")
+    await store.cancel("run")
+    await store.cancel("run")  # a wish may be said twice
+    lease = await store.claim("run", "second")
+    before = await store.load("run")
+    equal((before.run.cancelling, before.run.status), (True, RunStatus.RUNNING))
+    for change in one_of_each(lease):
+        with refuses(CancelRequested, change):
+            await store.commit(change)
+        equal(await store.load("run"), before)
+    gone = replace(an_item("fan", 0), status=ItemStatus.CANCELLED)
+    end = Commit(lease=lease, outcomes=[gone], closing=Closing(RunStatus.CANCELLED))
+    with refuses(OwnershipLost, end):
+        await store.commit(replace(end, lease=old))
+    await store.commit(end)
+    after = await store.load("run")
+    equal((after.run.status, after.items[0].status), (RunStatus.CANCELLED, ItemStatus.CANCELLED))
+
+
+async def check_only_an_open_run_can_be_cancelled(store: CheckpointStore) -> None:
+    """One that has ended is refused, and so is one that never was."""
+    for status in (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED):
+        lease = await started(store, status)
+        await store.commit(Commit(lease=lease, closing=Closing(status)))
+        with refuses(RunNotOpen):
+            await store.cancel(status)
+    with refuses(RunNotFound):
+        await store.cancel("unknown")
 
 
 async def check_a_refused_commit_saves_nothing(store: CheckpointStore) -> None:
@@ -103,6 +135,8 @@ async def check_reopening_a_running_run_claims_it(store: CheckpointStore) -> Non
 
 CHECKS: Final[tuple[Check, ...]] = (
     check_a_claim_fences_the_owner_before,
+    check_a_cancelling_run_takes_no_commit_but_its_end,
+    check_only_an_open_run_can_be_cancelled,
     check_a_refused_commit_saves_nothing,
     check_closing_writes_status_error_and_time,
     check_an_ended_run_takes_no_commits,

@@ -10,16 +10,16 @@ from .._codec import split_values
 from .._records import Frame, Item, ItemStatus, RunInfo, RunStatus, Snapshot
 from ..errors import RunNotFound
 
-RUN_COLUMNS = "run_id, workflow, version, status, key, input, error, owner, epoch, created_at, finished_at"
+RUN_COLUMNS = "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, created_at, finished_at"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
 _SNAPSHOT = f"""
 WITH run AS (SELECT * FROM runs WHERE run_id = ?)
 SELECT 'run', {RUN_COLUMNS} FROM run
 UNION ALL
-SELECT 'frame', path, seq, next, state, visits, width, NULL, NULL, NULL, NULL, NULL
+SELECT 'frame', path, seq, next, state, visits, width, NULL, NULL, NULL, NULL, NULL, NULL
 FROM frames WHERE rk = (SELECT rk FROM run)
 UNION ALL
-SELECT 'item', path, visit, idx, status, input, value, error, NULL, NULL, NULL, NULL
+SELECT 'item', path, visit, idx, status, input, value, error, NULL, NULL, NULL, NULL, NULL
 FROM items WHERE rk = (SELECT rk FROM run)
 """
 
@@ -55,7 +55,7 @@ def runs_query(status: RunStatus | None, workflow: str | None, after: str, limit
 
 def to_run(row: Row) -> RunInfo:
     """The columns of `RUN_COLUMNS`."""
-    run_id, workflow, version, status, key, data, error, owner, epoch, created_at, finished_at = row
+    run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, created_at, finished_at = row
     return RunInfo(
         run_id=run_id,
         workflow=workflow,
@@ -64,6 +64,7 @@ def to_run(row: Row) -> RunInfo:
         key=key,
         input=data,
         error=error,
+        cancelling=bool(cancelling),
         owner=owner,
         epoch=epoch,
         created_at=to_time(created_at),

@@ -15,10 +15,11 @@ CREATE TABLE runs (
   run_id      TEXT NOT NULL UNIQUE,
   workflow    TEXT NOT NULL,
   version     INTEGER NOT NULL,
-  status      TEXT NOT NULL CHECK (status IN ('running', 'completed', 'failed')),
+  status      TEXT NOT NULL CHECK (status IN ('running', 'completed', 'failed', 'cancelled')),
   key         TEXT,                       -- start-once key, unique per workflow
   input       BLOB NOT NULL,
   error       TEXT,
+  cancelling  INTEGER NOT NULL DEFAULT 0, -- 1: its end is asked for, and the only commit it still takes
   owner       TEXT NOT NULL,
   epoch       INTEGER NOT NULL,           -- raised at every claim: the fence
   created_at  INTEGER NOT NULL,           -- microseconds since 1970

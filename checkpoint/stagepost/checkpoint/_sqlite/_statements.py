@@ -1,18 +1,20 @@
 """What a store does to a run, each as one function over a connection that is inside a transaction.
 
-The fence stands in every statement that writes: it takes effect only while the run is ours (`epoch`) and open. One
-that changes no row is a refusal, and `_refusal` says which; the caller's savepoint then undoes what came before it.
+The fence stands in every statement that writes: it takes effect only while the run is ours (`epoch`), open, and nobody
+has asked for its end; only the commit of that end gets by the last. A statement that changes no row is a refusal, and
+`_refusal` says which; the caller's savepoint then undoes what came before it.
 Deletions may find nothing to delete, so for them the fence is asked beforehand.
 """
 
 import sqlite3
+from typing import NamedTuple
 
 from .._codec import join_values
 from .._records import Closing, Commit, Frame, Item, Joined, Lease, NewRun, RunInfo, RunStatus
-from ..errors import CheckpointError, OwnershipLost, RunNotFound, RunNotOpen, StaleCheckpoint
+from ..errors import CancelRequested, CheckpointError, OwnershipLost, RunNotFound, RunNotOpen, StaleCheckpoint
 from ._rows import RUN_COLUMNS, SELECT_RUN, dump_visits, to_run
 
-_FENCE = "EXISTS (SELECT 1 FROM runs WHERE rk = ? AND epoch = ? AND status = 'running')"
+_FENCE = "EXISTS (SELECT 1 FROM runs WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running')"
 
 _INSERT_RUN = """
 INSERT INTO runs (run_id, workflow, version, status, key, input, owner, epoch, created_at)
@@ -45,7 +47,28 @@ WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {
 """
 _DELETE_ITEMS = "DELETE FROM items WHERE rk = ? AND path = ? AND visit = ?"
 _DELETE_BELOW = "DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?"
-_CLOSE = "UPDATE runs SET status = ?, error = ?, finished_at = ? WHERE rk = ? AND epoch = ? AND status = 'running'"
+_CLOSE = """
+UPDATE runs SET status = ?, error = ?, finished_at = ?
+WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running'
+"""
+_CANCEL = "UPDATE runs SET cancelling = 1 WHERE run_id = ? AND status = 'running'"
+
+
+class _Right(NamedTuple):
+    """What a commit is allowed.
+
+    Attributes:
+        lease: The lease it has.
+        cancelled: Whether it may change a run whose end is asked for: 1 for the commit of that end, else 0.
+    """
+
+    lease: Lease
+    cancelled: int = 0
+
+    @property
+    def fence(self) -> tuple[int, int, int]:
+        """The values of `_FENCE`."""
+        return (self.lease.row, self.lease.epoch, self.cancelled)
 
 
 def create(connection: sqlite3.Connection, run: NewRun, now: int) -> tuple[Lease | None, RunInfo]:
@@ -57,8 +80,14 @@ def create(connection: sqlite3.Connection, run: NewRun, now: int) -> tuple[Lease
     if row is None:
         return None, _existing(connection, run)
     lease = Lease(run.run_id, 1, row[0])
-    _write_frame(connection, lease, run.root)
+    _write_frame(connection, _Right(lease), run.root)
     return lease, _run(connection, run.run_id)
+
+
+def cancel(connection: sqlite3.Connection, run_id: str) -> None:
+    """Ask for the end of an open run: from now on it takes no other commit."""
+    if connection.execute(_CANCEL, (run_id,)).rowcount != 1:
+        raise RunNotOpen(run_id, _run(connection, run_id).status)
 
 
 def _existing(connection: sqlite3.Connection, run: NewRun) -> RunInfo:
@@ -79,66 +108,67 @@ def claim(connection: sqlite3.Connection, run_id: str, owner: str, *, reopen: bo
 
 def commit(connection: sqlite3.Connection, change: Commit, now: int) -> None:
     """Save one change of a run, all or nothing."""
-    lease = change.lease
+    ends_cancelled = change.closing is not None and change.closing.status is RunStatus.CANCELLED
+    right = _Right(change.lease, cancelled=int(ends_cancelled))
     if change.ended is not None or change.joined is not None:
-        _check_held(connection, lease)
+        _check_held(connection, right)
     if change.frame is not None:
-        _write_frame(connection, lease, change.frame)
+        _write_frame(connection, right, change.frame)
     for item in change.frozen:
-        _insert_item(connection, lease, item)
+        _insert_item(connection, right, item)
     for item in change.outcomes:
-        _update_item(connection, lease, item)
+        _update_item(connection, right, item)
     if change.ended is not None:
-        connection.execute(_DELETE_FRAME, (lease.row, change.ended))
+        connection.execute(_DELETE_FRAME, (change.lease.row, change.ended))
     if change.joined is not None:
-        _join(connection, lease, change.joined)
+        _join(connection, right, change.joined)
     if change.closing is not None:
-        _close(connection, lease, change.closing, now)
+        _close(connection, right, change.closing, now)
 
 
-def _check_held(connection: sqlite3.Connection, lease: Lease) -> None:
+def _check_held(connection: sqlite3.Connection, right: _Right) -> None:
     """The fence of deletions, which may well find nothing to delete."""
-    if connection.execute(_HELD, (lease.row, lease.epoch)).fetchone() is None:
-        raise _refusal(connection, lease, "", "open")
+    if connection.execute(_HELD, right.fence).fetchone() is None:
+        raise _refusal(connection, right, "", "open")
 
 
-def _write_frame(connection: sqlite3.Connection, lease: Lease, frame: Frame) -> None:
+def _write_frame(connection: sqlite3.Connection, right: _Right, frame: Frame) -> None:
     content = (frame.next, dump_visits(frame.visits), frame.width, join_values(frame.state))
-    fence = (lease.row, lease.epoch)
+    row = right.lease.row
     if frame.seq == 1:
-        changed = connection.execute(_INSERT_FRAME, (lease.row, frame.path, 1, *content, *fence)).rowcount
+        changed = connection.execute(_INSERT_FRAME, (row, frame.path, 1, *content, *right.fence)).rowcount
     else:
-        place = (lease.row, frame.path, frame.seq - 1)
-        changed = connection.execute(_UPDATE_FRAME, (frame.seq, *content, *place, *fence)).rowcount
+        place = (row, frame.path, frame.seq - 1)
+        changed = connection.execute(_UPDATE_FRAME, (frame.seq, *content, *place, *right.fence)).rowcount
     if changed != 1:
-        raise _refusal(connection, lease, frame.path, f"at version {frame.seq - 1}")
+        raise _refusal(connection, right, frame.path, f"at version {frame.seq - 1}")
 
 
-def _insert_item(connection: sqlite3.Connection, lease: Lease, item: Item) -> None:
-    values = (lease.row, item.path, item.visit, item.idx, item.input, lease.row, lease.epoch)
+def _insert_item(connection: sqlite3.Connection, right: _Right, item: Item) -> None:
+    values = (right.lease.row, item.path, item.visit, item.idx, item.input, *right.fence)
     if connection.execute(_INSERT_ITEM, values).rowcount != 1:
-        raise _refusal(connection, lease, f"{item.path}[{item.idx}]", "unknown")
+        raise _refusal(connection, right, f"{item.path}[{item.idx}]", "unknown")
 
 
-def _update_item(connection: sqlite3.Connection, lease: Lease, item: Item) -> None:
-    key = (lease.row, item.path, item.visit, item.idx)
-    values = (item.status.value, item.value, _readable(item.error), *key, lease.row, lease.epoch)
+def _update_item(connection: sqlite3.Connection, right: _Right, item: Item) -> None:
+    key = (right.lease.row, item.path, item.visit, item.idx)
+    values = (item.status.value, item.value, _readable(item.error), *key, *right.fence)
     if connection.execute(_UPDATE_ITEM, values).rowcount != 1:
-        raise _refusal(connection, lease, f"{item.path}[{item.idx}]", "waiting")
+        raise _refusal(connection, right, f"{item.path}[{item.idx}]", "waiting")
 
 
-def _join(connection: sqlite3.Connection, lease: Lease, joined: Joined) -> None:
+def _join(connection: sqlite3.Connection, right: _Right, joined: Joined) -> None:
     """Delete the items of a fan-out and whatever its failed items left below them: paths that start with ``path[``."""
-    connection.execute(_DELETE_ITEMS, (lease.row, joined.path, joined.visit))
-    below = (lease.row, f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
+    connection.execute(_DELETE_ITEMS, (right.lease.row, joined.path, joined.visit))
+    below = (right.lease.row, f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
     for table in ("frames", "items"):
         connection.execute(_DELETE_BELOW.format(table=table), below)
 
 
-def _close(connection: sqlite3.Connection, lease: Lease, closing: Closing, now: int) -> None:
-    values = (closing.status.value, _readable(closing.error), now, lease.row, lease.epoch)
+def _close(connection: sqlite3.Connection, right: _Right, closing: Closing, now: int) -> None:
+    values = (closing.status.value, _readable(closing.error), now, *right.fence)
     if connection.execute(_CLOSE, values).rowcount != 1:
-        raise _refusal(connection, lease, "", "open")
+        raise _refusal(connection, right, "", "open")
 
 
 def _readable(error: str | None) -> str | None:
@@ -146,13 +176,16 @@ def _readable(error: str | None) -> str | None:
     return None if error is None else error.encode(errors="backslashreplace").decode()
 
 
-def _refusal(connection: sqlite3.Connection, lease: Lease, path: str, expected: str) -> CheckpointError:
+def _refusal(connection: sqlite3.Connection, right: _Right, path: str, expected: str) -> CheckpointError:
     """Why a fenced statement changed no row."""
+    lease = right.lease
     run = _run(connection, lease.run_id)
     if run.epoch != lease.epoch:
         return OwnershipLost(lease.run_id, lease.epoch, run.epoch)
     if run.status is not RunStatus.RUNNING:
         return RunNotOpen(lease.run_id, run.status)
+    if run.cancelling and not right.cancelled:
+        return CancelRequested(lease.run_id)
     return StaleCheckpoint(lease.run_id, path, expected)
 
 

@@ -96,6 +96,10 @@ class SqliteStore:
         """Become the owner of an open run, or with `reopen` of a failed one."""
         return await self._open_writer().write(partial(statements.claim, run_id=run_id, owner=owner, reopen=reopen))
 
+    async def cancel(self, run_id: str) -> None:
+        """Ask for the end of an open run."""
+        await self._open_writer().write(partial(statements.cancel, run_id=run_id))
+
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run."""
         await self._open_writer().write(partial(statements.commit, change=commit, now=self._now()))

@@ -190,3 +190,10 @@ class Commit:
     ended: str | None = None
     joined: Joined | None = None
     closing: Closing | None = None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a new version of a frame, or the outcome of one item, and nothing else."""
+        if self.frozen or self.ended is not None or self.joined is not None or self.closing is not None:
+            return False
+        return len(self.outcomes) + (self.frame is not None) == 1

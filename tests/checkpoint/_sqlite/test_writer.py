@@ -1,3 +1,4 @@
+import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -251,6 +252,90 @@ async def test_a_silent_disk_fails_everybody_who_waits(file: Path) -> None:
         gate.open.set()
         await writer.close()
     assert len(gate.batches) == 1
+
+
+async def test_one_timer_watches_over_the_oldest_request_and_rests_when_there_is_none(file: Path) -> None:
+    gate = Gate()
+    with fail_after(5):
+        async with opened(file, run_batch=gate, limit=60) as writer, anyio.create_task_group() as tasks:
+            assert writer._watch is None
+            tasks.start_soon(writer.write, insert(1))
+            await gate.reached()
+            first = writer._watch
+            assert first is not None
+            tasks.start_soon(writer.write, insert(2))
+            await anyio.wait_all_tasks_blocked()
+            assert writer._watch is first
+            writer._look()  # as the timer would: nobody has waited too long yet
+            assert writer._watch not in (None, first)
+            gate.open.set()
+            await writer.write(insert(3))
+            writer._look()
+            assert writer._watch is None
+    assert rows(file) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_caller_cancelled_by_asyncio_itself_learns_of_its_commit_and_then_ends(file: Path, times: int) -> None:
+    gate, seen = Gate(), list[object]()
+
+    async def caller() -> None:
+        seen.append(await writer.write(insert(1)))
+        await asyncio.sleep(0)
+        seen.append("went on")
+
+    with fail_after(5):
+        async with opened(file, run_batch=gate) as writer:
+            task = asyncio.create_task(caller())
+            await gate.reached()
+            for _ in range(times):
+                task.cancel()
+                await anyio.wait_all_tasks_blocked()
+            assert not task.done()
+            gate.open.set()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+    assert seen == [1]
+    assert rows(file) == [1]
+
+
+async def test_an_answer_that_comes_with_the_cancellation_is_not_lost(file: Path) -> None:
+    gate, seen = Gate(), list[object]()
+
+    async def caller() -> None:
+        seen.append(await writer.write(insert(1)))
+
+    with fail_after(5):
+        async with opened(file, run_batch=gate) as writer:
+            task = asyncio.create_task(caller())
+            await gate.reached()
+            task.cancel()
+            writer._deliver(list(writer._pending), [Outcome(7)])  # before the task has heard of it
+            await asyncio.wait([task])
+            gate.open.set()
+    assert seen == [7]
+
+
+async def test_a_timeout_of_asyncio_round_a_commit_is_a_timeout_behind_it(file: Path) -> None:
+    gate, seen = Gate(), list[object]()
+
+    async def commit_in_no_time(writer: Writer) -> None:
+        async with asyncio.timeout(0.01):
+            seen.append(await writer.write(insert(1)))
+            await asyncio.sleep(0)
+            seen.append("went on")
+
+    with fail_after(5):
+        async with opened(file, run_batch=gate) as writer:
+            task = asyncio.create_task(commit_in_no_time(writer))
+            await gate.reached()
+            while not task.cancelling():
+                await checkpoint()
+            gate.open.set()
+            with pytest.raises(TimeoutError):
+                await task
+    assert seen == [1]
+    assert rows(file) == [1]
 
 
 async def test_closing_does_not_wait_for_a_silent_disk_for_ever(file: Path) -> None:

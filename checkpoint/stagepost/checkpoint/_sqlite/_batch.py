@@ -1,6 +1,7 @@
 """Group commit: many requests, one transaction, one fsync.
 
-Each request has a savepoint of its own, so that a refused one spoils no other. If SQLite has rolled everything back (a
+Each request has a savepoint of its own, so that a refused one spoils no other; one that is a single statement needs
+none, because SQLite undoes a failed statement by itself. If SQLite has rolled everything back (a
 full disk does), the requests run again, one transaction each, so that one that is too large does not fail the others.
 """
 
@@ -15,6 +16,16 @@ Work: TypeAlias = Callable[[sqlite3.Connection], object]
 
 _REFUSALS = (CheckpointError, sqlite3.Error, ValueError, OverflowError)  # the last two: what no column can hold
 _FATAL = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """Work that changes the database by one statement at most."""
+
+    work: Work
+
+    def __call__(self, connection: sqlite3.Connection) -> object:
+        return self.work(connection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +67,19 @@ def run_batch(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Out
 
 
 def _attempt(connection: sqlite3.Connection, work: Work) -> Outcome:
-    connection.execute("SAVEPOINT request")
+    has_savepoint = not isinstance(work, Single)
+    if has_savepoint:
+        connection.execute("SAVEPOINT request")
     try:
         outcome = Outcome(work(connection))
     except _REFUSALS as error:
         if is_fatal(error) or not connection.in_transaction:  # rolled back as a whole, savepoints included
             raise
-        connection.execute("ROLLBACK TO request")
+        if has_savepoint:
+            connection.execute("ROLLBACK TO request")
         outcome = Outcome(error=error)
-    connection.execute("RELEASE request")
+    if has_savepoint:
+        connection.execute("RELEASE request")
     return outcome
 
 

@@ -16,7 +16,7 @@ from .._admission import Admission
 from .._records import Commit, Lease, NewRun, RunInfo, RunStatus, Snapshot
 from ..errors import BackendNotSupported, StoreClosed
 from . import _statements as statements
-from ._batch import run_batch
+from ._batch import Single, Work, run_batch
 from ._connect import Durability, connector, create_file, read_only
 from ._lock import FileLock
 from ._reader import Reader, open_reader
@@ -102,7 +102,8 @@ class SqliteStore:
 
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run."""
-        await self._open_writer().write(partial(statements.commit, change=commit, now=self._now()))
+        work: Work = partial(statements.commit, change=commit, now=self._now())
+        await self._open_writer().write(Single(work) if commit.is_single else work)
 
     async def load(self, run_id: str) -> Snapshot:
         """All that is stored of a run."""

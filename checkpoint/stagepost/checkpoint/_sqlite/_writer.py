@@ -3,12 +3,14 @@
 Whatever has queued up while a batch was being committed becomes the next batch: a lone run pays one thread hop, a
 hundred runs share one fsync. The thread alone checkpoints the WAL, when it has nothing else to do or the WAL is large.
 
-A caller waits shielded from cancellation, so memory and disk never part. If no answer comes within the limit, or the
-disk fails, the writer is broken: every waiting and every later request gets the same error, and only reopening tells
-what was saved.
+A caller that is cancelled still waits for its answer, so memory and disk never part. If no answer comes within the
+limit, or the disk fails, the writer is broken: every waiting and every later request gets the same error, and only
+reopening tells what was saved. A cancel scope and a timer for each request would cost as much as the rest of its way
+here, so a scope is entered only by those who are cancelled, and one timer watches over the oldest request.
 """
 
 import asyncio
+import math
 import queue
 import sqlite3
 import threading
@@ -32,13 +34,22 @@ _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
 
 
 class _Request:
-    """A piece of work and the future of whoever waits for it."""
+    """A piece of work, what became of it, and what its caller waits on.
 
-    __slots__ = ("future", "work")
+    Attributes:
+        work: The work.
+        since: When it was asked for, on the loop's clock.
+        outcome: What became of it; None until that is known.
+        waiter: Wakes the caller. Cancelling a task cancels what it waits on, so this carries no answer.
+    """
 
-    def __init__(self, work: Work, future: asyncio.Future[object]) -> None:
+    __slots__ = ("outcome", "since", "waiter", "work")
+
+    def __init__(self, work: Work, since: float, waiter: asyncio.Future[None]) -> None:
         self.work = work
-        self.future = future
+        self.since = since
+        self.outcome: Outcome | None = None
+        self.waiter = waiter
 
 
 def _again(failure: StoreFailed) -> StoreFailed:
@@ -74,7 +85,8 @@ class Writer:
         self._limit = limit
         self._backlog = backlog
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
-        self._pending: set[_Request] = set()
+        self._pending: dict[_Request, None] = {}  # the oldest first
+        self._watch: asyncio.TimerHandle | None = None
         self._room = anyio.Event()
         self._broken: StoreFailed | None = None
         self._closed = False
@@ -102,12 +114,19 @@ class Writer:
         while len(self._pending) >= self._backlog and not self._broken:
             await self._room.wait()
         self._check_open()
-        request = _Request(work, self._loop.create_future())
-        self._pending.add(request)
+        request = _Request(work, self._loop.time(), self._loop.create_future())
+        self._pending[request] = None
         self._queue.put(request)
-        with anyio.move_on_after(self._limit, shield=True):
-            return cast("T", await request.future)
-        raise self._break(StoreFailed(self._path, f"no answer from the disk within {self._limit:g} s"))
+        if self._watch is None:
+            self._watch = self._loop.call_later(self._limit, self._look)
+        try:
+            await request.waiter
+        except asyncio.CancelledError:
+            await self._outlast(request)
+        outcome = cast("Outcome", request.outcome)
+        if outcome.error is not None:
+            raise translate(outcome.error, self._path)
+        return cast("T", outcome.result)
 
     async def close(self) -> None:
         """Commit what is queued, checkpoint the WAL, close the connection, end the thread."""
@@ -115,9 +134,26 @@ class Writer:
         if self._thread is None:
             return
         self._queue.put(None)
+        if self._watch is not None:
+            self._watch.cancel()
         with anyio.move_on_after(self._limit, shield=True):
             await self._ended
             self._thread.join()
+
+    async def _outlast(self, request: _Request) -> None:
+        """Wait on for an answer, though cancelled; the cancellation comes again at the caller's next checkpoint."""
+        task = asyncio.current_task()
+        by_scope = anyio.current_effective_deadline() == -math.inf
+        while request.outcome is None:
+            request.waiter = self._loop.create_future()
+            with anyio.CancelScope(shield=True):
+                try:
+                    await request.waiter
+                except asyncio.CancelledError:  # by asyncio's own means, which know no shield
+                    by_scope = False
+        if not by_scope and task is not None:
+            task.uncancel()
+            task.cancel()  # those do not come again by themselves
 
     def _check_open(self) -> None:
         if self._broken is not None:
@@ -137,21 +173,31 @@ class Writer:
         self._room = anyio.Event()
 
     def _answer(self, request: _Request, outcome: Outcome) -> None:
-        self._pending.discard(request)
-        if request.future.done():  # its waiter gave up when the writer broke
+        self._pending.pop(request, None)
+        if request.outcome is not None:  # it was answered when the writer broke
             return
-        if outcome.error is None:
-            request.future.set_result(outcome.result)
-            return
-        request.future.set_exception(translate(outcome.error, self._path))
+        request.outcome = outcome
+        if not request.waiter.done():
+            request.waiter.set_result(None)
 
-    def _break(self, error: StoreFailed) -> StoreFailed:
-        """Answer everybody who waits, since nobody knows what will still be saved; returns the error."""
+    def _look(self) -> None:
+        """See whether the oldest request has waited too long, and look again when it will have."""
+        self._watch = None
+        oldest = next(iter(self._pending), None)
+        if oldest is None:
+            return
+        left = oldest.since + self._limit - self._loop.time()
+        if left <= 0:
+            self._break(StoreFailed(self._path, f"no answer from the disk within {self._limit:g} s"))
+        else:
+            self._watch = self._loop.call_later(left, self._look)
+
+    def _break(self, error: StoreFailed) -> None:
+        """Answer everybody who waits, since nobody knows what will still be saved."""
         self._broken = self._broken or error
         for request in tuple(self._pending):
             self._answer(request, Outcome(error=_again(self._broken)))
         self._make_room()
-        return _again(self._broken)
 
     def _end(self, error: BaseException | None) -> None:
         if error is not None:

@@ -47,6 +47,7 @@ from .errors import (
     RunNotHeld,
     StepCancelled,
     StepResultError,
+    StepTimeout,
     UnknownWorkflow,
     WorkflowError,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "StepEnded",
     "StepResultError",
     "StepStarted",
+    "StepTimeout",
     "UnknownWorkflow",
     "WorkflowError",
     "key_equals",

@@ -1,7 +1,7 @@
 """Steps: the functions that do the work, and what the engine needs to know of them."""
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import anyio
 import anyio.to_thread
 
-from stagepost.hub import check_name
+from stagepost.hub import Duration, check_name, seconds
 
+from ._guards import Call, Errors, caught, timed
 from ._state import Types
 from ._types import codec_of, item_types
 from .errors import DefinitionError, StepCancelled
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ._context import StepContext
 
 StepFunction: TypeAlias = Callable[..., Any]
-Call: TypeAlias = Callable[[Any, "StepContext"], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class Step:
         takes: Type of the items that it takes as a worker; None for plain JSON.
         gives: Type of the values that it makes as a worker; None for plain JSON.
         into: Key of the state that its result is stored under; None if the result is the update itself.
+        caught_into: Key of the state for errors that are results; None if there are none.
         asks: Agents that it asks, so that a missing hub is noticed before the run starts.
     """
 
@@ -43,6 +44,7 @@ class Step:
     takes: Any = None
     gives: Any = None
     into: str | None = None
+    caught_into: str | None = None
     asks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -70,19 +72,39 @@ class Step:
     @property
     def stored_keys(self) -> frozenset[str]:
         """Keys of the state that it stores its result under."""
-        return frozenset() if self.into is None else frozenset({self.into})
+        return frozenset(key for key in (self.into, self.caught_into) if key is not None)
 
 
 @overload
-def step(name: str, function: StepFunction, /, *, inline: bool = False) -> Step: ...
+def step(
+    name: str,
+    function: StepFunction,
+    /,
+    *,
+    inline: bool = False,
+    timeout: Duration | None = None,
+    catch: Errors = (),
+    into: str | None = None,
+) -> Step: ...
 @overload
-def step(function: StepFunction, /, *, inline: bool = False) -> Step: ...
+def step(
+    function: StepFunction,
+    /,
+    *,
+    inline: bool = False,
+    timeout: Duration | None = None,
+    catch: Errors = (),
+    into: str | None = None,
+) -> Step: ...
 def step(
     name_or_function: str | StepFunction,
     function: StepFunction | None = None,
     /,
     *,
     inline: bool = False,
+    timeout: Duration | None = None,
+    catch: Errors = (),
+    into: str | None = None,
 ) -> Step:
     """Make a step of a function.
 
@@ -94,20 +116,46 @@ def step(
         name_or_function: The step's name, or the function, whose own name is then the step's.
         function: The function, if a name comes first.
         inline: Run a sync function on the event loop instead of in a thread. For functions that take microseconds.
+        timeout: How long it may take; then it is cancelled and has failed with `StepTimeout`. Nothing can stop a
+            thread: what a sync function still does then, it does unheeded.
+        catch: Errors that are results: what is raised of them is stored as ``{"error", "message"}``, its type and text,
+            and the run goes on.
+        into: Key of the state for them.
 
     Raises:
-        DefinitionError: The function has no usable name, or takes other parameters.
+        DefinitionError: The function has no usable name, takes other parameters, or the options do not go together.
     """
+    options = _Options(inline=inline, timeout=timeout, catch=catch, into=into)
     if isinstance(name_or_function, str):
         if function is None:
             raise DefinitionError(f"step {name_or_function!r}", "give the function too: step(name, function)")
-        return _make(name_or_function, function, inline=inline)
-    return _make(_own_name(name_or_function), name_or_function, inline=inline)
+        return _make(name_or_function, function, options)
+    return _make(_own_name(name_or_function), name_or_function, options)
 
 
-def _make(name: str, function: StepFunction, *, inline: bool) -> Step:
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What else was said about a step."""
+
+    inline: bool
+    timeout: Duration | None
+    catch: Errors
+    into: str | None
+
+
+def _make(name: str, function: StepFunction, options: _Options) -> Step:
     takes, gives = item_types(function)
-    return Step(name, caller(name, function, inline=inline), takes=takes, gives=gives)
+    call = caller(name, function, inline=options.inline, may_leave=options.timeout is not None)
+    if options.timeout is not None:
+        if options.inline and not _is_async(function):
+            why = "an inline function holds up the event loop and with it every clock: leave inline= or timeout= away"
+            raise DefinitionError(f"step {name!r}", why)
+        call = timed(call, name, seconds(options.timeout))
+    if (options.into is None) != (options.catch == ()):
+        raise DefinitionError(f"step {name!r}", "catch= and into= go together: which errors, and under which key")
+    if options.into is not None:
+        call = caught(call, options.catch, options.into)
+    return Step(name, call, takes=takes, gives=gives, caught_into=options.into)
 
 
 def _own_name(function: StepFunction) -> str:
@@ -145,8 +193,15 @@ def _parameters(name: str, function: StepFunction) -> list[inspect.Parameter]:
         ) from error
 
 
-def caller(name: str, function: StepFunction, *, inline: bool) -> Call:
-    """The function as the engine calls it: always with a context, always awaited."""
+def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool = False) -> Call:
+    """The function as the engine calls it: always with a context, always awaited.
+
+    Args:
+        name: The step's name, for errors.
+        function: What to call.
+        inline: Not in a thread, if it is not async.
+        may_leave: Whether a cancelled call may leave its thread behind instead of waiting for it.
+    """
     with_context = wants_context(name, function)
 
     if _is_async(function):
@@ -163,7 +218,7 @@ def caller(name: str, function: StepFunction, *, inline: bool) -> Call:
 
         async def call(value: Any, context: "StepContext") -> Any:
             bound = partial(function, value, context=context) if with_context else partial(function, value)
-            return await anyio.to_thread.run_sync(bound)
+            return await anyio.to_thread.run_sync(bound, abandon_on_cancel=may_leave)
 
     return call
 

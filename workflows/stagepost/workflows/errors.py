@@ -9,6 +9,7 @@
     ├── MergeConflict                    two branches of a parallel have written one key
     ├── MissingKey(KeyError)             a step reads a key that the state does not have
     ├── StepResultError(TypeError)       a step returned something that is no update of the state
+    ├── StepTimeout(TimeoutError)        a step took longer than it may
     ├── StepCancelled                    a step awaited something that was cancelled by others than the engine
     ├── PatternError                     a step failed; each enclosing pattern adds where
     │   ├── ChainError                   .step
@@ -53,6 +54,7 @@ __all__ = [
     "RunnerStopped",
     "StepCancelled",
     "StepResultError",
+    "StepTimeout",
     "UnknownWorkflow",
     "WorkflowError",
 ]
@@ -136,6 +138,20 @@ class StepCancelled(WorkflowError):
             f"step {step!r} awaited something that was cancelled elsewhere: catch the cancellation where it is awaited",
         )
         self.step = step
+
+
+class StepTimeout(WorkflowError, TimeoutError):
+    """A step took longer than its ``timeout=``, and was cancelled.
+
+    Attributes:
+        step: Name of the step.
+        limit: Seconds.
+    """
+
+    def __init__(self, step: str, limit: float) -> None:
+        super().__init__(f"step {step!r} took longer than its {limit:g} s and was cancelled")
+        self.step = step
+        self.limit = limit
 
 
 class PatternError(WorkflowError):

@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from ._delivery import Delivery, State
 from ._engine import Engine
 from ._events import DeadReason
 from ._mailbox import Mailbox
 from ._message import MessageType
+from ._parcel import Parcel, State
 from ._wake import Waiter
 from ._workers import Worker, Workers
 from .errors import DeliveryError, MailboxFull
@@ -44,76 +44,76 @@ class Desk:
         """Whether a worker is one of this agent's."""
         return worker in self._workers.staff
 
-    def accept(self, delivery: Delivery) -> bool:
+    def accept(self, parcel: Parcel) -> bool:
         """Take a message if there is room."""
-        if not self._mailbox.accept(delivery):
+        if not self._mailbox.accept(parcel):
             return False
         workers = self._workers
         if workers.resting or workers.vacancies:
             workers.call()
         return True
 
-    def line_up(self, delivery: Delivery, timeout: float) -> Coroutine[Any, Any, None]:
+    def line_up(self, parcel: Parcel, timeout: float) -> Coroutine[Any, Any, None]:
         """Let a one-way message wait in line, and its sender on what this returns.
 
         Raises:
             MailboxFull: In vain; at once if the agent itself is the sender, because only it could make room.
             DeliveryError: The agent or the hub stopped.
         """
-        to_self = delivery.sender == self.id
+        to_self = parcel.sender == self.id
         if to_self or timeout == 0:
             raise MailboxFull(self.id, self._mailbox.limit, to_self=to_self)
-        delivery.deadline = self._engine.stamps.clock() + timeout
-        delivery.waiter = waiter = self._engine.new_waiter()
-        self._mailbox.blocked.append(delivery)
-        return self._wait(delivery, waiter)
+        parcel.deadline = self._engine.stamps.clock() + timeout
+        parcel.waiter = waiter = self._engine.new_waiter()
+        self._mailbox.blocked.append(parcel)
+        return self._wait(parcel, waiter)
 
-    def ask(self, delivery: Delivery) -> Coroutine[Any, Any, None]:
-        """Deliver a request; its sender waits on what this returns until the delivery has its reply.
+    def ask(self, parcel: Parcel) -> Coroutine[Any, Any, None]:
+        """Deliver a request; its sender waits on what this returns until the parcel has its reply.
 
         Raises:
             DeliveryError: There will be none; raised by what this returns.
         """
-        delivery.waiter = waiter = self._engine.new_waiter()
-        if not self.accept(delivery):
-            self._mailbox.blocked.append(delivery)
-        return self._wait(delivery, waiter)
+        parcel.waiter = waiter = self._engine.new_waiter()
+        if not self.accept(parcel):
+            self._mailbox.blocked.append(parcel)
+        return self._wait(parcel, waiter)
 
-    async def _wait(self, delivery: Delivery, waiter: Waiter) -> None:
-        if delivery.deadline < math.inf:
-            delivery.bucket = self._engine.deadlines.add(delivery, delivery.deadline)
+    async def _wait(self, parcel: Parcel, waiter: Waiter) -> None:
+        if parcel.deadline < math.inf:
+            parcel.bucket = self._engine.deadlines.add(parcel, parcel.deadline)
         try:
             await waiter
         except BaseException:
-            delivery.release()
-            self._withdraw(delivery, self._engine.ledger.cancel)
+            parcel.release()
+            self._withdraw(parcel, self._engine.ledger.cancel)
             raise
-        delivery.raise_refusal()
+        parcel.raise_refusal()
 
-    def expire(self, delivery: Delivery) -> None:
+    def expire(self, parcel: Parcel) -> None:
         """The sender has waited long enough."""
-        is_request = delivery.type is MessageType.REQUEST
-        error = delivery.timed_out() if is_request else MailboxFull(self.id, self._mailbox.limit)
-        self._withdraw(delivery, lambda late: self._engine.ledger.bury(late, DeadReason.EXPIRED))
-        delivery.refuse(error)
+        is_request = parcel.type is MessageType.REQUEST
+        error = parcel.timed_out() if is_request else MailboxFull(self.id, self._mailbox.limit)
+        self._withdraw(parcel, lambda late: self._engine.ledger.bury(late, DeadReason.EXPIRED))
+        parcel.refuse(error)
 
-    def _withdraw(self, delivery: Delivery, end: Callable[[Delivery], None]) -> None:
+    def _withdraw(self, parcel: Parcel, end: Callable[[Parcel], None]) -> None:
         """Take back what nobody waits for any more.
 
         A request goes with its requester, unless handlers are detached; a one-way message only as long as there was no
         room for it.
         """
-        if delivery.state is State.BLOCKED:
-            self._mailbox.blocked.remove(delivery)
-        elif delivery.type is not MessageType.REQUEST or self.detach:
+        if parcel.state is State.BLOCKED:
+            self._mailbox.blocked.remove(parcel)
+        elif parcel.type is not MessageType.REQUEST or self.detach:
             return
-        elif delivery.state is State.QUEUED:
-            self._mailbox.queue.remove(delivery)
-            end(delivery)
+        elif parcel.state is State.QUEUED:
+            self._mailbox.queue.remove(parcel)
+            end(parcel)
             self._workers.admit()
             self._engine.ledger.settle()
-        elif delivery.state is State.RUNNING and delivery.worker is not None:
-            delivery.worker.interrupt()
+        elif parcel.state is State.RUNNING and parcel.worker is not None:
+            parcel.worker.interrupt()
 
     def close(self, on_left: Callable[[], None] | None = None) -> None:
         """Let the workers go when they have handled what is here; the last one calls back."""
@@ -127,15 +127,15 @@ class Desk:
     def abort(self, refusal: Callable[[str], DeliveryError], reason: DeadReason, spare: Worker | None = None) -> None:
         """Close at once: bury what is queued, refuse those who wait, cancel handlers but that of a worker to spare."""
         self.interrupt(spare)
-        for delivery in self._mailbox.blocked:
-            delivery.refuse(refusal(self.id))
+        for parcel in self._mailbox.blocked:
+            parcel.refuse(refusal(self.id))
         self._mailbox.blocked.clear()
         while self._mailbox.queue:
-            delivery = self._mailbox.queue.popleft()
-            self._engine.ledger.bury(delivery, reason)
-            delivery.refuse(refusal(self.id))
-        for delivery in self._workers.handling(spare):
-            delivery.refuse(refusal(self.id))
+            parcel = self._mailbox.queue.popleft()
+            self._engine.ledger.bury(parcel, reason)
+            parcel.refuse(refusal(self.id))
+        for parcel in self._workers.handling(spare):
+            parcel.refuse(refusal(self.id))
         self._engine.ledger.settle()
         self.close()
 

@@ -7,10 +7,10 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from ._deadlines import Deadlines
-from ._delivery import Delivery
 from ._emitter import Emitter
 from ._ledger import Ledger
 from ._log import get_logger
+from ._parcel import Parcel
 from ._stamps import Stamps
 from ._wake import current_backend
 
@@ -26,7 +26,7 @@ class Engine:
 
     __slots__ = ("_surroundings", "_tasks", "deadlines", "hub", "ledger", "log", "new_context", "new_waiter", "stamps")
 
-    def __init__(self, hub: str, emitter: Emitter, tasks: TaskGroup, new_context: Callable[[Delivery], object]) -> None:
+    def __init__(self, hub: str, emitter: Emitter, tasks: TaskGroup, new_context: Callable[[Parcel], object]) -> None:
         backend = current_backend()
         self.hub = hub
         self.log = get_logger("hub")  # here, where a slow import holds up nobody

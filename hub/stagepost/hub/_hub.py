@@ -7,7 +7,6 @@ from typing import Any, Final, Protocol, Self, TypeVar, overload
 from anyio import create_task_group
 from anyio.abc import TaskGroup
 
-from ._delivery import NO_TRAIL, Delivery, Trail
 from ._directory import Directory, Phase, Registration
 from ._emitter import Emitter
 from ._engine import Engine
@@ -18,6 +17,7 @@ from ._limits import Duration, count, seconds
 from ._message import Message
 from ._names import check_name
 from ._observer import Observer
+from ._parcel import NO_TRAIL, Parcel, Trail
 from ._router import Origin, Router, reply_to
 from ._signature import name_of
 from ._stopping import abort, dismiss, drain, end_tasks
@@ -235,9 +235,9 @@ class Hub:
         if router is None:
             raise HubNotStarted(recipient, self._name)
         origin = _origin(sender, trace)
-        delivery, replied = router.request(recipient, payload, origin, headers=headers, timeout=timeout)
+        parcel, replied = router.request(recipient, payload, origin, headers=headers, timeout=timeout)
         await replied
-        return reply_to(delivery, expect)
+        return reply_to(parcel, expect)
 
     async def drain(self, timeout: Duration | None = _GRACE) -> None:
         """Stop for good: refuse new work from outside, finish what is queued, cancel the rest and answer all requests.
@@ -260,7 +260,7 @@ class Hub:
         if self._directory.phase is not Phase.NEW:
             raise HubReentered(self._name)
         self._tasks = await create_task_group().__aenter__()
-        self._engine = Engine(self._name, self._emitter, self._tasks, lambda delivery: Context(self, router, delivery))
+        self._engine = Engine(self._name, self._emitter, self._tasks, lambda parcel: Context(self, router, parcel))
         self._router = router = Router(self._directory, self._engine)
         self._directory.enter(Phase.RUNNING)
         self._emitter.emit(HubOpened(hub=self._name))
@@ -294,12 +294,12 @@ class Context:
     is found.
     """
 
-    __slots__ = ("_delivery", "_hub", "_message", "_router")
+    __slots__ = ("_hub", "_message", "_parcel", "_router")
 
-    def __init__(self, hub: Hub, router: Router, delivery: Delivery) -> None:
+    def __init__(self, hub: Hub, router: Router, parcel: Parcel) -> None:
         self._hub = hub
         self._router = router
-        self._delivery = delivery
+        self._parcel = parcel
         self._message: Message[Any] | None = None
 
     @property
@@ -310,13 +310,13 @@ class Context:
     @property
     def agent(self) -> str:
         """The id of the agent that handles the message."""
-        return self._delivery.recipient.id
+        return self._parcel.recipient.id
 
     @property
     def message(self) -> Message[Any]:
         """The whole envelope."""
         if self._message is None:
-            self._message = self._delivery.message(self._router.stamps)
+            self._message = self._parcel.message(self._router.stamps)
         return self._message
 
     async def send(
@@ -366,18 +366,18 @@ class Context:
             RequestCycle: The recipient waits for this very request, and has no free worker.
         """
         origin = self._origin(self._waiting())
-        delivery, replied = self._router.request(recipient, payload, origin, headers=headers, timeout=timeout)
+        parcel, replied = self._router.request(recipient, payload, origin, headers=headers, timeout=timeout)
         await replied
-        return reply_to(delivery, expect)
+        return reply_to(parcel, expect)
 
     def _waiting(self) -> tuple[str, ...]:
         """The agents that wait for a request made now."""
-        return (*self._delivery.trail.chain, self.agent)
+        return (*self._parcel.trail.chain, self.agent)
 
     def _origin(self, chain: tuple[str, ...]) -> Origin:
-        delivery, stamps = self._delivery, self._router.stamps
-        trail = Trail(delivery.id(stamps), delivery.trace(stamps), chain)
-        return Origin(self.agent, trail, delivery.inherited_deadline(), inside=True)
+        parcel, stamps = self._parcel, self._router.stamps
+        trail = Trail(parcel.id(stamps), parcel.trace(stamps), chain)
+        return Origin(self.agent, trail, parcel.inherited_deadline(), inside=True)
 
 
 def _origin(sender: str | None, trace: str | None) -> Origin:

@@ -1,9 +1,8 @@
-"""The account of all deliveries of a hub: each accepted one ends once, in one way."""
+"""The account of all parcels of a hub: each accepted one ends once, in one way."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ._delivery import Delivery, State
 from ._emitter import Emitter
 from ._events import (
     DeadReason,
@@ -17,6 +16,7 @@ from ._events import (
     ReplyLate,
 )
 from ._message import MessageType
+from ._parcel import Parcel, State
 from ._stamps import Stamps
 from ._wake import Waiter
 
@@ -55,7 +55,7 @@ class HubMetrics:
 
 
 class Ledger:
-    """Counts deliveries, tells the observer about them, and knows when all is quiet."""
+    """Counts parcels, tells the observer about them, and knows when all is quiet."""
 
     __slots__ = (
         "_emitter",
@@ -83,51 +83,51 @@ class Ledger:
 
     @property
     def in_flight(self) -> int:
-        """Deliveries that were accepted and have not ended."""
+        """Parcels that were accepted and have not ended."""
         return self.accepted - self.handled - self.failed - self.cancelled - self.dead
 
-    def accept(self, delivery: Delivery) -> None:
+    def accept(self, parcel: Parcel) -> None:
         """A mailbox took it."""
-        delivery.state = _QUEUED
+        parcel.state = _QUEUED
         self.accepted += 1
         if self._observed:
-            self._tell(MessageAccepted, delivery)
+            self._tell(MessageAccepted, parcel)
 
-    def start(self, delivery: Delivery) -> None:
+    def start(self, parcel: Parcel) -> None:
         """Its handler begins."""
-        delivery.state = _RUNNING
+        parcel.state = _RUNNING
         if self._observed:
-            self._tell(MessageStarted, delivery)
+            self._tell(MessageStarted, parcel)
 
-    def handle(self, delivery: Delivery, reply: object) -> None:
+    def handle(self, parcel: Parcel, reply: object) -> None:
         """Its handler returned."""
-        delivery.state = _ENDED
+        parcel.state = _ENDED
         self.handled += 1
-        if delivery.waiter is not None:
-            delivery.answer(reply)
-        elif delivery.type is _REQUEST:
+        if parcel.waiter is not None:
+            parcel.answer(reply)
+        elif parcel.type is _REQUEST:
             self.late_replies += 1
-            self._tell(ReplyLate, delivery)
+            self._tell(ReplyLate, parcel)
         if self._observed:
-            self._tell(MessageHandled, delivery)
+            self._tell(MessageHandled, parcel)
 
-    def fail(self, delivery: Delivery, error: BaseException) -> None:
+    def fail(self, parcel: Parcel, error: BaseException) -> None:
         """Its handler raised."""
-        delivery.state = _ENDED
+        parcel.state = _ENDED
         self.failed += 1
-        self._tell(MessageFailed, delivery, error=type(error).__qualname__)
+        self._tell(MessageFailed, parcel, error=type(error).__qualname__)
 
-    def cancel(self, delivery: Delivery) -> None:
+    def cancel(self, parcel: Parcel) -> None:
         """Its handler was cancelled, or its requester withdrew it."""
-        delivery.state = _ENDED
+        parcel.state = _ENDED
         self.cancelled += 1
-        self._tell(MessageCancelled, delivery)
+        self._tell(MessageCancelled, parcel)
 
-    def bury(self, delivery: Delivery, reason: DeadReason) -> None:
+    def bury(self, parcel: Parcel, reason: DeadReason) -> None:
         """It will never be handled."""
-        delivery.state = _ENDED
+        parcel.state = _ENDED
         self.dead += 1
-        self._tell(MessageDead, delivery, reason=reason)
+        self._tell(MessageDead, parcel, reason=reason)
 
     def totals(self) -> dict[str, int]:
         """The counts, by the names that `HubMetrics` has for them."""
@@ -135,7 +135,7 @@ class Ledger:
         return {name: getattr(self, name) for name in names}
 
     async def quiet(self, spare: int = 0) -> None:
-        """Wait until no more than `spare` deliveries are in flight."""
+        """Wait until no more than `spare` parcels are in flight."""
         while self.in_flight > spare:
             waiter = self._new_waiter()
             self._watchers.append((waiter, spare))
@@ -150,20 +150,20 @@ class Ledger:
             if self.in_flight <= spare and not waiter.done():
                 waiter.set_result(None)
 
-    def _tell(self, event: Callable[..., MessageEvent], delivery: Delivery, **facts: str) -> None:
+    def _tell(self, event: Callable[..., MessageEvent], parcel: Parcel, **facts: str) -> None:
         if not self._observed:
             return
         stamps = self._stamps
         self._emitter.emit(
             event(
                 hub=self._hub,
-                message_id=delivery.id(stamps),
-                type=delivery.type,
-                sender=delivery.sender,
-                recipient=delivery.recipient.id,
-                payload=type(delivery.payload).__qualname__,
-                trace=delivery.trace(stamps),
-                age=stamps.clock() - delivery.sent,
+                message_id=parcel.id(stamps),
+                type=parcel.type,
+                sender=parcel.sender,
+                recipient=parcel.recipient.id,
+                payload=type(parcel.payload).__qualname__,
+                trace=parcel.trace(stamps),
+                age=stamps.clock() - parcel.sent,
                 **facts,
             )
         )

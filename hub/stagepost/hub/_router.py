@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from anyio.lowlevel import checkpoint
 
-from ._delivery import NO_TRAIL, Delivery, Trail
 from ._desk import Desk
 from ._directory import Directory
 from ._engine import Engine
 from ._expect import fits
 from ._limits import Duration, seconds
 from ._message import NO_HEADERS, MessageType
+from ._parcel import NO_TRAIL, Parcel, Trail
 from ._stamps import Stamps
 from ._workers import current_worker
 from .errors import RequestCycle, RequestTimeout, UnexpectedReply
@@ -70,10 +70,10 @@ class Router:
             What the sender has to await, most often nothing. It waits for room, or, now and then, lets other tasks have
             their turn.
         """
-        delivery, desk = self._address(recipient, payload, _NOTIFICATION, origin, headers)
-        if not desk.accept(delivery):
-            return desk.line_up(delivery, seconds(timeout))
-        return checkpoint() if delivery.number % _SENDS_PER_TURN == 0 else None
+        parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, headers)
+        if not desk.accept(parcel):
+            return desk.line_up(parcel, seconds(timeout))
+        return checkpoint() if parcel.number % _SENDS_PER_TURN == 0 else None
 
     def request(
         self,
@@ -83,19 +83,19 @@ class Router:
         *,
         headers: Mapping[str, str] | None,
         timeout: Duration | None,
-    ) -> tuple[Delivery, Coroutine[Any, Any, None]]:
+    ) -> tuple[Parcel, Coroutine[Any, Any, None]]:
         """Deliver a request.
 
         Returns:
-            The delivery, and what the sender has to await until `reply_to` it is there.
+            The parcel, and what the sender has to await until `reply_to` it is there.
         """
-        delivery, desk = self._address(recipient, payload, _REQUEST, origin, headers)
-        delivery.deadline = min(delivery.sent + seconds(timeout), origin.deadline)
-        if delivery.deadline <= delivery.sent:
-            raise RequestTimeout(recipient, max(0.0, delivery.deadline - delivery.sent), "start")
+        parcel, desk = self._address(recipient, payload, _REQUEST, origin, headers)
+        parcel.deadline = min(parcel.sent + seconds(timeout), origin.deadline)
+        if parcel.deadline <= parcel.sent:
+            raise RequestTimeout(recipient, max(0.0, parcel.deadline - parcel.sent), "start")
         if recipient in origin.trail.chain and desk.all_busy:
             raise RequestCycle(recipient, origin.trail.chain)
-        return delivery, desk.ask(delivery)
+        return parcel, desk.ask(parcel)
 
     def _address(
         self,
@@ -104,7 +104,7 @@ class Router:
         type_: MessageType,
         origin: Origin,
         headers: Mapping[str, str] | None,
-    ) -> tuple[Delivery, Desk]:
+    ) -> tuple[Parcel, Desk]:
         registration = self._directory.reachable.get(recipient)
         if registration is None:
             registration = self._directory.find(recipient, inside=origin.inside or self._is_inside())
@@ -114,7 +114,7 @@ class Router:
         desk = registration.desk or registration.open_desk(self._engine)
         stamps = self._engine.stamps
         stamps.count += 1
-        return Delivery(
+        return Parcel(
             desk,
             handler,
             payload,
@@ -132,13 +132,13 @@ class Router:
         return worker is not None and worker.engine is self._engine
 
 
-def reply_to(delivery: Delivery, expect: type[ReplyT]) -> ReplyT:
+def reply_to(parcel: Parcel, expect: type[ReplyT]) -> ReplyT:
     """The reply to a request, if it is what its sender expects.
 
     Raises:
         UnexpectedReply: It is not.
     """
-    reply = delivery.reply
+    reply = parcel.reply
     if type(reply) is expect or fits(reply, expect):
         return reply  # type: ignore[return-value]  # checked, in a way that mypy does not follow
-    raise UnexpectedReply(delivery.recipient.id, expect, reply)
+    raise UnexpectedReply(parcel.recipient.id, expect, reply)

@@ -9,10 +9,10 @@ from anyio import CancelScope
 from anyio.lowlevel import checkpoint
 
 from ._containment import is_cancelled, is_fatal, own_failure
-from ._delivery import Delivery
 from ._engine import Engine
 from ._handlers import Handler
 from ._mailbox import Mailbox
+from ._parcel import Parcel
 from ._wake import Waiter
 from .errors import HandlerFailed, HubStopped, RequestError
 
@@ -56,8 +56,8 @@ class Workers:
         """Whether another message would have to wait for a handler that runs now."""
         return self.vacancies == 0 and len(self.handling()) == len(self.staff)
 
-    def handling(self, spare: "Worker | None" = None) -> list[Delivery]:
-        """What is handled now, but for the delivery of a worker to spare."""
+    def handling(self, spare: "Worker | None" = None) -> list[Parcel]:
+        """What is handled now, but for the parcel of a worker to spare."""
         staff = (worker for worker in self.staff if worker is not spare)
         return [worker.current for worker in staff if worker.current is not None]
 
@@ -138,7 +138,7 @@ class Worker:
         self._workers = workers
         self._interrupted = False
         self._scope = CancelScope()
-        self.current: Delivery | None = None
+        self.current: Parcel | None = None
 
     @property
     def engine(self) -> Engine:
@@ -181,22 +181,22 @@ class Worker:
         while queue and not self._interrupted:
             if queue[0].deadline <= now and self._expires(queue[0]):
                 continue
-            delivery = self.current = queue.popleft()
+            parcel = self.current = queue.popleft()
             if mailbox.blocked:
                 workers.admit()
-            delivery.worker = self
-            ledger.start(delivery)
-            handler = delivery.handler
+            parcel.worker = self
+            ledger.start(parcel)
+            handler = parcel.handler
             try:
                 if handler.is_plain:
-                    reply = await handler.call(delivery.payload)
+                    reply = await handler.call(parcel.payload)
                 else:
-                    reply = await self._invoke(handler, delivery)
+                    reply = await self._invoke(handler, parcel)
             except BaseException as error:
-                if not self._contains(delivery, error):
+                if not self._contains(parcel, error):
                     raise
             else:
-                ledger.handle(delivery, reply)
+                ledger.handle(parcel, reply)
             self.current = None
             now = clock()
             if now >= turn_ends:
@@ -204,42 +204,42 @@ class Worker:
                 now = clock()
                 turn_ends = now + _TURN
 
-    def _expires(self, delivery: Delivery) -> bool:
+    def _expires(self, parcel: Parcel) -> bool:
         """End a request whose time is up, which the timer has not noticed yet, rather than begin with it."""
-        if delivery.recipient.detach:
+        if parcel.recipient.detach:
             return False
-        delivery.expire()
+        parcel.expire()
         return True
 
-    async def _invoke(self, handler: Handler, delivery: Delivery) -> object:
+    async def _invoke(self, handler: Handler, parcel: Parcel) -> object:
         engine = self.engine
-        argument = delivery.message(engine.stamps) if handler.takes_message else delivery.payload
+        argument = parcel.message(engine.stamps) if handler.takes_message else parcel.payload
         if handler.takes_context:
-            result = handler.call(argument, context=engine.new_context(delivery))
+            result = handler.call(argument, context=engine.new_context(parcel))
         else:
             result = handler.call(argument)
         return await result if isawaitable(result) else result
 
-    def _contains(self, delivery: Delivery, error: BaseException) -> bool:
-        """End a delivery whose handler raised. False if the error has to travel on and end the worker."""
-        ledger, agent = self.engine.ledger, delivery.recipient.id
+    def _contains(self, parcel: Parcel, error: BaseException) -> bool:
+        """End a parcel whose handler raised. False if the error has to travel on and end the worker."""
+        ledger, agent = self.engine.ledger, parcel.recipient.id
         failure = own_failure(error)
         if failure is None:
-            ledger.cancel(delivery)
-            delivery.refuse(HubStopped(agent, self.engine.hub))  # whoever else interrupts has told the requester before
+            ledger.cancel(parcel)
+            parcel.refuse(HubStopped(agent, self.engine.hub))  # whoever else interrupts has told the requester before
             return self._interrupted
-        ledger.fail(delivery, failure)
-        if delivery.waiter is None:
+        ledger.fail(parcel, failure)
+        if parcel.waiter is None:
             self.engine.log.error(
-                "handler failed", hub=self.engine.hub, agent=agent, handler=delivery.handler.name, exc_info=failure
+                "handler failed", hub=self.engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure
             )
-        delivery.refuse(self._explanation(delivery, failure))
+        parcel.refuse(self._explanation(parcel, failure))
         return not is_fatal(failure)
 
-    def _explanation(self, delivery: Delivery, failure: BaseException) -> RequestError:
+    def _explanation(self, parcel: Parcel, failure: BaseException) -> RequestError:
         """What the requester is told. A handler that fails when time is up mostly does so because of that."""
-        if self.engine.stamps.clock() < delivery.deadline:
-            return HandlerFailed(delivery.recipient.id, delivery.handler.name, failure)
-        late = delivery.timed_out()
+        if self.engine.stamps.clock() < parcel.deadline:
+            return HandlerFailed(parcel.recipient.id, parcel.handler.name, failure)
+        late = parcel.timed_out()
         late.__cause__ = failure
         return late

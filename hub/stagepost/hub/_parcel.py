@@ -14,7 +14,7 @@ from .errors import RequestTimeout
 
 
 class State(Enum):
-    """Where a delivery is.
+    """Where a parcel is.
 
     A message that finds no room is BLOCKED and belongs to its sender still: it is refused by an error there, or becomes
     QUEUED, which is the moment of acceptance. From then on it ends once, and the ledger counts it: from QUEUED as
@@ -48,7 +48,7 @@ NO_TRAIL = Trail()
 
 
 class Recipient(Protocol):
-    """What a delivery needs to know about the agent it is for."""
+    """What a parcel needs to know about the agent it is for."""
 
     @property
     def id(self) -> str:
@@ -58,18 +58,18 @@ class Recipient(Protocol):
     def detach(self) -> bool:
         """Whether handlers go on when the requester no longer waits."""
 
-    def expire(self, delivery: "Delivery", /) -> None:
-        """The deadline of a delivery has passed."""
+    def expire(self, parcel: "Parcel", /) -> None:
+        """The deadline of a parcel has passed."""
 
 
 class Occupant(Protocol):
-    """What a delivery needs to know about the worker that handles it."""
+    """What a parcel needs to know about the worker that handles it."""
 
     def interrupt(self) -> None:
         """Cancel the handler."""
 
 
-class Delivery:
+class Parcel:
     """One message for one recipient.
 
     Attributes:

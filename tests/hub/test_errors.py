@@ -8,6 +8,12 @@ from stagepost.hub import errors
 
 EXAMPLES = [
     errors.InvalidName("agent id", "a b"),
+    errors.InvalidTopic("a..b", wildcards=True),
+    errors.InvalidTopic("a.*", wildcards=False),
+    errors.InvalidConfig("hub.toml", "it cannot be read"),
+    errors.AlreadyForwarded("a"),
+    errors.PayloadChanged("a", int, "while"),
+    errors.MailboxFull("a", 100, dropped=True),
     errors.InvalidHandler("mod.handler", "has no annotation", "annotate it"),
     errors.DuplicateAgent("a", "main"),
     errors.HubReentered("main"),

@@ -39,8 +39,15 @@ class Caller:
     async def __call__(self, ping: Ping) -> None: ...
 
 
+class Nothing: ...
+
+
+class Needy(Desk):
+    def __init__(self, room: int, *more: int, size: int, name: str = "") -> None: ...
+
+
 def read(source: object) -> Handlers:
-    return HandlerReader().read(source)
+    return HandlerReader().read(source)[0]
 
 
 def test_methods_are_found_by_their_mark() -> None:
@@ -161,7 +168,8 @@ class Twice:
         (nowhere, "cannot be read at run time .*OnlyForCheckers.*: import or define the class at module level, or use"),
         (row, "which is a plain dict at run time: annotate the payload with a class or a union"),
         (Twice(), r"Twice.two handles Ping, as .*Twice.one does: leave one handler for each"),
-        (Desk, "Desk is a class: register an instance of it"),
+        (Nothing, "Nothing is a class without handlers: mark its methods with @handles"),
+        (Needy, "Needy is a class whose constructor needs room, size: give them defaults, or register an instance"),
         (object(), "builtins.object has nothing that handles messages: mark methods"),
         (max, "builtins.max has no signature to read: wrap it"),
     ],

@@ -5,9 +5,14 @@ agent. Everything a hub starts ends with its ``async with`` block, every request
 message that a mailbox accepted is handled, failed, cancelled or dead, once.
 """
 
+from ._config import HubConfig, Registry
+from ._dead_letters import DeadLetter
+from ._desk import Overflow
 from ._emitter import Emitter
 from ._events import (
+    AgentFailed,
     AgentRegistered,
+    AgentRestarted,
     AgentUnregistered,
     DeadReason,
     HubClosed,
@@ -20,20 +25,32 @@ from ._events import (
     MessageFailed,
     MessageHandled,
     MessageStarted,
+    Published,
     ReplyLate,
+    SubscriptionAdded,
+    SubscriptionRemoved,
 )
-from ._hub import Context, Hub, Identified
-from ._ledger import HubMetrics
+from ._hub import Context, Hub
 from ._limits import Duration, seconds
+from ._listener import Listener
 from ._log import get_logger
+from ._membership import Identified
 from ._message import Message, MessageType, Priority
+from ._metrics import HubMetrics, Latency
+from ._middleware import Middleware, Proceed
 from ._names import check_name
 from ._observer import Event, Level, NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
+from ._report import Delivery
 from ._signature import handles
+from ._stopping import StopReport, Unfinished
+from ._supervision import Restart, Supervision
+from ._topology import AgentDescription, Topology
+from ._wake import Clock
 from .errors import (
     AgentNotFound,
     AgentStopped,
+    AlreadyForwarded,
     DeliveryError,
     DuplicateAgent,
     HandlerFailed,
@@ -41,10 +58,13 @@ from .errors import (
     HubNotStarted,
     HubReentered,
     HubStopped,
+    InvalidConfig,
     InvalidHandler,
     InvalidName,
+    InvalidTopic,
     MailboxFull,
     NoHandler,
+    PayloadChanged,
     RequestCycle,
     RequestError,
     RequestTimeout,
@@ -52,12 +72,19 @@ from .errors import (
 )
 
 __all__ = [
+    "AgentDescription",
+    "AgentFailed",
     "AgentNotFound",
     "AgentRegistered",
+    "AgentRestarted",
     "AgentStopped",
     "AgentUnregistered",
+    "AlreadyForwarded",
+    "Clock",
     "Context",
+    "DeadLetter",
     "DeadReason",
+    "Delivery",
     "DeliveryError",
     "DuplicateAgent",
     "Duration",
@@ -66,6 +93,7 @@ __all__ = [
     "HandlerFailed",
     "Hub",
     "HubClosed",
+    "HubConfig",
     "HubError",
     "HubEvent",
     "HubMetrics",
@@ -74,9 +102,13 @@ __all__ = [
     "HubReentered",
     "HubStopped",
     "Identified",
+    "InvalidConfig",
     "InvalidHandler",
     "InvalidName",
+    "InvalidTopic",
+    "Latency",
     "Level",
+    "Listener",
     "LogObserver",
     "MailboxFull",
     "Message",
@@ -88,16 +120,29 @@ __all__ = [
     "MessageHandled",
     "MessageStarted",
     "MessageType",
+    "Middleware",
     "MultiObserver",
     "NoHandler",
     "NullObserver",
     "Observer",
+    "Overflow",
+    "PayloadChanged",
     "Priority",
+    "Proceed",
+    "Published",
+    "Registry",
     "ReplyLate",
     "RequestCycle",
     "RequestError",
     "RequestTimeout",
+    "Restart",
+    "StopReport",
+    "SubscriptionAdded",
+    "SubscriptionRemoved",
+    "Supervision",
+    "Topology",
     "UnexpectedReply",
+    "Unfinished",
     "check_name",
     "get_logger",
     "handles",

@@ -5,7 +5,6 @@ from collections.abc import Callable, Coroutine
 from heapq import heappop, heappush
 from typing import Any, Final, Protocol, TypeAlias
 
-from anyio import move_on_after
 from anyio.lowlevel import checkpoint
 
 from ._wake import Backend, Waiter
@@ -85,8 +84,7 @@ class Deadlines:
         while True:
             self._armed = self._order[0] if self._order else math.inf
             self._waiter = self._backend.new_waiter()
-            with move_on_after(self._armed / _TICKS_PER_SECOND - self._backend.clock()):
-                await self._waiter
+            await self._backend.wait_until(self._waiter, self._armed / _TICKS_PER_SECOND)
             if self._armed <= self._now():
                 await self._expire_due()
                 self._drop_empty()
@@ -98,8 +96,10 @@ class Deadlines:
         expired = 0
         while self._order and self._order[0] <= self._now():
             bucket = self._buckets.pop(heappop(self._order))
-            while bucket:
-                bucket.popitem()[0].expire()
+            for entry in list(bucket):  # oldest first, which is where the queues look first when they remove it
+                if bucket.pop(entry, self) is self:
+                    continue
+                entry.expire()
                 expired += 1
                 if expired % _EXPIRED_PER_TURN == 0:
                     await checkpoint()

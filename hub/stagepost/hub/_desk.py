@@ -2,16 +2,34 @@
 
 import math
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
+from ._blueprint import Blueprint
 from ._engine import Engine
-from ._events import DeadReason
+from ._events import AgentFailed, DeadReason
+from ._life import Life
 from ._mailbox import Mailbox
 from ._message import MessageType
 from ._parcel import Parcel, State
+from ._supervision import Restart, Supervision
 from ._wake import Waiter
 from ._workers import Worker, Workers
 from .errors import DeliveryError, MailboxFull
+
+Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
+"""What a full mailbox does with one more message: let its sender wait, refuse it, or drop the oldest for it."""
+
+
+def check_overflow(overflow: object) -> Overflow:
+    """Return an overflow policy.
+
+    Raises:
+        ValueError: It is none.
+    """
+    for policy in get_args(Overflow):
+        if overflow == policy:
+            return policy  # type: ignore[no-any-return]  # a member of the literal
+    raise ValueError(f'overflow is {overflow!r}: use "wait", "reject" or "drop_oldest"')
 
 
 class Desk:
@@ -20,20 +38,60 @@ class Desk:
     Attributes:
         id: The agent's id.
         detach: Whether its handlers go on when the requester no longer waits.
+        overflow: What its full mailbox does with one more message.
         is_left: Whether it was closed and its last worker has gone.
     """
 
-    __slots__ = ("_engine", "_mailbox", "_on_left", "_watchers", "_workers", "detach", "id", "is_left")
+    __slots__ = ("_engine", "_mailbox", "_on_left", "_watchers", "_workers", "detach", "id", "is_left", "overflow")
 
-    def __init__(self, agent: str, engine: Engine, *, concurrency: float, mailbox: float, detach: bool) -> None:
+    def __init__(
+        self, agent: str, engine: Engine, *, concurrency: float, mailbox: float, overflow: Overflow, detach: bool
+    ) -> None:
         self.id = agent
         self.detach = detach
+        self.overflow = overflow
         self.is_left = False
         self._engine = engine
         self._mailbox = Mailbox(mailbox, engine.ledger)
         self._workers = Workers(agent, concurrency, self._mailbox, engine, self._note_left)
         self._watchers: list[Waiter] = []
         self._on_left: Callable[[], None] | None = None
+
+    def supervise(self, supervision: Supervision, blueprint: Blueprint | None) -> None:
+        """Decide what a failure leads to, and give the agent a life if its instance has to be started."""
+        workers = self._workers
+        if blueprint is not None:
+            plan = supervision if isinstance(supervision, Restart) else None
+            workers.life = Life(self.id, blueprint, plan, workers, self._engine)
+            workers.life.begin()
+        if isinstance(supervision, Restart) and workers.life is not None:
+            workers.on_failure = workers.life.restart
+        elif supervision == "stop":
+            workers.on_failure = self._strike
+        elif supervision == "escalate":
+            workers.on_failure = self._escalate
+
+    def _strike(self, failure: BaseException) -> bool:
+        self._engine.strike(self.id, failure)
+        return False
+
+    def _escalate(self, failure: BaseException) -> bool:
+        self._engine.emit(AgentFailed(hub=self._engine.hub, agent=self.id, error=type(failure).__qualname__))
+        return True
+
+    @property
+    def closing(self) -> bool:
+        """Whether it takes no more messages."""
+        return self._workers.closing
+
+    @property
+    def depth(self) -> int:
+        """How many messages wait."""
+        return len(self._mailbox.queue)
+
+    def parcels(self, spare: Worker | None = None) -> list[Parcel]:
+        """All messages here: being handled, queued, and without room; but not that of a worker to spare."""
+        return [*self._workers.handling(spare), *self._mailbox.queue, *self._mailbox.blocked]
 
     @property
     def all_busy(self) -> bool:
@@ -53,67 +111,122 @@ class Desk:
             workers.call()
         return True
 
-    def line_up(self, parcel: Parcel, timeout: float) -> Coroutine[Any, Any, None]:
-        """Let a one-way message wait in line, and its sender on what this returns.
+    def line_up(self, parcel: Parcel, timeout: float) -> Coroutine[Any, Any, None] | None:
+        """Let a one-way message wait in line for room, unless others make room for it.
+
+        Returns:
+            What its sender has to wait on, if anything.
 
         Raises:
             MailboxFull: In vain; at once if the agent itself is the sender, because only it could make room.
             DeliveryError: The agent or the hub stopped.
         """
+        if self.displaces(parcel):
+            return None
         to_self = parcel.sender == self.id
-        if to_self or timeout == 0:
+        if to_self or timeout == 0 or self.overflow != "wait":
             raise MailboxFull(self.id, self._mailbox.limit, to_self=to_self)
-        parcel.deadline = self._engine.stamps.clock() + timeout
-        parcel.waiter = waiter = self._engine.new_waiter()
-        self._mailbox.blocked.append(parcel)
-        return self._wait(parcel, waiter)
+        return self._wait(parcel, self._queue_up(parcel), self._engine.stamps.clock() + timeout)
 
     def ask(self, parcel: Parcel) -> Coroutine[Any, Any, None]:
         """Deliver a request; its sender waits on what this returns until the parcel has its reply.
 
         Raises:
-            DeliveryError: There will be none; raised by what this returns.
+            MailboxFull: The agent lets nobody wait for room.
+            DeliveryError: There will be no reply; raised by what this returns.
         """
+        if not (self.accept(parcel) or self.displaces(parcel)):
+            if self.overflow != "wait":
+                raise MailboxFull(self.id, self._mailbox.limit)
+            return self._wait(parcel, self._queue_up(parcel), parcel.deadline)
         parcel.waiter = waiter = self._engine.new_waiter()
-        if not self.accept(parcel):
-            self._mailbox.blocked.append(parcel)
-        return self._wait(parcel, waiter)
+        return self._wait(parcel, waiter, parcel.deadline)
 
-    async def _wait(self, parcel: Parcel, waiter: Waiter) -> None:
+    def take_over(self, parcel: Parcel, successor: Parcel) -> None:
+        """Deliver a request that another agent hands on.
+
+        Raises:
+            MailboxFull: The agent lets nobody wait for room.
+        """
+        if not (self.accept(successor) or self.displaces(successor)):
+            if self.overflow != "wait":
+                raise MailboxFull(self.id, self._mailbox.limit)
+            self._mailbox.blocked.append(successor)
+        parcel.hand_on(successor)
+        self.arm(successor)
+
+    def displaces(self, parcel: Parcel) -> bool:
+        """Take a message into a full mailbox by dropping the oldest one, if that is the policy."""
+        victim = self._mailbox.evict(parcel) if self.overflow == "drop_oldest" else None
+        if victim is None:
+            return False
+        self._engine.ledger.bury(victim, DeadReason.DROPPED)
+        victim.refuse(MailboxFull(self.id, self._mailbox.limit, dropped=True))
+        return self.accept(parcel)
+
+    def arm(self, parcel: Parcel) -> None:
+        """Let a message expire in the mailbox when its deadline passes."""
         if parcel.deadline < math.inf:
             parcel.bucket = self._engine.deadlines.add(parcel, parcel.deadline)
+
+    def _queue_up(self, parcel: Parcel) -> Waiter:
+        parcel.waiter = waiter = self._engine.new_waiter()
+        self._mailbox.blocked.append(parcel)
+        return waiter
+
+    async def _wait(self, parcel: Parcel, waiter: Waiter, until: float) -> None:
+        """Wait for a reply or for room. Who has the obligation to answer may change meanwhile."""
+        if until < math.inf:
+            parcel.bucket = self._engine.deadlines.add(parcel, until)
         try:
             await waiter
         except BaseException:
-            parcel.release()
-            self._withdraw(parcel, self._engine.ledger.cancel)
+            debtor = parcel.last or parcel
+            debtor.release()
+            debtor.recipient.withdraw(debtor)
             raise
-        parcel.raise_refusal()
+        debtor = parcel.last or parcel
+        debtor.raise_refusal()
+        if parcel.type is not MessageType.REQUEST and parcel.state is State.QUEUED:
+            self.arm(parcel)
 
     def expire(self, parcel: Parcel) -> None:
-        """The sender has waited long enough."""
-        is_request = parcel.type is MessageType.REQUEST
-        error = parcel.timed_out() if is_request else MailboxFull(self.id, self._mailbox.limit)
-        self._withdraw(parcel, lambda late: self._engine.ledger.bury(late, DeadReason.EXPIRED))
+        """The sender has waited long enough, or a one-way message in the mailbox is of no use any more."""
+        if parcel.type is MessageType.REQUEST:
+            error: DeliveryError = parcel.timed_out()
+            self._take_back(parcel, lambda late: self._engine.ledger.bury(late, DeadReason.EXPIRED))
+        else:
+            error = MailboxFull(self.id, self._mailbox.limit)
+            if parcel.state is State.BLOCKED:
+                self._mailbox.withdraw(parcel)
+            elif parcel.state is State.QUEUED:
+                self._remove(parcel)
+                self._engine.ledger.bury(parcel, DeadReason.EXPIRED)
         parcel.refuse(error)
 
-    def _withdraw(self, parcel: Parcel, end: Callable[[Parcel], None]) -> None:
-        """Take back what nobody waits for any more.
+    def withdraw(self, parcel: Parcel) -> None:
+        """The sender waits no more. A one-way message goes with it only as long as there was no room for it."""
+        if parcel.type is MessageType.REQUEST:
+            self._take_back(parcel, self._engine.ledger.cancel)
+        elif parcel.state is State.BLOCKED:
+            self._mailbox.withdraw(parcel)
 
-        A request goes with its requester, unless handlers are detached; a one-way message only as long as there was no
-        room for it.
-        """
+    def _take_back(self, parcel: Parcel, end: Callable[[Parcel], None]) -> None:
+        """Take back a request. It goes with its requester, unless handlers are detached."""
         if parcel.state is State.BLOCKED:
-            self._mailbox.blocked.remove(parcel)
-        elif parcel.type is not MessageType.REQUEST or self.detach:
+            self._mailbox.withdraw(parcel)
+        elif self.detach:
             return
         elif parcel.state is State.QUEUED:
-            self._mailbox.queue.remove(parcel)
             end(parcel)
-            self._workers.admit()
-            self._engine.ledger.settle()
+            self._remove(parcel)
         elif parcel.state is State.RUNNING and parcel.worker is not None:
             parcel.worker.interrupt()
+
+    def _remove(self, parcel: Parcel) -> None:
+        self._mailbox.queue.remove(parcel)
+        self._workers.admit()
+        self._engine.ledger.settle()
 
     def close(self, on_left: Callable[[], None] | None = None) -> None:
         """Let the workers go when they have handled what is here; the last one calls back."""

@@ -1,13 +1,21 @@
 """Who is on a hub, and who may be reached when."""
 
+from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
-from ._desk import Desk
+from ._blueprint import Blueprint
+from ._desk import Desk, Overflow
 from ._emitter import Emitter
 from ._engine import Engine
-from ._events import AgentRegistered, AgentUnregistered
+from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, SubscriptionRemoved
 from ._handlers import Handlers
+from ._listener import Listener
+from ._message import MessageType
+from ._parcel import State
+from ._supervision import Supervision
+from ._topics import Topics
 from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped
 
 
@@ -23,27 +31,59 @@ class Phase(Enum):
     CLOSED = 4
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How an agent wants to be treated; the same ones are shared by many agents.
+
+    Attributes:
+        concurrency: How many messages it handles at once; infinity for any number.
+        mailbox: How many messages may wait; infinity for any number.
+        overflow: What its full mailbox does with one more message.
+        supervision: What its failure leads to.
+        detach: Whether its handlers go on when the requester no longer waits.
+    """
+
+    concurrency: float
+    mailbox: float
+    overflow: Overflow
+    supervision: Supervision
+    detach: bool
+
+
 class Registration:
     """An agent as it was registered. The rest comes with its first message.
 
     Attributes:
         desk: Where its messages go, once there was one.
+        topics: The patterns it subscribed to.
     """
 
-    __slots__ = ("concurrency", "desk", "detach", "handlers", "id", "mailbox")
+    __slots__ = ("blueprint", "desk", "handlers", "id", "options", "topics")
 
-    def __init__(self, agent: str, handlers: Handlers, *, concurrency: float, mailbox: float, detach: bool) -> None:
+    def __init__(self, agent: str, handlers: Handlers, options: Options, blueprint: Blueprint | None = None) -> None:
         self.id = agent
         self.handlers = handlers
-        self.concurrency = concurrency
-        self.mailbox = mailbox
-        self.detach = detach
+        self.options = options
+        self.blueprint = blueprint
+        self.topics: tuple[str, ...] = ()
         self.desk: Desk | None = None
 
     def open_desk(self, engine: Engine) -> Desk:
         """Begin to take messages."""
-        desk = self.desk = Desk(self.id, engine, concurrency=self.concurrency, mailbox=self.mailbox, detach=self.detach)
+        options = self.options
+        desk = self.desk = Desk(
+            self.id,
+            engine,
+            concurrency=options.concurrency,
+            mailbox=options.mailbox,
+            overflow=options.overflow,
+            detach=options.detach,
+        )
+        desk.supervise(options.supervision, self.blueprint)
         return desk
+
+
+Subscriber: TypeAlias = Registration | Listener
 
 
 class Directory:
@@ -53,9 +93,11 @@ class Directory:
         phase: Where the hub is in its life.
         agents: Who is registered.
         reachable: Those whom code outside of any handler may send to: all or none, by phase.
+        topics: Who subscribed to what, agents and listeners.
+        listeners: The listeners, which end with the hub.
     """
 
-    __slots__ = ("_emitter", "_hub", "_leaving", "agents", "phase", "reachable")
+    __slots__ = ("_emitter", "_hub", "_leaving", "agents", "listeners", "phase", "reachable", "topics")
 
     def __init__(self, hub: str, emitter: Emitter) -> None:
         self._hub: Final = hub
@@ -64,6 +106,8 @@ class Directory:
         self.phase = Phase.NEW
         self.agents: dict[str, Registration] = {}
         self.reachable: dict[str, Registration] = {}
+        self.topics: Topics[Subscriber] = Topics()
+        self.listeners: dict[Listener, None] = {}
 
     def enter(self, phase: Phase) -> None:
         """Go on to a phase."""
@@ -96,8 +140,39 @@ class Directory:
         registration = self.agents.pop(agent, None)
         if registration is None:
             raise self._absence(agent)
+        for topic in registration.topics:
+            self.unsubscribe(agent, registration, topic)
         self._leaving[agent] = registration
         return registration
+
+    def subscribe(self, subscriber_id: str, subscriber: Subscriber, topic: str) -> None:
+        """Let somebody get what is published to a topic; once is enough.
+
+        Raises:
+            InvalidTopic: It is none.
+        """
+        if topic in subscriber.topics:
+            return
+        self.topics.add(topic, subscriber)
+        subscriber.topics = (*subscriber.topics, topic)
+        self._emitter.emit(SubscriptionAdded(hub=self._hub, subscriber=subscriber_id, topic=topic))
+
+    def unsubscribe(self, subscriber_id: str, subscriber: Subscriber, topic: str) -> None:
+        """End a subscription, if there is one."""
+        if topic not in subscriber.topics:
+            return
+        self.topics.discard(topic, subscriber)
+        subscriber.topics = tuple(other for other in subscriber.topics if other != topic)
+        self._emitter.emit(SubscriptionRemoved(hub=self._hub, subscriber=subscriber_id, topic=topic))
+
+    def check_open(self, what: str, *, inside: bool) -> None:
+        """Refuse what comes when the hub does not take it any more.
+
+        Raises:
+            HubStopped: That is so.
+        """
+        if self.phase is Phase.CLOSED or (self.phase is Phase.DRAINING and not inside):
+            raise HubStopped(what, self._hub)
 
     def remove(self, agent: str) -> None:
         """Free the id of an agent that has left."""
@@ -114,12 +189,36 @@ class Directory:
         Raises:
             DeliveryError: It cannot be reached; its class says why.
         """
-        if self.phase is Phase.CLOSED or (self.phase is Phase.DRAINING and not inside):
-            raise HubStopped(agent, self._hub)
+        self.check_open(agent, inside=inside)
+        return self.member(agent)
+
+    def member(self, agent: str) -> Registration:
+        """An agent that is registered.
+
+        Raises:
+            AgentNotFound: There is none with this id.
+            AgentStopped: It is leaving.
+        """
         registration = self.agents.get(agent)
         if registration is None:
             raise self._absence(agent)
         return registration
+
+    def standing(self) -> dict[str, Any]:
+        """How things stand at the desks, by the names that `HubMetrics` has for them."""
+        desks = self.desks()
+        parcels = [parcel for desk in desks for parcel in desk.parcels()]
+        return {
+            "depths": MappingProxyType({desk.id: desk.depth for desk in desks if desk.depth}),
+            "blocked": sum(parcel.state is State.BLOCKED for parcel in parcels),
+            "waiting": tuple(
+                dict.fromkeys(
+                    (parcel.sender, parcel.recipient.id)
+                    for parcel in parcels
+                    if parcel.sender is not None and parcel.type is MessageType.REQUEST and parcel.waiter is not None
+                )
+            ),
+        }
 
     def desks(self) -> list[Desk]:
         """The desks of all agents, also of those that are leaving."""

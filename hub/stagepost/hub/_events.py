@@ -9,11 +9,15 @@ from ._observer import Event, Level
 
 
 class DeadReason(StrEnum):
-    """Why an accepted message was never handled."""
+    """Why a message was never handled."""
 
     EXPIRED = "expired"
+    MAILBOX_FULL = "mailbox full"
+    DROPPED = "dropped"
+    UNHANDLED = "unhandled"
     RECIPIENT_GONE = "recipient gone"
     HUB_STOPPED = "hub stopped"
+    LATE_REPLY = "late reply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,81 @@ class AgentUnregistered(HubEvent):
     """
 
     agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRestarted(HubEvent):
+    """A failed agent was made anew and goes on with its mailbox.
+
+    Attributes:
+        agent: Its id.
+        restarts: How many times within the period that its supervision looks at, this time included.
+        error: The name of the class of the error it failed with.
+    """
+
+    level: ClassVar[Level] = "warning"
+
+    agent: str
+    restarts: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFailed(HubEvent):
+    """An agent was taken off the hub, or has ended the hub, because its supervision says so.
+
+    Attributes:
+        agent: Its id.
+        error: The name of the class of the error it failed with.
+    """
+
+    level: ClassVar[Level] = "error"
+
+    agent: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionAdded(HubEvent):
+    """An agent or a listener subscribed.
+
+    Attributes:
+        subscriber: Its id.
+        topic: The pattern.
+    """
+
+    subscriber: str
+    topic: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionRemoved(HubEvent):
+    """A subscription ended.
+
+    Attributes:
+        subscriber: The id of the agent or listener.
+        topic: The pattern.
+    """
+
+    subscriber: str
+    topic: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published(HubEvent):
+    """A publication or a broadcast has reached everyone that it could reach.
+
+    Attributes:
+        topic: What it was published to; None for a broadcast.
+        sender: The agent that sent it, if one did.
+        delivered: How many got it.
+        lost: How many recipients did not.
+    """
+
+    topic: str | None
+    sender: str | None
+    delivered: int
+    lost: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +200,7 @@ class MessageCancelled(MessageEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDead(MessageEvent):
-    """An accepted message will never be handled.
+    """A message will never be handled: an accepted one, or a publication that a subscriber could not get.
 
     Attributes:
         reason: Why.

@@ -1,16 +1,18 @@
 """An agent's handlers, ready to be called."""
 
 from collections.abc import Callable
-from inspect import isfunction, ismethod
+from inspect import Parameter, isfunction, ismethod, signature
 from types import FunctionType
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
+from ._blueprint import Blueprint, has_hooks
 from ._payloads import most_specific
 from ._signature import Shape, mark_of, name_of, read_shape
 from .errors import InvalidHandler, NoHandler
 
 _FOUND_KEPT: Final = 256
+_VARIADIC: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 Methods: TypeAlias = dict[type, tuple[str, Shape]]
 
@@ -34,6 +36,14 @@ class Handler:
         self.is_plain = shape.is_async and not (shape.takes_message or shape.takes_context)
 
 
+def _ignore(payload: object) -> None:
+    """Handle nothing."""
+
+
+NOBODY: Final = Handler(_ignore, read_shape(_ignore))
+"""Stands where a message has no handler."""
+
+
 class Handlers:
     """The handlers of one agent by payload class."""
 
@@ -41,25 +51,33 @@ class Handlers:
 
     def __init__(self, exact: dict[type, Handler]) -> None:
         self.exact: Final = exact
-        self._found: dict[type, Handler] | None = None
+        self._found: dict[type, Handler | None] | None = None
 
     def find(self, recipient: str, payload: type) -> Handler:
-        """The handler for a class that has none of its own: that of its nearest ancestor.
+        """The handler for a class.
 
         Raises:
             NoHandler: There is none; the `recipient` only serves this error.
         """
+        handler = self.look_up(payload)
+        if handler is None:
+            raise NoHandler(recipient, payload, self.exact)
+        return handler
+
+    def look_up(self, payload: type) -> Handler | None:
+        """The handler for a class, or else that for its nearest ancestor, if there is one."""
+        handler = self.exact.get(payload)
+        if handler is not None:
+            return handler
         found = self._found
         if found is None:
             found = self._found = {}
         elif payload in found:
             return found[payload]
         known = most_specific(payload, self.exact)
-        if known is None:
-            raise NoHandler(recipient, payload, self.exact)
         if len(found) >= _FOUND_KEPT:
             found.clear()
-        handler = found[payload] = self.exact[known]
+        handler = found[payload] = None if known is None else self.exact[known]
         return handler
 
 
@@ -70,25 +88,55 @@ class HandlerReader:
         self._functions: WeakKeyDictionary[object, Shape] = WeakKeyDictionary()
         self._classes: WeakKeyDictionary[type, Methods] = WeakKeyDictionary()
 
-    def read(self, source: object) -> Handlers:
-        """The handlers in a function, a callable object, or an object with methods marked by `handles`.
+    def read(self, source: object) -> tuple[Handlers, Blueprint | None]:
+        """The handlers in a function, a callable, an object with methods marked by `handles`, or a class of such.
+
+        Returns:
+            The handlers, and for a class or an object with hooks how to make and start what they belong to.
 
         Raises:
             InvalidHandler: There are none, or one cannot be used.
         """
+        if isinstance(source, type):
+            return self._of_class(source)
+        if not isfunction(source) and not ismethod(source) and has_hooks(source):
+            blueprint = Blueprint(source)
+            return self._of_object(source), blueprint
+        return self._of_anything(source), None
+
+    def _of_class(self, source: type) -> tuple[Handlers, Blueprint]:
+        methods = self._methods(source)
+        if not methods:
+            raise InvalidHandler(name_of(source), "is a class without handlers", "mark its methods with @handles")
+        required = [
+            parameter.name
+            for parameter in _parameters_of(source)
+            if parameter.default is Parameter.empty and parameter.kind not in _VARIADIC
+        ]
+        if required:
+            problem = f"is a class whose constructor needs {', '.join(required)}"
+            raise InvalidHandler(name_of(source), problem, "give them defaults, or register an instance")
+        blueprint = Blueprint(source)
+        return Handlers(
+            {payload: Handler(blueprint.method(name), shape) for payload, (name, shape) in methods.items()}
+        ), blueprint
+
+    def _methods(self, cls: type) -> Methods:
+        methods = self._classes.get(cls)
+        if methods is None:
+            methods = self._classes[cls] = _read_methods(cls)
+        return methods
+
+    def _of_anything(self, source: object) -> Handlers:
         if isfunction(source):
             return self._single(source, source, method=False)
-        if isinstance(source, type):
-            raise InvalidHandler(name_of(source), "is a class", "register an instance of it")
         if ismethod(source):
             return self._single(source, source.__func__, method=True)
         return self._of_object(source)
 
     def _of_object(self, source: object) -> Handlers:
         cls = type(source)
-        methods = self._classes.get(cls)
-        if methods is None:
-            methods = self._classes[cls] = _read_methods(cls)
+        methods = self._methods(cls)
         if methods:
             return Handlers(
                 {payload: Handler(getattr(source, name), shape) for payload, (name, shape) in methods.items()}
@@ -106,6 +154,14 @@ class HandlerReader:
             shape = self._functions[function] = read_shape(function, mark_of(function) or (), method=method)
         handler = Handler(call, shape)
         return Handlers(dict.fromkeys(shape.payloads, handler))
+
+
+def _parameters_of(cls: type) -> list[Parameter]:
+    """The parameters of a class's constructor; none if it cannot be read."""
+    try:
+        return list(signature(cls).parameters.values())
+    except (TypeError, ValueError):
+        return []
 
 
 def _read_methods(cls: type) -> Methods:

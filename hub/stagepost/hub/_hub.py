@@ -1,44 +1,40 @@
-"""The hub, and the context through which its handlers act."""
+"""The hub: its life, and what there is to know about it."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeVar, overload
+from typing import Any, Final, Self
 
 from anyio import create_task_group
 from anyio.abc import TaskGroup
 
-from ._directory import Directory, Phase, Registration
+from ._checked import CheckedParcel, check_payload
+from ._config import HubConfig, Registry
+from ._context import ActingContext
+from ._dead_letters import DeadLetter
+from ._directory import Directory, Phase
 from ._emitter import Emitter
 from ._engine import Engine
-from ._events import HubClosed, HubOpened
-from ._handlers import HandlerReader
-from ._ledger import HubMetrics
-from ._limits import Duration, count, seconds
-from ._message import Message
+from ._events import AgentFailed, HubClosed, HubOpened
+from ._limits import Duration, seconds
+from ._membership import Membership
+from ._metrics import HubMetrics
+from ._middleware import Middleware, Onion
 from ._names import check_name
 from ._observer import Observer
-from ._parcel import NO_TRAIL, Parcel, Trail
-from ._router import Origin, Router, reply_to
-from ._signature import name_of
-from ._stopping import abort, dismiss, drain, end_tasks
-from .errors import HubNotStarted, HubReentered, InvalidHandler
+from ._outbox import Outbox
+from ._parcel import Parcel
+from ._publisher import Publisher
+from ._router import Router
+from ._stopping import StopReport, abort, drain, end_tasks, strike
+from ._topology import Topology, describe
+from ._wake import Clock, current_backend
+from .errors import HubReentered
 
-ReplyT = TypeVar("ReplyT")
-
-_TIMEOUT: Final = 30.0
 _GRACE: Final = 10.0
-_OUTSIDE: Final = Origin()
+_DEAD_LETTERS: Final = 100
 
 
-class Identified(Protocol):
-    """An object that knows the id it wants to be registered under."""
-
-    @property
-    def id(self) -> str:
-        """1 to 100 of the characters ``A-Z a-z 0-9 _ -``."""
-
-
-class Hub:
+class Hub(Membership, Outbox):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.
@@ -49,18 +45,56 @@ class Hub:
     Args:
         name: The hub's name in events, errors and logs.
         observer: Gets an event for whatever happens.
+        middleware: Layers round the handling of every message, the first one outside; see `Middleware`.
         grace: How long leaving may take to finish what is queued; None for as long as it needs.
+        dead_letters: How many dead letters are kept, 0 for none.
+        check_payloads: Fail the handling of a message whose payload somebody has changed since it was sent; for tests.
+        clock: Where the time comes from, if not from the event loop; for tests.
     """
 
-    def __init__(self, name: str = "hub", *, observer: Observer | None = None, grace: Duration | None = _GRACE) -> None:
+    def __init__(
+        self,
+        name: str = "hub",
+        *,
+        observer: Observer | None = None,
+        middleware: Sequence[Middleware["Context"]] = (),
+        grace: Duration | None = _GRACE,
+        dead_letters: int = _DEAD_LETTERS,
+        check_payloads: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__()
         self._name = check_name("hub name", name)
         self._grace = seconds(grace)
         self._emitter = Emitter(observer)
         self._directory = Directory(self._name, self._emitter)
-        self._reader = HandlerReader()
+        self._middleware = (*middleware, check_payload) if check_payloads else tuple(middleware)
+        self._parcels = CheckedParcel if check_payloads else Parcel
+        self._dead_letters = dead_letters
+        self._clock = clock
         self._tasks: TaskGroup | None = None
         self._engine: Engine | None = None
         self._router: Router | None = None
+        self._publisher: Publisher | None = None
+
+    @classmethod
+    def from_config(cls, config: HubConfig, registry: Registry | None = None) -> Self:
+        """Make a hub from configuration.
+
+        Args:
+            config: What to make.
+            registry: What the names of observers in it stand for; by default only ``null`` and ``log``.
+
+        Raises:
+            InvalidConfig: An observer's name stands for nothing.
+        """
+        return cls(
+            config.name,
+            observer=(registry or Registry()).observer(*config.observers),
+            grace=config.grace,
+            dead_letters=config.dead_letters,
+            check_payloads=config.check_payloads,
+        )
 
     @property
     def name(self) -> str:
@@ -68,178 +102,25 @@ class Hub:
         return self._name
 
     @property
-    def agents(self) -> tuple[str, ...]:
-        """The ids of the registered agents, in the order they came."""
-        return tuple(self._directory.agents)
+    def dead_letters(self) -> tuple[DeadLetter, ...]:
+        """The latest messages that nobody handled, oldest first."""
+        return () if self._engine is None else self._engine.ledger.dead_letters.read()
 
     def metrics(self) -> HubMetrics:
-        """What happened so far, as counts."""
-        account = {} if self._engine is None else self._engine.ledger.totals()
-        return HubMetrics(agents=len(self._directory.agents), observer_failures=self._emitter.failures, **account)
-
-    def register(
-        self,
-        agent: str | Identified,
-        handler: object | None = None,
-        *,
-        concurrency: int | None = 1,
-        mailbox: int | None = 100,
-        detach: bool = False,
-    ) -> None:
-        """Add an agent, before or after the hub is entered.
-
-        A handler is a function whose first parameter is annotated with the payload's class, a union of classes, or
-        ``Message[...]`` of one for the whole envelope; if it has a parameter named ``context``, it gets a `Context`.
-        What it returns is the reply to a request. An agent with several handlers is an object with methods marked by
-        `handles`. The class of the payload chooses among them, the most specific one wins. A handler that is not async
-        runs inline and must not block.
-
-        Args:
-            agent: The id, or an object with an ``id`` and marked methods.
-            handler: The function, callable or object with marked methods; needed when `agent` is an id.
-            concurrency: How many messages it handles at once; None for any number. With 1, messages of one sender are
-                handled in the order sent.
-            mailbox: How many messages may wait; None for any number.
-            detach: Let handlers go on when the requester has stopped waiting, instead of cancelling them.
-
-        Raises:
-            InvalidName: The id has other characters than letters, digits, ``_`` and ``-``, or more than 100.
-            InvalidHandler: A handler cannot be used as it is; the error says how to change it.
-            DuplicateAgent: The id is taken.
-            HubStopped: The hub drains or has stopped.
-        """
-        agent_id = check_name("agent id", _id_of(agent))
-        if handler is None and isinstance(agent, str):
-            raise InvalidHandler(
-                f"of agent {agent!r}", "is missing", "pass a function, or register an object with an `id`"
-            )
-        registration = Registration(
-            agent_id,
-            self._reader.read(agent if handler is None else handler),
-            concurrency=count("concurrency", concurrency),
-            mailbox=count("mailbox", mailbox),
-            detach=detach,
+        """What happened so far, as counts, and how things stand. Takes time in proportion to the agents in use."""
+        account: dict[str, Any] = {} if self._engine is None else self._engine.ledger.totals()
+        return HubMetrics(
+            agents=len(self._directory.agents),
+            observer_failures=self._emitter.failures,
+            **self._directory.standing(),
+            **account,
         )
-        self._directory.add(registration)
 
-    async def unregister(self, agent: str, *, drain: bool = True) -> None:
-        """Remove an agent. When this returns, none of its handlers runs any more, and its id is free.
+    def describe(self) -> Topology:
+        """Who is on the hub, how, and subscribed to what."""
+        return describe(self._name, self._directory)
 
-        A handler may unregister its own agent; then this does not wait for that handler.
-
-        Args:
-            agent: Its id.
-            drain: Handle first what it has in its mailbox, within the hub's grace. Otherwise, and after the grace,
-                handlers are cancelled, messages buried, and requesters told by `AgentStopped`.
-
-        Raises:
-            AgentNotFound: There is none with this id.
-            AgentStopped: It is being unregistered already.
-        """
-        await dismiss(self._directory, agent, drain=drain, grace=self._grace)
-
-    async def send(
-        self,
-        recipient: str,
-        payload: object,
-        *,
-        timeout: Duration | None = _TIMEOUT,
-        sender: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        trace: str | None = None,
-    ) -> None:
-        """Send one way: return once the recipient's mailbox has the message, not when it is handled.
-
-        Args:
-            recipient: The agent's id.
-            payload: What it gets; shared, not copied.
-            timeout: How long to wait for room; 0 to not wait, None to wait as long as it takes.
-            sender: The id of the agent that sends. Inside of a handler use `Context.send` instead.
-            headers: Text values that travel with the message.
-            trace: The trace it belongs to.
-
-        Raises:
-            AgentNotFound: Nobody has this id.
-            NoHandler: The recipient takes no payload of this class.
-            MailboxFull: There was no room in time.
-            AgentStopped: The recipient is leaving.
-            HubNotStarted: The hub was not entered yet.
-            HubStopped: It takes no more work.
-        """
-        router = self._router
-        if router is None:
-            raise HubNotStarted(recipient, self._name)
-        rest = router.send(recipient, payload, _origin(sender, trace), headers=headers, timeout=timeout)
-        if rest is not None:
-            await rest
-
-    @overload
-    async def request(
-        self,
-        recipient: str,
-        payload: object,
-        *,
-        expect: type[ReplyT],
-        timeout: Duration | None = ...,
-        sender: str | None = ...,
-        headers: Mapping[str, str] | None = ...,
-        trace: str | None = ...,
-    ) -> ReplyT: ...
-    @overload
-    async def request(
-        self,
-        recipient: str,
-        payload: object,
-        *,
-        timeout: Duration | None = ...,
-        sender: str | None = ...,
-        headers: Mapping[str, str] | None = ...,
-        trace: str | None = ...,
-    ) -> object: ...
-    async def request(
-        self,
-        recipient: str,
-        payload: object,
-        *,
-        expect: type[Any] = object,
-        timeout: Duration | None = _TIMEOUT,
-        sender: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        trace: str | None = None,
-    ) -> object:
-        """Send and return what the recipient's handler returns.
-
-        If the caller is cancelled or the time is up, the handler is cancelled too, unless its agent was registered with
-        ``detach=True``.
-
-        Args:
-            recipient: The agent's id.
-            payload: What it gets; shared, not copied.
-            expect: The class the reply must have; it is also the type of the result.
-            timeout: How long to wait for the reply, room in the mailbox included; None for as long as it takes.
-            sender: The id of the agent that asks. Inside of a handler use `Context.request` instead.
-            headers: Text values that travel with the message.
-            trace: The trace it belongs to.
-
-        Raises:
-            AgentNotFound: Nobody has this id.
-            NoHandler: The recipient takes no payload of this class.
-            HandlerFailed: The handler raised; ``cause`` is its error.
-            UnexpectedReply: The reply is no instance of `expect`.
-            RequestTimeout: There was no reply in time.
-            AgentStopped: The recipient is leaving, or left before it answered.
-            HubNotStarted: The hub was not entered yet.
-            HubStopped: It takes no more work, or stopped before the reply.
-        """
-        router = self._router
-        if router is None:
-            raise HubNotStarted(recipient, self._name)
-        origin = _origin(sender, trace)
-        parcel, replied = router.request(recipient, payload, origin, headers=headers, timeout=timeout)
-        await replied
-        return reply_to(parcel, expect)
-
-    async def drain(self, timeout: Duration | None = _GRACE) -> None:
+    async def drain(self, timeout: Duration | None = _GRACE) -> StopReport:
         """Stop for good: refuse new work from outside, finish what is queued, cancel the rest and answer all requests.
 
         Running handlers may still send and request meanwhile. A handler that calls this is not waited for, nor
@@ -247,9 +128,24 @@ class Hub:
 
         Args:
             timeout: How long to finish what is queued; None for as long as it needs.
+
+        Returns:
+            What was not finished.
         """
-        if self._engine is not None:
-            await drain(self._directory, self._engine, seconds(timeout))
+        if self._engine is None:
+            return StopReport(hub=self._name)
+        return await drain(self._directory, self._engine, seconds(timeout))
+
+    def new_context(self, parcel: Parcel) -> "Context":
+        """Make what a handler gets as its context; not for callers of a hub."""
+        assert self._router is not None  # noqa: S101 - parcels come from a router
+        assert self._publisher is not None  # noqa: S101 - and both are made together
+        return Context(self, self._router, self._publisher, parcel)
+
+    def strike(self, agent: str, failure: BaseException) -> None:
+        """Take a failed agent off the hub; not for callers of a hub, who have `unregister`."""
+        self._emitter.emit(AgentFailed(hub=self._name, agent=agent, error=type(failure).__qualname__))
+        strike(self._directory, agent)
 
     async def _idle(self) -> None:
         if self._engine is not None:
@@ -259,9 +155,19 @@ class Hub:
         """Start: messages are taken from now on."""
         if self._directory.phase is not Phase.NEW:
             raise HubReentered(self._name)
+        backend = current_backend()
         self._tasks = await create_task_group().__aenter__()
-        self._engine = Engine(self._name, self._emitter, self._tasks, lambda parcel: Context(self, router, parcel))
-        self._router = router = Router(self._directory, self._engine)
+        self._engine = Engine(
+            self,
+            self._emitter,
+            self._tasks,
+            backend if self._clock is None else backend.with_clock(self._clock),
+            dead_letters=self._dead_letters,
+            onion=Onion(self._middleware) if self._middleware else None,
+            new_parcel=self._parcels,
+        )
+        self._router = Router(self._directory, self._engine)
+        self._publisher = Publisher(self._directory, self._engine, self._router)
         self._directory.enter(Phase.RUNNING)
         self._emitter.emit(HubOpened(hub=self._name))
         return self
@@ -286,7 +192,7 @@ class Hub:
             self._emitter.emit(HubClosed(hub=self._name))
 
 
-class Context:
+class Context(ActingContext[Hub]):
     """What a handler knows about the message it handles, and how it sends as the agent it belongs to.
 
     What is sent through it carries the message's id as its cause and the same trace; requests also inherit its
@@ -294,99 +200,4 @@ class Context:
     is found.
     """
 
-    __slots__ = ("_hub", "_message", "_parcel", "_router")
-
-    def __init__(self, hub: Hub, router: Router, parcel: Parcel) -> None:
-        self._hub = hub
-        self._router = router
-        self._parcel = parcel
-        self._message: Message[Any] | None = None
-
-    @property
-    def hub(self) -> Hub:
-        """The hub that the message came over."""
-        return self._hub
-
-    @property
-    def agent(self) -> str:
-        """The id of the agent that handles the message."""
-        return self._parcel.recipient.id
-
-    @property
-    def message(self) -> Message[Any]:
-        """The whole envelope."""
-        if self._message is None:
-            self._message = self._parcel.message(self._router.stamps)
-        return self._message
-
-    async def send(
-        self,
-        recipient: str,
-        payload: object,
-        *,
-        timeout: Duration | None = _TIMEOUT,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        """Send one way as this agent; see `Hub.send`. Sending to itself never waits: a full mailbox fails at once."""
-        rest = self._router.send(recipient, payload, self._origin(()), headers=headers, timeout=timeout)
-        if rest is not None:
-            await rest
-
-    @overload
-    async def request(
-        self,
-        recipient: str,
-        payload: object,
-        *,
-        expect: type[ReplyT],
-        timeout: Duration | None = ...,
-        headers: Mapping[str, str] | None = ...,
-    ) -> ReplyT: ...
-    @overload
-    async def request(
-        self,
-        recipient: str,
-        payload: object,
-        *,
-        timeout: Duration | None = ...,
-        headers: Mapping[str, str] | None = ...,
-    ) -> object: ...
-    async def request(
-        self,
-        recipient: str,
-        payload: object,
-        *,
-        expect: type[Any] = object,
-        timeout: Duration | None = _TIMEOUT,
-        headers: Mapping[str, str] | None = None,
-    ) -> object:
-        """Ask as this agent; see `Hub.request`. The deadline of the request being handled may shorten the timeout.
-
-        Raises:
-            RequestCycle: The recipient waits for this very request, and has no free worker.
-        """
-        origin = self._origin(self._waiting())
-        parcel, replied = self._router.request(recipient, payload, origin, headers=headers, timeout=timeout)
-        await replied
-        return reply_to(parcel, expect)
-
-    def _waiting(self) -> tuple[str, ...]:
-        """The agents that wait for a request made now."""
-        return (*self._parcel.trail.chain, self.agent)
-
-    def _origin(self, chain: tuple[str, ...]) -> Origin:
-        parcel, stamps = self._parcel, self._router.stamps
-        trail = Trail(parcel.id(stamps), parcel.trace(stamps), chain)
-        return Origin(self.agent, trail, parcel.inherited_deadline(), inside=True)
-
-
-def _origin(sender: str | None, trace: str | None) -> Origin:
-    if sender is None and trace is None:
-        return _OUTSIDE
-    return Origin(sender, NO_TRAIL if trace is None else Trail(trace=trace))
-
-
-def _id_of(agent: str | Identified) -> object:
-    if isinstance(agent, str) or hasattr(agent, "id"):
-        return agent if isinstance(agent, str) else agent.id
-    raise InvalidHandler(name_of(agent), "has no `id`", 'register it under one: hub.register("its-id", handler)')
+    __slots__ = ()

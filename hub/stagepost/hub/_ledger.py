@@ -1,8 +1,9 @@
 """The account of all parcels of a hub: each accepted one ends once, in one way."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
+from ._dead_letters import DeadLetters
 from ._emitter import Emitter
 from ._events import (
     DeadReason,
@@ -16,6 +17,7 @@ from ._events import (
     ReplyLate,
 )
 from ._message import MessageType
+from ._metrics import latency, new_buckets
 from ._parcel import Parcel, State
 from ._stamps import Stamps
 from ._wake import Waiter
@@ -24,38 +26,13 @@ from ._wake import Waiter
 _QUEUED, _RUNNING, _ENDED, _REQUEST = State.QUEUED, State.RUNNING, State.ENDED, MessageType.REQUEST
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubMetrics:
-    """Counts since the hub was entered. ``accepted = handled + failed + cancelled + dead + in_flight``.
+class Ledger:
+    """Counts parcels, tells the observer about them, keeps the dead ones, and knows when all is quiet.
 
     Attributes:
-        agents: Agents registered now, without those that are leaving.
-        accepted: Messages that found room in a mailbox.
-        handled: Those whose handler returned.
-        failed: Those whose handler raised.
-        cancelled: Those whose handler was cancelled, or that were withdrawn by a requester who no longer waits.
-        dead: Those that will never be handled: expired, or their recipient or the hub stopped.
-        late_replies: Replies that came when nobody waited for them any more.
-        observer_failures: Events that the observer failed on.
+        latencies: How many parcels took how long, for `Latency`; counted by whoever has read the clock.
+        dead_letters: What was never handled.
     """
-
-    agents: int
-    accepted: int = 0
-    handled: int = 0
-    failed: int = 0
-    cancelled: int = 0
-    dead: int = 0
-    late_replies: int = 0
-    observer_failures: int = 0
-
-    @property
-    def in_flight(self) -> int:
-        """Messages that wait in a mailbox or are being handled."""
-        return self.accepted - self.handled - self.failed - self.cancelled - self.dead
-
-
-class Ledger:
-    """Counts parcels, tells the observer about them, and knows when all is quiet."""
 
     __slots__ = (
         "_emitter",
@@ -67,12 +44,17 @@ class Ledger:
         "accepted",
         "cancelled",
         "dead",
+        "dead_letters",
         "failed",
         "handled",
         "late_replies",
+        "latencies",
+        "undelivered",
     )
 
-    def __init__(self, hub: str, emitter: Emitter, stamps: Stamps, new_waiter: Callable[[], Waiter]) -> None:
+    def __init__(
+        self, hub: str, emitter: Emitter, stamps: Stamps, new_waiter: Callable[[], Waiter], dead_letters: int
+    ) -> None:
         self._hub = hub
         self._emitter = emitter
         self._observed = emitter.enabled
@@ -80,6 +62,9 @@ class Ledger:
         self._new_waiter = new_waiter
         self._watchers: list[tuple[Waiter, int]] = []
         self.accepted = self.handled = self.failed = self.cancelled = self.dead = self.late_replies = 0
+        self.undelivered = 0
+        self.latencies = new_buckets()
+        self.dead_letters = DeadLetters(dead_letters, stamps)
 
     @property
     def in_flight(self) -> int:
@@ -106,33 +91,61 @@ class Ledger:
         if parcel.waiter is not None:
             parcel.answer(reply)
         elif parcel.type is _REQUEST:
-            self.late_replies += 1
-            self._tell(ReplyLate, parcel)
+            self._note_unanswered(parcel, reply)
+        elif parcel.bucket is not None:
+            parcel.release()
         if self._observed:
             self._tell(MessageHandled, parcel)
+
+    def _note_unanswered(self, parcel: Parcel, reply: object) -> None:
+        """A handler returned to nobody: its request was forwarded, or the reply comes too late."""
+        if parcel.is_forwarded:
+            return
+        self.late_replies += 1
+        parcel.reply = reply
+        self.dead_letters.add(parcel, DeadReason.LATE_REPLY)
+        self._tell(ReplyLate, parcel)
 
     def fail(self, parcel: Parcel, error: BaseException) -> None:
         """Its handler raised."""
         parcel.state = _ENDED
         self.failed += 1
+        if parcel.waiter is None:
+            parcel.release()
         self._tell(MessageFailed, parcel, error=type(error).__qualname__)
 
     def cancel(self, parcel: Parcel) -> None:
         """Its handler was cancelled, or its requester withdrew it."""
         parcel.state = _ENDED
         self.cancelled += 1
+        if parcel.waiter is None:
+            parcel.release()
         self._tell(MessageCancelled, parcel)
 
     def bury(self, parcel: Parcel, reason: DeadReason) -> None:
         """It will never be handled."""
         parcel.state = _ENDED
         self.dead += 1
+        self.dead_letters.add(parcel, reason)
+        if parcel.waiter is None:
+            parcel.release()
         self._tell(MessageDead, parcel, reason=reason)
 
-    def totals(self) -> dict[str, int]:
+    def lose(self, parcel: Parcel, reason: DeadReason) -> None:
+        """A recipient of a publication could not get it."""
+        self.accepted += 1
+        self.undelivered += 1
+        self.bury(parcel, reason)
+
+    def totals(self) -> dict[str, Any]:
         """The counts, by the names that `HubMetrics` has for them."""
         names = ("accepted", "handled", "failed", "cancelled", "dead", "late_replies")
-        return {name: getattr(self, name) for name in names}
+        totals: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return totals | {
+            "sent": self._stamps.count,
+            "delivered": self.accepted - self.undelivered,
+            "latency": latency(self.latencies),
+        }
 
     async def quiet(self, spare: int = 0) -> None:
         """Wait until no more than `spare` parcels are in flight."""

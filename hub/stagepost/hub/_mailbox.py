@@ -1,11 +1,11 @@
 """What waits for an agent: messages, and senders for whose message there is no room yet."""
 
-import math
 from collections import deque
 
+from ._lanes import Lanes
 from ._ledger import Ledger
-from ._message import MessageType
-from ._parcel import Parcel
+from ._message import MessageType, Priority
+from ._parcel import STANDARD, Parcel, State
 
 
 class Mailbox:
@@ -15,7 +15,7 @@ class Mailbox:
     somebody waits, and nobody overtakes the line.
 
     Attributes:
-        queue: Accepted parcels, oldest first.
+        queue: Accepted parcels; a plain deque until the first one comes that is more or less urgent than others.
         blocked: Parcels without room, oldest first.
         limit: How many messages there is room for; infinity for any number.
     """
@@ -25,15 +25,14 @@ class Mailbox:
     def __init__(self, limit: float, ledger: Ledger) -> None:
         self._ledger = ledger
         self.limit = limit
-        self.queue: deque[Parcel] = deque()
+        self.queue: deque[Parcel] | Lanes = deque()
         self.blocked: deque[Parcel] = deque()
 
     def accept(self, parcel: Parcel) -> bool:
         """Take a message if there is room."""
         if len(self.queue) >= self.limit:
             return False
-        self.queue.append(parcel)
-        self._ledger.accept(parcel)
+        self._take(parcel)
         return True
 
     def admit(self) -> int:
@@ -45,10 +44,35 @@ class Mailbox:
         admitted = 0
         while self.blocked and len(self.queue) < self.limit:
             parcel = self.blocked.popleft()
-            self.queue.append(parcel)
-            self._ledger.accept(parcel)
+            self._take(parcel)
             if parcel.type is not MessageType.REQUEST:
-                parcel.deadline = math.inf  # only its sender's patience had an end
                 parcel.release()
             admitted += 1
         return admitted
+
+    def evict(self, newcomer: Parcel) -> Parcel | None:
+        """Take out the oldest of the least urgent messages, unless even that one is more urgent than the newcomer."""
+        least = min(self.queue, key=lambda parcel: (parcel.terms.priority, parcel.number))
+        if least.terms.priority > newcomer.terms.priority:
+            return None
+        self.queue.remove(least)
+        return least
+
+    def withdraw(self, parcel: Parcel) -> None:
+        """Take out a message that was not begun, wherever it is."""
+        where = self.blocked if parcel.state is State.BLOCKED else self.queue
+        where.remove(parcel)
+
+    def _open_lanes(self) -> None:
+        if isinstance(self.queue, deque):
+            self.queue = Lanes(self.queue)
+
+    def _take(self, parcel: Parcel) -> None:
+        if (
+            parcel.terms is not STANDARD
+            and isinstance(self.queue, deque)
+            and parcel.terms.priority is not Priority.NORMAL
+        ):
+            self.queue = Lanes(self.queue)
+        self.queue.append(parcel)
+        self._ledger.accept(parcel)

@@ -44,7 +44,8 @@ class Message(Generic[PayloadT_co]):
         topic: For a publication, the topic it was published to.
         priority: How urgent it is.
         headers: Free text values that travel with it; read only.
-        deadline: For a request, when its answer stops being of use, in Unix seconds; None without a limit.
+        deadline: When the answer to a request, or a one-way message itself, stops being of use, in Unix seconds; None
+            without a limit.
         cause: The id of the message whose handling sent this one.
         chain: The agents that wait, each for the next, until this request is answered; the requester is the last.
         trace: The trace it belongs to: given by the first sender (a W3C traceparent, an id of your own), inherited by

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from ._deadlines import Bucket
 from ._handlers import Handler
-from ._message import Message, MessageType
+from ._message import NO_HEADERS, Message, MessageType, Priority
 from ._stamps import Stamps
 from ._wake import Waiter
 from .errors import RequestTimeout
@@ -47,6 +47,17 @@ class Trail(NamedTuple):
 NO_TRAIL = Trail()
 
 
+class Terms(NamedTuple):
+    """What most messages leave as it is, in one value so that they share it."""
+
+    headers: Mapping[str, str] = NO_HEADERS
+    priority: Priority = Priority.NORMAL
+    topic: str | None = None
+
+
+STANDARD = Terms()
+
+
 class Recipient(Protocol):
     """What a parcel needs to know about the agent it is for."""
 
@@ -60,6 +71,9 @@ class Recipient(Protocol):
 
     def expire(self, parcel: "Parcel", /) -> None:
         """The deadline of a parcel has passed."""
+
+    def withdraw(self, parcel: "Parcel", /) -> None:
+        """The sender of a parcel waits no more."""
 
 
 class Occupant(Protocol):
@@ -75,18 +89,22 @@ class Parcel:
     Attributes:
         waiter: What the sender waits on: for the answer of a request, for room otherwise. None if nobody waits (any
             more).
-        deadline: When that wait ends, on the hub's clock; infinity without a limit.
+        deadline: When the answer to a request is due, or a one-way message stops being of use, on the hub's clock;
+            infinity without a limit.
         bucket: Where its deadline is noted.
         reply: The answer, once it is there.
         error: The error that the sender gets instead.
+        first: For a request that was forwarded, the parcel that its requester holds.
+        last: For the first parcel of a forwarded request, the one that has the obligation to answer now.
     """
 
     __slots__ = (
         "bucket",
         "deadline",
         "error",
+        "first",
         "handler",
-        "headers",
+        "last",
         "number",
         "payload",
         "recipient",
@@ -94,6 +112,7 @@ class Parcel:
         "sender",
         "sent",
         "state",
+        "terms",
         "trail",
         "type",
         "waiter",
@@ -107,7 +126,7 @@ class Parcel:
         payload: object,
         type_: MessageType,
         sender: str | None,
-        headers: Mapping[str, str],
+        terms: Terms,
         trail: Trail,
         number: int,
         sent: float,
@@ -117,7 +136,7 @@ class Parcel:
         self.payload = payload
         self.type = type_
         self.sender = sender
-        self.headers = headers
+        self.terms = terms
         self.trail = trail
         self.number = number
         self.sent = sent
@@ -128,6 +147,8 @@ class Parcel:
         self.worker: Occupant | None = None
         self.reply: object = None
         self.error: BaseException | None = None
+        self.last: Parcel | None = None
+        self.first: Parcel | None = None
 
     def expire(self) -> None:
         """The deadline has passed; called by `Deadlines`."""
@@ -153,6 +174,20 @@ class Parcel:
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
+    def hand_on(self, successor: "Parcel") -> None:
+        """Give the obligation to answer to another parcel."""
+        first = successor.first = self.first or self
+        first.last = successor
+        successor.deadline = self.deadline
+        successor.waiter, self.waiter = self.waiter, None
+        self.release()
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Whether another parcel has its obligation to answer now."""
+        first = self.first or self
+        return first.last is not None and first.last is not self
+
     def timed_out(self) -> RequestTimeout:
         """The error for a requester whose time is up."""
         return RequestTimeout(self.recipient.id, self.deadline - self.sent, _STAGES[self.state])
@@ -177,7 +212,8 @@ class Parcel:
 
     def message(self, stamps: Stamps) -> Message[Any]:
         """The envelope."""
-        deadline = self.inherited_deadline()
+        deadline = math.inf if self.type is MessageType.REQUEST and self.recipient.detach else self.deadline
+        terms = self.terms
         return Message(
             id=self.id(stamps),
             sender=self.sender,
@@ -185,7 +221,9 @@ class Parcel:
             type=self.type,
             data=self.payload,
             timestamp=stamps.wall(self.sent),
-            headers=self.headers,
+            topic=terms.topic,
+            priority=terms.priority,
+            headers=terms.headers,
             deadline=None if deadline == math.inf else stamps.wall(deadline),
             cause=self.trail.cause,
             chain=self.trail.chain,

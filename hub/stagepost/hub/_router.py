@@ -3,7 +3,7 @@
 import math
 from collections.abc import Coroutine, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from anyio.lowlevel import checkpoint
 
@@ -11,16 +11,18 @@ from ._desk import Desk
 from ._directory import Directory
 from ._engine import Engine
 from ._expect import fits
+from ._handlers import Handler
 from ._limits import Duration, seconds
-from ._message import NO_HEADERS, MessageType
-from ._parcel import NO_TRAIL, Parcel, Trail
+from ._message import NO_HEADERS, MessageType, Priority
+from ._parcel import NO_TRAIL, STANDARD, Parcel, Recipient, Terms, Trail
 from ._stamps import Stamps
 from ._workers import current_worker
-from .errors import RequestCycle, RequestTimeout, UnexpectedReply
+from .errors import AlreadyForwarded, RequestCycle, RequestTimeout, UnexpectedReply
 
-ReplyT = TypeVar("ReplyT")
+DeskT_co = TypeVar("DeskT_co", bound=Recipient, covariant=True)
 
-_SENDS_PER_TURN: Final = 256
+SENDS_PER_TURN: Final = 256
+FORWARD_PATIENCE: Final = 30.0
 _REQUEST: Final = MessageType.REQUEST
 _NOTIFICATION: Final = MessageType.NOTIFICATION
 
@@ -39,6 +41,17 @@ class Origin(NamedTuple):
     trail: Trail = NO_TRAIL
     deadline: float = math.inf
     inside: bool = False
+
+
+class Addressee(Protocol[DeskT_co]):
+    """Somebody who can get messages, at a desk that is opened when the first one comes."""
+
+    @property
+    def desk(self) -> DeskT_co | None:
+        """Where the messages go, if it is open."""
+
+    def open_desk(self, engine: Engine, /) -> DeskT_co:
+        """Begin to take messages."""
 
 
 class Router:
@@ -61,8 +74,9 @@ class Router:
         payload: object,
         origin: Origin,
         *,
-        headers: Mapping[str, str] | None,
+        terms: Terms,
         timeout: Duration | None,
+        ttl: Duration | None,
     ) -> Coroutine[Any, Any, None] | None:
         """Deliver a one-way message.
 
@@ -70,10 +84,14 @@ class Router:
             What the sender has to await, most often nothing. It waits for room, or, now and then, lets other tasks have
             their turn.
         """
-        parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, headers)
+        parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
+        if ttl is not None:
+            parcel.deadline = parcel.sent + seconds(ttl)
         if not desk.accept(parcel):
             return desk.line_up(parcel, seconds(timeout))
-        return checkpoint() if parcel.number % _SENDS_PER_TURN == 0 else None
+        if ttl is not None:
+            desk.arm(parcel)
+        return checkpoint() if parcel.number % SENDS_PER_TURN == 0 else None
 
     def request(
         self,
@@ -81,7 +99,7 @@ class Router:
         payload: object,
         origin: Origin,
         *,
-        headers: Mapping[str, str] | None,
+        terms: Terms,
         timeout: Duration | None,
     ) -> tuple[Parcel, Coroutine[Any, Any, None]]:
         """Deliver a request.
@@ -89,7 +107,7 @@ class Router:
         Returns:
             The parcel, and what the sender has to await until `reply_to` it is there.
         """
-        parcel, desk = self._address(recipient, payload, _REQUEST, origin, headers)
+        parcel, desk = self._address(recipient, payload, _REQUEST, origin, terms)
         parcel.deadline = min(parcel.sent + seconds(timeout), origin.deadline)
         if parcel.deadline <= parcel.sent:
             raise RequestTimeout(recipient, max(0.0, parcel.deadline - parcel.sent), "start")
@@ -97,48 +115,72 @@ class Router:
             raise RequestCycle(recipient, origin.trail.chain)
         return parcel, desk.ask(parcel)
 
+    def forward(self, parcel: Parcel, recipient: str, payload: object) -> Coroutine[Any, Any, None] | None:
+        """Hand a message on to another agent, and with a request the obligation to answer it.
+
+        Returns:
+            What there is to await, as with `send`.
+        """
+        if parcel.is_forwarded:
+            raise AlreadyForwarded(recipient)
+        trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain)
+        origin = Origin(parcel.sender, trail, inside=True)
+        successor, desk = self._address(recipient, payload, parcel.type, origin, parcel.terms)
+        if parcel.type is _REQUEST:
+            desk.take_over(parcel, successor)
+            return None
+        successor.deadline = parcel.deadline
+        return None if desk.accept(successor) else desk.line_up(successor, FORWARD_PATIENCE)
+
     def _address(
-        self,
-        recipient: str,
-        payload: object,
-        type_: MessageType,
-        origin: Origin,
-        headers: Mapping[str, str] | None,
+        self, recipient: str, payload: object, type_: MessageType, origin: Origin, terms: Terms
     ) -> tuple[Parcel, Desk]:
         registration = self._directory.reachable.get(recipient)
         if registration is None:
-            registration = self._directory.find(recipient, inside=origin.inside or self._is_inside())
+            registration = self._directory.find(recipient, inside=origin.inside or self.is_inside())
         payload_class = type(payload)
         handlers = registration.handlers
         handler = handlers.exact.get(payload_class) or handlers.find(recipient, payload_class)
-        desk = registration.desk or registration.open_desk(self._engine)
-        stamps = self._engine.stamps
+        return self.pack(registration, handler, payload, type_, origin, terms)
+
+    def pack(  # noqa: PLR0917 - called for every message
+        self,
+        recipient: Addressee[DeskT_co],
+        handler: Handler,
+        payload: object,
+        type_: MessageType,
+        origin: Origin,
+        terms: Terms,
+    ) -> tuple[Parcel, DeskT_co]:
+        """Make the record of a message to one recipient."""
+        engine = self._engine
+        stamps = engine.stamps
+        desk = recipient.desk or recipient.open_desk(engine)
         stamps.count += 1
-        return Parcel(
-            desk,
-            handler,
-            payload,
-            type_,
-            origin.sender,
-            NO_HEADERS if headers is None else MappingProxyType(dict(headers)),
-            origin.trail,
-            stamps.count,
-            stamps.clock(),
+        return engine.new_parcel(
+            desk, handler, payload, type_, origin.sender, terms, origin.trail, stamps.count, stamps.clock()
         ), desk
 
-    def _is_inside(self) -> bool:
+    def is_inside(self) -> bool:
         """Whether one of this hub's handlers runs this code, or a task that it started."""
         worker = current_worker()
         return worker is not None and worker.engine is self._engine
 
 
-def reply_to(parcel: Parcel, expect: type[ReplyT]) -> ReplyT:
+def terms_of(headers: Mapping[str, str] | None, priority: Priority, topic: str | None = None) -> Terms:
+    """What the options of a sender say about a message."""
+    if headers is None and priority is Priority.NORMAL and topic is None:
+        return STANDARD
+    return Terms(NO_HEADERS if headers is None else MappingProxyType(dict(headers)), Priority(priority), topic)
+
+
+def reply_to(parcel: Parcel, expect: object) -> object:
     """The reply to a request, if it is what its sender expects.
 
     Raises:
         UnexpectedReply: It is not.
     """
-    reply = parcel.reply
+    reply = (parcel.last or parcel).reply
     if type(reply) is expect or fits(reply, expect):
-        return reply  # type: ignore[return-value]  # checked, in a way that mypy does not follow
+        return reply
     raise UnexpectedReply(parcel.recipient.id, expect, reply)

@@ -1,13 +1,67 @@
 """How an agent leaves its hub, and how a hub stops."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
 from anyio import move_on_after
 from anyio.abc import TaskGroup
 
 from ._directory import Directory, Phase
 from ._engine import Engine
 from ._events import DeadReason
+from ._parcel import State
 from ._workers import Worker, current_worker
 from .errors import AgentStopped, HubStopped
+
+_PATIENCE: Final = 1.0
+
+Stage: TypeAlias = Literal["blocked", "queued", "running"]
+_STAGES: Final[dict[State, Stage]] = {
+    State.BLOCKED: "blocked",
+    State.QUEUED: "queued",
+    State.RUNNING: "running",
+    State.ENDED: "running",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfinished:
+    """A message that a stopping hub did not get to the end of.
+
+    Attributes:
+        agent: The agent it is for.
+        message_id: The message.
+        sender: The agent that sent it, if one did.
+        payload: The name of the payload's class.
+        stage: Whether its handler was ``"running"``, it was ``"queued"``, or its sender still waited for room.
+    """
+
+    agent: str
+    message_id: str
+    sender: str | None
+    payload: str
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopReport:
+    """What a hub left undone when it stopped.
+
+    Attributes:
+        hub: The hub's name.
+        unfinished: The messages that were cancelled, buried or refused when the time was up.
+        stuck: Agents with a handler that goes on although it was cancelled.
+    """
+
+    hub: str
+    unfinished: tuple[Unfinished, ...] = ()
+    stuck: tuple[str, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything was finished."""
+        return not self.unfinished
 
 
 async def dismiss(directory: Directory, agent: str, *, drain: bool, grace: float) -> None:
@@ -36,8 +90,21 @@ async def dismiss(directory: Directory, agent: str, *, drain: bool, grace: float
     await desk.left()
 
 
-async def drain(directory: Directory, engine: Engine, timeout: float) -> None:
-    """Stop a hub and return when its last handler has ended, or all but the one that called this."""
+def strike(directory: Directory, agent: str) -> None:
+    """Take an agent off its hub at once, from inside, because it failed. Nothing happens if it is leaving already."""
+    if agent not in directory.agents:
+        return
+    desk = directory.take_out(agent).desk
+    if desk is not None:
+        desk.close(lambda: directory.remove(agent))
+        desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE)
+
+
+async def drain(directory: Directory, engine: Engine, timeout: float) -> StopReport:
+    """Stop a hub and return when its last handler has ended, or all but the one that called this.
+
+    A handler that does not end when it is cancelled is waited for only a moment; the report names it.
+    """
     if directory.phase is Phase.RUNNING:
         directory.enter(Phase.DRAINING)
     worker = current_worker()
@@ -45,8 +112,26 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> None:
     spared = 0 if own is None else 1
     with move_on_after(timeout):
         await engine.ledger.quiet(spared)
+    unfinished = tuple(_leftovers(directory, engine, own))
     abort(directory, engine, own)
-    await engine.ledger.quiet(spared)
+    with move_on_after(_PATIENCE):
+        await engine.ledger.quiet(spared)
+    stuck = tuple(left.agent for left in _leftovers(directory, engine, own))
+    if stuck:
+        engine.log.error("handlers ignore that they were cancelled", hub=engine.hub, agents=stuck)
+    return StopReport(hub=engine.hub, unfinished=unfinished, stuck=stuck)
+
+
+def _leftovers(directory: Directory, engine: Engine, own: Worker | None) -> Iterator[Unfinished]:
+    for desk in directory.desks():
+        for parcel in desk.parcels(own):
+            yield Unfinished(
+                agent=desk.id,
+                message_id=parcel.id(engine.stamps),
+                sender=parcel.sender,
+                payload=type(parcel.payload).__qualname__,
+                stage=_STAGES[parcel.state],
+            )
 
 
 def abort(directory: Directory, engine: Engine, spare: Worker | None = None) -> None:
@@ -57,6 +142,8 @@ def abort(directory: Directory, engine: Engine, spare: Worker | None = None) -> 
         desk.interrupt(spare)  # all of them before any is answered, or handlers would meet the refusals of each other
     for desk in desks:
         desk.abort(lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spare)
+    for listener in directory.listeners:
+        listener.close()
 
 
 async def end_tasks(tasks: TaskGroup) -> None:

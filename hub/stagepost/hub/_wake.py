@@ -4,11 +4,11 @@ anyio's own primitives are the structure of the hub but cost about a microsecond
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from time import monotonic
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from anyio import get_cancelled_exc_class
+from anyio import get_cancelled_exc_class, move_on_after
 
 
 class Waiter(Protocol):
@@ -24,19 +24,42 @@ class Waiter(Protocol):
         """Whether the wait is over, also by cancellation of the waiting task."""
 
 
+class Clock(Protocol):
+    """Where a hub takes the time from: the event loop, or a test."""
+
+    def now(self) -> float:
+        """Seconds, never going back."""
+
+    async def wait_until(self, waiter: Waiter, moment: float, /) -> None:
+        """Wait for a waiter, but not longer than until a moment of this clock; infinity for as long as it takes."""
+
+
 class Backend(NamedTuple):
-    """The two things that the hot path needs from an event loop."""
+    """What the hot path needs from an event loop."""
 
     new_waiter: Callable[[], Waiter]
     clock: Callable[[], float]
+    wait_until: Callable[[Waiter, float], Coroutine[Any, Any, None]]
+
+    def with_clock(self, clock: Clock) -> "Backend":
+        """The same with the time taken from elsewhere."""
+        return self._replace(clock=clock.now, wait_until=clock.wait_until)
 
 
 def current_backend() -> Backend:
     """Return those of the event loop that runs now."""
     if get_cancelled_exc_class() is asyncio.CancelledError:
         loop = asyncio.get_running_loop()
-        return Backend(loop.create_future, _clock_of(loop))
+        return _backend(loop.create_future, _clock_of(loop))
     return _trio_backend()
+
+
+def _backend(new_waiter: Callable[[], Waiter], clock: Callable[[], float]) -> Backend:
+    async def wait_until(waiter: Waiter, moment: float) -> None:
+        with move_on_after(moment - clock()):
+            await waiter
+
+    return Backend(new_waiter, clock, wait_until)
 
 
 def _clock_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
@@ -65,4 +88,4 @@ def _trio_backend() -> Backend:
         def done(self) -> bool:
             return self._event.is_set()
 
-    return Backend(TrioWaiter, trio.current_time)
+    return _backend(TrioWaiter, trio.current_time)

@@ -10,9 +10,13 @@ from anyio.lowlevel import checkpoint
 
 from ._containment import is_cancelled, is_fatal, own_failure
 from ._engine import Engine
+from ._events import DeadReason
 from ._handlers import Handler
+from ._life import Life
 from ._mailbox import Mailbox
+from ._message import MessageType
 from ._parcel import Parcel
+from ._stamps import Stamps
 from ._wake import Waiter
 from .errors import HandlerFailed, HubStopped, RequestError
 
@@ -35,9 +39,25 @@ class Workers:
         vacancies: How many more may be started; infinity for any number.
         resting: What those wait on that have nothing to do.
         closing: Whether they leave as soon as nothing is queued.
+        paused: Whether they begin with no message for now.
+        life: Starts and stops the instance they work for, if it has to be.
+        on_failure: Told of each handler's failure; whether the error has to travel on and end the hub. None if the
+            agent just goes on.
     """
 
-    __slots__ = ("_name", "_on_empty", "closing", "engine", "mailbox", "resting", "staff", "vacancies")
+    __slots__ = (
+        "_name",
+        "_on_empty",
+        "closing",
+        "engine",
+        "life",
+        "mailbox",
+        "on_failure",
+        "paused",
+        "resting",
+        "staff",
+        "vacancies",
+    )
 
     def __init__(
         self, agent: str, limit: float, mailbox: Mailbox, engine: Engine, on_empty: Callable[[], None]
@@ -46,6 +66,9 @@ class Workers:
         self.engine = engine
         self.staff: set[Worker] = set()
         self.closing = False
+        self.paused = False
+        self.life: Life | None = None
+        self.on_failure: Callable[[BaseException], bool] | None = None
         self._name = f"stagepost agent {agent}"
         self.vacancies = limit
         self.resting: list[Waiter] = []
@@ -67,8 +90,29 @@ class Workers:
             if worker is not spare and worker.current is not None:
                 worker.interrupt()
 
+    @property
+    def is_handling(self) -> bool:
+        """Whether a handler runs."""
+        return any(worker.current is not None for worker in self.staff)
+
+    def pause(self) -> None:
+        """Begin with no further message."""
+        self.paused = True
+        for worker in self.staff:
+            worker.relieve()
+
+    def proceed(self) -> None:
+        """Go on with the queue after a pause."""
+        self.paused = False
+        for _ in range(len(self.mailbox.queue)):
+            if not self.resting and not self.vacancies:
+                break
+            self.call()
+
     def call(self) -> None:
         """Let somebody come for a new message. Those who are busy look for the next one by themselves."""
+        if self.paused:
+            return
         while self.resting:
             waiter = self.resting.pop()
             if not waiter.done():
@@ -97,6 +141,8 @@ class Workers:
     async def rest(self) -> bool:
         """Wait to be called; False if the worker is not needed any more."""
         self.engine.ledger.settle()
+        if self.paused and self.life is not None:
+            self.life.look()
         if self.closing or len(self.resting) >= _RESTING_KEPT:
             return False
         waiter = self.engine.new_waiter()
@@ -115,10 +161,16 @@ class Workers:
         if self.mailbox.queue and not is_cancelled():
             self.call()
         self.engine.ledger.settle()
+        if self.paused and self.life is not None:
+            self.life.look()
         self._report()
 
     def _report(self) -> None:
-        if self.closing and not self.staff:
+        if not self.closing or self.staff or self.mailbox.queue:
+            return
+        if self.life is not None:
+            self.life.end(self._on_empty)
+        else:
             self._on_empty()
 
 
@@ -145,6 +197,10 @@ class Worker:
         """What it shares with the other workers of its hub."""
         return self._workers.engine
 
+    def relieve(self) -> None:
+        """Let it finish the handler that runs now, and look what is to do before it begins with another message."""
+        self._interrupted = True
+
     def interrupt(self) -> None:
         """Cancel the handler that runs now."""
         self._interrupted = True
@@ -166,29 +222,31 @@ class Worker:
     async def _serve(self) -> bool:
         """Handle messages until the scope is used up (True) or the worker is not needed any more (False)."""
         while True:
-            await self._work_off()
-            if self._interrupted:
-                return True
+            if not self._workers.paused:
+                await self._work_off()
+                if self._interrupted:
+                    return True
             if not await self._workers.rest():
                 return False
 
     async def _work_off(self) -> None:
         """Handle what is queued. A function of its own, so that no variable of a resting worker keeps a message."""
         workers, mailbox, ledger = self._workers, self._workers.mailbox, self.engine.ledger
-        queue, clock = mailbox.queue, self.engine.stamps.clock
+        clock, latencies, wrapped = self.engine.stamps.clock, ledger.latencies, self.engine.onion is not None
         now = clock()
         turn_ends = now + _TURN
-        while queue and not self._interrupted:
-            if queue[0].deadline <= now and self._expires(queue[0]):
-                continue
-            parcel = self.current = queue.popleft()
+        while mailbox.queue and not self._interrupted:
+            parcel = mailbox.queue.popleft()
             if mailbox.blocked:
                 workers.admit()
+            if parcel.deadline <= now and self._expires(parcel):
+                continue
+            self.current = parcel
             parcel.worker = self
             ledger.start(parcel)
             handler = parcel.handler
             try:
-                if handler.is_plain:
+                if handler.is_plain and not wrapped:
                     reply = await handler.call(parcel.payload)
                 else:
                     reply = await self._invoke(handler, parcel)
@@ -199,26 +257,29 @@ class Worker:
                 ledger.handle(parcel, reply)
             self.current = None
             now = clock()
+            latencies[int((now - parcel.sent) * 1e6).bit_length()] += 1
             if now >= turn_ends:
                 await checkpoint()
                 now = clock()
                 turn_ends = now + _TURN
 
     def _expires(self, parcel: Parcel) -> bool:
-        """End a request whose time is up, which the timer has not noticed yet, rather than begin with it."""
-        if parcel.recipient.detach:
+        """End a message whose time is up, which the timer has not noticed yet, rather than begin with it."""
+        is_request = parcel.type is MessageType.REQUEST
+        if is_request and parcel.recipient.detach:
             return False
-        parcel.expire()
+        error = parcel.timed_out()
+        self.engine.ledger.bury(parcel, DeadReason.EXPIRED)
+        parcel.refuse(error)
         return True
 
     async def _invoke(self, handler: Handler, parcel: Parcel) -> object:
         engine = self.engine
-        argument = parcel.message(engine.stamps) if handler.takes_message else parcel.payload
-        if handler.takes_context:
-            result = handler.call(argument, context=engine.new_context(parcel))
-        else:
-            result = handler.call(argument)
-        return await result if isawaitable(result) else result
+        if engine.onion is None:
+            context = engine.new_context(parcel) if handler.takes_context else None
+            return await _call(handler, parcel, context, engine.stamps)
+        context = engine.new_context(parcel)
+        return await engine.onion(context, lambda: _call(handler, parcel, context, engine.stamps))
 
     def _contains(self, parcel: Parcel, error: BaseException) -> bool:
         """End a parcel whose handler raised. False if the error has to travel on and end the worker."""
@@ -234,7 +295,8 @@ class Worker:
                 "handler failed", hub=self.engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure
             )
         parcel.refuse(self._explanation(parcel, failure))
-        return not is_fatal(failure)
+        supervise = self._workers.on_failure
+        return not is_fatal(failure) and not (supervise is not None and supervise(failure))
 
     def _explanation(self, parcel: Parcel, failure: BaseException) -> RequestError:
         """What the requester is told. A handler that fails when time is up mostly does so because of that."""
@@ -243,3 +305,9 @@ class Worker:
         late = parcel.timed_out()
         late.__cause__ = failure
         return late
+
+
+async def _call(handler: Handler, parcel: Parcel, context: object, stamps: Stamps) -> object:
+    argument = parcel.message(stamps) if handler.takes_message else parcel.payload
+    result = handler.call(argument, context=context) if handler.takes_context else handler.call(argument)
+    return await result if isawaitable(result) else result

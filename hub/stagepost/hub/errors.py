@@ -4,6 +4,8 @@
 
     HubError
     ├── InvalidName (ValueError)               an id or name with characters that are not allowed
+    ├── InvalidTopic (ValueError)              a topic or pattern that does not follow the grammar
+    ├── InvalidConfig (ValueError)             a configuration that cannot be read or used
     ├── InvalidHandler (TypeError)             a handler that cannot be registered as it is written
     ├── DuplicateAgent (ValueError)            the id is taken
     ├── HubReentered (RuntimeError)            a hub is entered once
@@ -12,6 +14,8 @@
         ├── AgentStopped                       the recipient is leaving, or left before it answered
         ├── NoHandler (LookupError)            the recipient takes no payload of this class
         ├── MailboxFull                        no room in time
+        ├── AlreadyForwarded                   a handler has handed its request on before
+        ├── PayloadChanged                     somebody changed a payload that others see too
         ├── HubNotStarted                      the hub was not entered yet
         ├── HubStopped                         the hub takes no more work, or stopped before the answer
         └── RequestError
@@ -54,6 +58,36 @@ class InvalidName(HubError, ValueError):
         self.name = name
         shown = repr(name) if len(repr(name)) <= 120 else f"{repr(name)[:120]}…"  # noqa: PLR2004 - a line's worth
         super().__init__(f"{shown} is no valid {kind}: use 1 to 100 of the characters A-Z a-z 0-9 _ -")
+
+
+class InvalidTopic(HubError, ValueError):
+    """A topic or a pattern does not follow the grammar.
+
+    Attributes:
+        topic: The refused value.
+        wildcards: Whether wildcards were allowed where it was used.
+    """
+
+    def __init__(self, topic: object, *, wildcards: bool) -> None:
+        self.topic = topic
+        self.wildcards = wildcards
+        grammar = "`*` for one word, `>` at the end for the rest ('orders.*.paid')" if wildcards else "no wildcards"
+        kind = "pattern" if wildcards else "topic to publish to"
+        super().__init__(f"{topic!r} is no {kind}: use words parted by dots, at most 255 characters, {grammar}")
+
+
+class InvalidConfig(HubError, ValueError):
+    """A configuration cannot be read or used.
+
+    Attributes:
+        source: Where it came from.
+        problem: What is wrong with it.
+    """
+
+    def __init__(self, source: str, problem: str) -> None:
+        self.source = source
+        self.problem = problem
+        super().__init__(f"configuration {source} cannot be used: {problem}")
 
 
 class InvalidHandler(HubError, TypeError):
@@ -158,15 +192,44 @@ class MailboxFull(DeliveryError):
         recipient: The agent.
         mailbox: How many messages its mailbox holds.
         to_self: Whether the agent sent to itself, which never waits: nobody but the sender could make room.
+        dropped: Whether the message was in the mailbox and had to make room for a newer one.
     """
 
-    def __init__(self, recipient: str, mailbox: float, *, to_self: bool = False) -> None:
+    def __init__(self, recipient: str, mailbox: float, *, to_self: bool = False, dropped: bool = False) -> None:
         self.mailbox = mailbox
         self.to_self = to_self
+        self.dropped = dropped
         why = "an agent cannot wait for room in its own mailbox" if to_self else "it had no room in time"
+        why = "the message was dropped for a newer one" if dropped else why
         remedy = "send less, or register it with a larger `mailbox=` or more `concurrency=`"
         super().__init__(
             recipient, f"the mailbox of agent {recipient!r} is full ({mailbox} messages) and {why}: {remedy}"
+        )
+
+
+class AlreadyForwarded(DeliveryError):
+    """A handler forwarded a request that it has forwarded before: there is only one obligation to hand on."""
+
+    def __init__(self, recipient: str) -> None:
+        super().__init__(recipient, f"the request was forwarded before, not to {recipient!r}: forward it once, or send")
+
+
+class PayloadChanged(DeliveryError):
+    """Somebody changed a payload, which its sender and all recipients share. Found with ``check_payloads=True``.
+
+    Attributes:
+        recipient: The agent that got it.
+        payload: The name of its class.
+        when: ``"before"`` it was handled, by the sender or another recipient, or ``"while"`` it was.
+    """
+
+    def __init__(self, recipient: str, payload: type, when: Literal["before", "while"]) -> None:
+        self.payload = payload.__qualname__
+        self.when = when
+        super().__init__(
+            recipient,
+            f"a {self.payload} for agent {recipient!r} was changed {when} it was handled: payloads are shared, so send "
+            "frozen ones, or a copy",
         )
 
 

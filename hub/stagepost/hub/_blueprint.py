@@ -1,0 +1,45 @@
+"""The instance behind an agent, and how to make it."""
+
+from collections.abc import Callable
+from inspect import isawaitable, signature
+from typing import Any
+
+
+class Blueprint:
+    """How to make the instance behind an agent, and which one lives now.
+
+    Attributes:
+        instance: It; handlers are looked up there when they are called, so that a new one takes over at once.
+    """
+
+    __slots__ = ("_make", "instance")
+
+    def __init__(self, source: object) -> None:
+        self._make: Callable[[], object] = source if isinstance(source, type) else lambda: source
+        self.instance: object = None
+
+    def renew(self) -> None:
+        """Make another instance."""
+        self.instance = self._make()
+
+    def method(self, name: str) -> Callable[..., Any]:
+        """The method of whatever instance lives when it is called."""
+
+        def call(*arguments: object, **context: object) -> object:
+            return getattr(self.instance, name)(*arguments, **context)
+
+        return call
+
+    async def hook(self, name: str, hub: object) -> None:
+        """Call a hook, if the instance has it, with the hub if it has a parameter of that name."""
+        hook = getattr(self.instance, name, None)
+        if hook is None:
+            return
+        result = hook(hub=hub) if "hub" in signature(hook).parameters else hook()
+        if isawaitable(result):
+            await result
+
+
+def has_hooks(source: object) -> bool:
+    """Whether an object wants to be told of its start or stop."""
+    return hasattr(source, "on_start") or hasattr(source, "on_stop")

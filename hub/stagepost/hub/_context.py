@@ -1,0 +1,183 @@
+"""What a handler gets to know about its message, and how it acts as its agent."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+
+from ._limits import Duration
+from ._message import Message, Priority
+from ._outbox import TIMEOUT
+from ._parcel import Parcel, Trail
+from ._publisher import Publisher
+from ._report import Delivery
+from ._router import Origin, Router, reply_to, terms_of
+from ._topics import check_topic
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
+
+HubT = TypeVar("HubT")
+ReplyT = TypeVar("ReplyT")
+
+_SAME: Final = object()
+
+
+class ActingContext(Generic[HubT]):
+    """What a handler knows about the message it handles, and how it sends as the agent it belongs to.
+
+    What is sent through it carries the message's id as its cause and the same trace; requests also inherit its
+    deadline, so that nobody works for a requester who has given up, and the chain of waiting agents, by which a circle
+    is found.
+
+    Attributes:
+        parcel: The hub's record of the message.
+    """
+
+    __slots__ = ("_hub", "_message", "_publisher", "_router", "parcel")
+
+    def __init__(self, hub: HubT, router: Router, publisher: Publisher, parcel: Parcel) -> None:
+        self._hub = hub
+        self._router = router
+        self._publisher = publisher
+        self.parcel = parcel
+        self._message: Message[Any] | None = None
+
+    @property
+    def hub(self) -> HubT:
+        """The hub that the message came over."""
+        return self._hub
+
+    @property
+    def agent(self) -> str:
+        """The id of the agent that handles the message."""
+        return self.parcel.recipient.id
+
+    @property
+    def message(self) -> Message[Any]:
+        """The whole envelope."""
+        if self._message is None:
+            self._message = self.parcel.message(self._router.stamps)
+        return self._message
+
+    async def send(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        timeout: Duration | None = TIMEOUT,
+        ttl: Duration | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> None:
+        """Send one way as this agent; see `Hub.send`. Sending to itself never waits: a full mailbox fails at once."""
+        terms = terms_of(headers, priority)
+        rest = self._router.send(recipient, payload, self._origin(()), terms=terms, timeout=timeout, ttl=ttl)
+        if rest is not None:
+            await rest
+
+    @overload
+    async def request(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        expect: type[ReplyT],
+        timeout: Duration | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        priority: Priority = ...,
+    ) -> ReplyT: ...
+    @overload
+    async def request(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        expect: "TypeForm[ReplyT]",
+        timeout: Duration | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        priority: Priority = ...,
+    ) -> ReplyT: ...
+    @overload
+    async def request(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        timeout: Duration | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        priority: Priority = ...,
+    ) -> object: ...
+    async def request(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        expect: object = object,
+        timeout: Duration | None = TIMEOUT,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> object:
+        """Ask as this agent; see `Hub.request`. The deadline of the request being handled may shorten the timeout.
+
+        Raises:
+            RequestCycle: The recipient waits for this very request, and has no free worker.
+        """
+        origin = self._origin(self._waiting())
+        terms = terms_of(headers, priority)
+        parcel, replied = self._router.request(recipient, payload, origin, terms=terms, timeout=timeout)
+        await replied
+        return reply_to(parcel, expect)
+
+    async def publish(
+        self,
+        topic: str,
+        payload: object,
+        *,
+        timeout: Duration | None = 0,
+        ttl: Duration | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> Delivery:
+        """Send as this agent to everyone who subscribed to a topic, but itself; see `Hub.publish`."""
+        terms = terms_of(headers, priority, check_topic(topic))
+        return await self._publisher.publish(payload, self._origin(()), terms, timeout=timeout, ttl=ttl)
+
+    async def broadcast(
+        self,
+        payload: object,
+        *,
+        timeout: Duration | None = 0,
+        ttl: Duration | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> Delivery:
+        """Send as this agent to everyone with a handler for it, but itself; see `Hub.broadcast`."""
+        terms = terms_of(headers, priority)
+        return await self._publisher.publish(payload, self._origin(()), terms, timeout=timeout, ttl=ttl)
+
+    async def forward(self, recipient: str, payload: object = _SAME) -> None:
+        """Hand this message on to another agent, and with a request the obligation to answer it.
+
+        The requester gets the other agent's reply, or its error, and its deadline stays; what this handler returns
+        afterwards is not looked at. A request does not wait for room here: its requester does, in line.
+
+        Args:
+            recipient: The other agent's id.
+            payload: What it gets, if not the same.
+
+        Raises:
+            AlreadyForwarded: It was forwarded before.
+            DeliveryError: The other agent cannot be reached, as with `send`; the obligation stays here.
+        """
+        data = self.parcel.payload if payload is _SAME else payload
+        rest = self._router.forward(self.parcel, recipient, data)
+        if rest is not None:
+            await rest
+
+    def _waiting(self) -> tuple[str, ...]:
+        """The agents that wait for a request made now."""
+        return (*self.parcel.trail.chain, self.agent)
+
+    def _origin(self, chain: tuple[str, ...]) -> Origin:
+        parcel, stamps = self.parcel, self._router.stamps
+        trail = Trail(parcel.id(stamps), parcel.trace(stamps), chain)
+        return Origin(self.agent, trail, parcel.inherited_deadline(), inside=True)

@@ -1,0 +1,63 @@
+"""What was never handled, kept for a while to be read."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from ._events import DeadReason
+from ._message import Message, MessageType
+from ._parcel import Parcel
+from ._stamps import Stamps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """A message that nobody handled, or a reply that nobody waited for any more.
+
+    Attributes:
+        message: The whole message. A late reply is a message of the type response, from the agent that replied; its
+            ``reply_to`` is the request.
+        reason: Why it is dead.
+        at: Since when, in Unix seconds.
+    """
+
+    message: Message[Any]
+    reason: DeadReason
+    at: float
+
+
+class DeadLetters:
+    """The latest dead letters of a hub, up to a number. They are written as messages only when somebody reads them."""
+
+    __slots__ = ("_kept", "_stamps")
+
+    def __init__(self, limit: int, stamps: Stamps) -> None:
+        self._kept: deque[tuple[Parcel, DeadReason, float]] = deque(maxlen=limit)
+        self._stamps = stamps
+
+    def add(self, parcel: Parcel, reason: DeadReason) -> None:
+        """Keep one, and forget the oldest if there are too many."""
+        self._kept.append((parcel, reason, self._stamps.clock()))
+
+    def read(self) -> tuple[DeadLetter, ...]:
+        """All that are kept, oldest first."""
+        return tuple(
+            DeadLetter(message=self._message(parcel, reason), reason=reason, at=self._stamps.wall(at))
+            for parcel, reason, at in self._kept
+        )
+
+    def _message(self, parcel: Parcel, reason: DeadReason) -> Message[Any]:
+        message = parcel.message(self._stamps)
+        if reason is not DeadReason.LATE_REPLY:
+            return message
+        return Message(
+            id=f"{message.id}-reply",
+            sender=message.recipient,
+            recipient=message.sender or "",
+            type=MessageType.RESPONSE,
+            data=parcel.reply,
+            timestamp=message.timestamp,
+            reply_to=message.id,
+            cause=message.id,
+            trace=message.trace,
+        )

@@ -1,0 +1,163 @@
+"""Who is on a hub: registering, leaving, subscribing."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ._desk import Overflow, check_overflow
+from ._directory import Directory, Options, Registration
+from ._handlers import HandlerReader
+from ._limits import count
+from ._names import check_name
+from ._signature import name_of
+from ._stopping import dismiss
+from ._supervision import Restart, Supervision, check_supervision
+from ._topics import check_pattern
+from .errors import InvalidHandler
+
+
+class Identified(Protocol):
+    """An object that knows the id it wants to be registered under."""
+
+    @property
+    def id(self) -> str:
+        """1 to 100 of the characters ``A-Z a-z 0-9 _ -``."""
+
+
+class Membership:
+    """The part of a hub that knows its agents."""
+
+    _directory: Directory
+    _grace: float
+
+    def __init__(self) -> None:
+        self._reader = HandlerReader()
+        self._options: dict[Options, Options] = {}
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The ids of the registered agents, in the order they came."""
+        return tuple(self._directory.agents)
+
+    def register(
+        self,
+        agent: str | Identified,
+        handler: object | None = None,
+        *,
+        concurrency: int | None = 1,
+        topics: Sequence[str] = (),
+        mailbox: int | None = 100,
+        overflow: Overflow = "wait",
+        supervision: Supervision = "resume",
+        detach: bool = False,
+    ) -> None:
+        """Add an agent, before or after the hub is entered.
+
+        A handler is a function whose first parameter is annotated with the payload's class, a union of classes, or
+        ``Message[...]`` of one for the whole envelope; if it has a parameter named ``context``, it gets a `Context`.
+        What it returns is the reply to a request. An agent with several handlers is an object with methods marked by
+        `handles`. The class of the payload chooses among them, the most specific one wins. A handler that is not async
+        runs inline and must not block.
+
+        A class with marked methods is a factory: its instance is made when the first message comes. An object or
+        instance may have methods ``on_start`` and ``on_stop``, async or not, with a parameter ``hub`` or without: they
+        run before its first message and after its last.
+
+        Args:
+            agent: The id, or an object or class with an ``id`` and marked methods.
+            handler: The function, callable, object or class with marked methods; needed when `agent` is an id.
+            topics: What it subscribes to; see `subscribe`.
+            concurrency: How many messages it handles at once; None for any number. With 1, messages of one sender are
+                handled in the order sent.
+            mailbox: How many messages may wait; None for any number.
+            overflow: What a full mailbox does: let senders ``"wait"`` for room as long as they like, ``"reject"`` the
+                message at once, or ``"drop_oldest"``, which drops the oldest of the least urgent ones for it.
+            supervision: What a handler's failure leads to: ``"resume"`` goes on with the next message, ``"stop"`` takes
+                the agent off the hub, ``"escalate"`` ends the hub with the error, and `Restart` makes a new instance,
+                for which a class is needed. The requester gets `HandlerFailed` in any case.
+            detach: Let handlers go on when the requester has stopped waiting, instead of cancelling them.
+
+        Raises:
+            InvalidName: The id has other characters than letters, digits, ``_`` and ``-``, or more than 100.
+            InvalidHandler: A handler cannot be used as it is; the error says how to change it.
+            InvalidTopic: A topic does not follow the grammar.
+            DuplicateAgent: The id is taken.
+            HubStopped: The hub drains or has stopped.
+        """
+        agent_id = check_name("agent id", _id_of(agent))
+        if handler is None and isinstance(agent, str):
+            raise InvalidHandler(
+                f"of agent {agent!r}", "is missing", "pass a function, or register an object with an `id`"
+            )
+        patterns = [check_pattern(topic) for topic in topics]
+        handlers, blueprint = self._reader.read(agent if handler is None else handler)
+        if isinstance(supervision, Restart) and not isinstance(agent if handler is None else handler, type):
+            raise InvalidHandler(
+                f"of agent {agent_id!r}", "cannot be made anew for Restart", "register its class, not an instance"
+            )
+        options = self._shared_options(
+            Options(
+                concurrency=count("concurrency", concurrency),
+                mailbox=count("mailbox", mailbox),
+                overflow=check_overflow(overflow),
+                supervision=check_supervision(supervision),
+                detach=detach,
+            )
+        )
+        registration = Registration(agent_id, handlers, options, blueprint)
+        self._directory.add(registration)
+        for pattern in patterns:
+            self._directory.subscribe(agent_id, registration, pattern)
+
+    async def unregister(self, agent: str, *, drain: bool = True) -> None:
+        """Remove an agent. When this returns, none of its handlers runs any more, and its id is free.
+
+        A handler may unregister its own agent; then this does not wait for that handler.
+
+        Args:
+            agent: Its id.
+            drain: Handle first what it has in its mailbox, within the hub's grace. Otherwise, and after the grace,
+                handlers are cancelled, messages buried, and requesters told by `AgentStopped`.
+
+        Raises:
+            AgentNotFound: There is none with this id.
+            AgentStopped: It is being unregistered already.
+        """
+        await dismiss(self._directory, agent, drain=drain, grace=self._grace)
+
+    def subscribe(self, agent: str, topic: str) -> None:
+        """Let an agent get what is published to a topic, from now on; once is enough.
+
+        Args:
+            agent: Its id.
+            topic: Words parted by dots. ``*`` stands for any one word, ``>`` at the end for one or more:
+                ``orders.*.paid``, ``orders.>``.
+
+        Raises:
+            InvalidTopic: The topic does not follow the grammar.
+            AgentNotFound: There is none with this id.
+            AgentStopped: It is being unregistered.
+        """
+        self._directory.subscribe(agent, self._directory.member(agent), check_pattern(topic))
+
+    def unsubscribe(self, agent: str, topic: str) -> None:
+        """End a subscription; nothing happens if there is none.
+
+        Args:
+            agent: The agent's id.
+            topic: The pattern, as it was subscribed to.
+
+        Raises:
+            AgentNotFound: There is none with this id.
+            AgentStopped: It is being unregistered.
+        """
+        self._directory.unsubscribe(agent, self._directory.member(agent), topic)
+
+    def _shared_options(self, options: Options) -> Options:
+        """The same value for all agents that want the same: it saves more than their registration weighs."""
+        return self._options.setdefault(options, options)
+
+
+def _id_of(agent: str | Identified) -> object:
+    if isinstance(agent, str) or hasattr(agent, "id"):
+        return agent if isinstance(agent, str) else agent.id
+    raise InvalidHandler(name_of(agent), "has no `id`", 'register it under one: hub.register("its-id", handler)')

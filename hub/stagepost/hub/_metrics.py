@@ -1,0 +1,111 @@
+"""Numbers about a hub."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+_BUCKETS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """How long messages took from being sent to the end of their handling, in seconds.
+
+    They are counted in buckets, each twice as wide as the one before, from a microsecond up; so a quantile is right to
+    a factor of two, and never too low.
+
+    Attributes:
+        count: How many messages were handled or failed.
+        buckets: How many of them took up to 2ⁿ µs and no less than half of that.
+    """
+
+    count: int = 0
+    buckets: tuple[int, ...] = ()
+
+    def quantile(self, share: float) -> float:
+        """The time within which a share of the messages ended, such as 0.95; 0 if there was none."""
+        wanted = math.ceil(share * self.count)
+        seen = 0
+        for exponent, number in enumerate(self.buckets):
+            seen += number
+            if seen >= max(wanted, 1):
+                return float(1 << exponent) / 1e6
+        return 0.0
+
+    @property
+    def p50(self) -> float:
+        """The time within which half of the messages ended."""
+        return self.quantile(0.5)
+
+    @property
+    def p95(self) -> float:
+        """The time within which 95 of 100 messages ended."""
+        return self.quantile(0.95)
+
+    @property
+    def p99(self) -> float:
+        """The time within which 99 of 100 messages ended."""
+        return self.quantile(0.99)
+
+
+def new_buckets() -> list[int]:
+    """Empty buckets: ``buckets[int(seconds * 1e6).bit_length()] += 1`` counts."""
+    return [0] * _BUCKETS
+
+
+def latency(buckets: Sequence[int]) -> Latency:
+    """The buckets as a value."""
+    return Latency(count=sum(buckets), buckets=tuple(buckets))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubMetrics:
+    """Counts since the hub was entered, and how things stand.
+
+    ``accepted = handled + failed + cancelled + dead + in_flight``.
+
+    Attributes:
+        agents: Agents registered now, without those that are leaving.
+        sent: Messages that senders addressed to a recipient, one for each recipient of a publication; those included
+            that were refused by an error.
+        accepted: Messages that the hub took responsibility for: the delivered ones, and those for recipients of
+            publications that could not get them, which are dead at once.
+        delivered: Messages that found room in a mailbox.
+        handled: Those whose handler returned.
+        failed: Those whose handler raised.
+        cancelled: Those whose handler was cancelled, or that were withdrawn by a requester who no longer waits.
+        dead: Those that will never be handled; `Hub.dead_letters` tells why.
+        late_replies: Replies that came when nobody waited for them any more.
+        observer_failures: Events that the observer failed on.
+        blocked: Senders that wait for room in a mailbox.
+        depths: The mailboxes that hold something, with the number of messages, by agent.
+        waiting: The open requests between agents, as pairs of requester and recipient: two that wait for each other
+            stand here as (a, b) and (b, a).
+        latency: How long messages took.
+    """
+
+    agents: int
+    sent: int = 0
+    accepted: int = 0
+    delivered: int = 0
+    handled: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    dead: int = 0
+    late_replies: int = 0
+    observer_failures: int = 0
+    blocked: int = 0
+    depths: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    waiting: tuple[tuple[str, str], ...] = ()
+    latency: Latency = field(default_factory=Latency)
+
+    @property
+    def in_flight(self) -> int:
+        """Messages that wait in a mailbox or are being handled."""
+        return self.accepted - self.handled - self.failed - self.cancelled - self.dead
+
+    @property
+    def depth(self) -> int:
+        """Messages that wait in mailboxes."""
+        return sum(self.depths.values())

@@ -1,0 +1,255 @@
+"""What code outside of any handler sends over a hub."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeVar, overload
+
+from ._directory import Directory
+from ._engine import Engine
+from ._limits import Duration, count
+from ._listener import Listener
+from ._message import Priority
+from ._parcel import NO_TRAIL, Trail
+from ._publisher import Publisher
+from ._report import Delivery
+from ._router import Origin, Router, reply_to, terms_of
+from ._topics import check_pattern, check_topic
+from .errors import HubNotStarted
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
+
+ReplyT = TypeVar("ReplyT")
+
+TIMEOUT: Final = 30.0
+_OUTSIDE: Final = Origin()
+
+
+class Outbox:
+    """The part of a hub that sends."""
+
+    _name: str
+    _directory: Directory
+    _engine: Engine | None
+    _router: Router | None
+    _publisher: Publisher | None
+
+    async def send(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        timeout: Duration | None = TIMEOUT,
+        ttl: Duration | None = None,
+        sender: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+        trace: str | None = None,
+    ) -> None:
+        """Send one way: return once the recipient's mailbox has the message, not when it is handled.
+
+        Args:
+            recipient: The agent's id.
+            payload: What it gets; shared, not copied.
+            timeout: How long to wait for room; 0 to not wait, None to wait as long as it takes.
+            ttl: How long the message is of use: not begun by then, it is dead; None for ever.
+            sender: The id of the agent that sends. Inside of a handler use `Context.send` instead.
+            headers: Text values that travel with the message.
+            priority: How urgent it is; urgent messages pass others in the mailbox.
+            trace: The trace it belongs to.
+
+        Raises:
+            AgentNotFound: Nobody has this id.
+            NoHandler: The recipient takes no payload of this class.
+            MailboxFull: There was no room in time.
+            AgentStopped: The recipient is leaving.
+            HubNotStarted: The hub was not entered yet.
+            HubStopped: It takes no more work.
+        """
+        router = self._router or self._missing(recipient)
+        terms = terms_of(headers, priority)
+        rest = router.send(recipient, payload, origin_of(sender, trace), terms=terms, timeout=timeout, ttl=ttl)
+        if rest is not None:
+            await rest
+
+    @overload
+    async def request(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        expect: type[ReplyT],
+        timeout: Duration | None = ...,
+        sender: str | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        priority: Priority = ...,
+        trace: str | None = ...,
+    ) -> ReplyT: ...
+    @overload
+    async def request(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        expect: "TypeForm[ReplyT]",
+        timeout: Duration | None = ...,
+        sender: str | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        priority: Priority = ...,
+        trace: str | None = ...,
+    ) -> ReplyT: ...
+    @overload
+    async def request(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        timeout: Duration | None = ...,
+        sender: str | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        priority: Priority = ...,
+        trace: str | None = ...,
+    ) -> object: ...
+    async def request(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        expect: object = object,
+        timeout: Duration | None = TIMEOUT,
+        sender: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+        trace: str | None = None,
+    ) -> object:
+        """Send and return what the recipient's handler returns.
+
+        If the caller is cancelled or the time is up, the handler is cancelled too, unless its agent was registered with
+        ``detach=True``.
+
+        Args:
+            recipient: The agent's id.
+            payload: What it gets; shared, not copied.
+            expect: The class the reply must have, or a union of classes; it is also the type of the result.
+            timeout: How long to wait for the reply, room in the mailbox included; None for as long as it takes.
+            sender: The id of the agent that asks. Inside of a handler use `Context.request` instead.
+            headers: Text values that travel with the message.
+            priority: How urgent it is; urgent messages pass others in the mailbox.
+            trace: The trace it belongs to.
+
+        Raises:
+            AgentNotFound: Nobody has this id.
+            NoHandler: The recipient takes no payload of this class.
+            HandlerFailed: The handler raised; ``cause`` is its error.
+            UnexpectedReply: The reply is no instance of `expect`.
+            MailboxFull: There was no room, and the recipient lets nobody wait or has dropped the request for a newer
+                message.
+            RequestTimeout: There was no reply in time.
+            AgentStopped: The recipient is leaving, or left before it answered.
+            HubNotStarted: The hub was not entered yet.
+            HubStopped: It takes no more work, or stopped before the reply.
+        """
+        router = self._router or self._missing(recipient)
+        origin = origin_of(sender, trace)
+        parcel, replied = router.request(recipient, payload, origin, terms=terms_of(headers, priority), timeout=timeout)
+        await replied
+        return reply_to(parcel, expect)
+
+    async def publish(
+        self,
+        topic: str,
+        payload: object,
+        *,
+        timeout: Duration | None = 0,
+        ttl: Duration | None = None,
+        sender: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+        trace: str | None = None,
+    ) -> Delivery:
+        """Send to everyone who subscribed to a topic, but the sender.
+
+        Nobody can hold up the others: it delivers wherever there is room, lets the full ones work for a moment and
+        tries them again. Who is full even then drops its oldest message if that is its policy, and otherwise does not
+        get this one, which becomes a dead letter.
+
+        Args:
+            topic: Words parted by dots, without wildcards.
+            payload: What they get; shared, not copied.
+            timeout: How long to wait for those who are full and let senders wait, for all of them at the same time.
+            ttl: How long the message is of use: not begun by then, it is dead; None for ever.
+            sender: The id of the agent that publishes. Inside of a handler use `Context.publish` instead.
+            headers: Text values that travel with the message.
+            priority: How urgent it is.
+            trace: The trace it belongs to.
+
+        Returns:
+            Who got it and who did not.
+
+        Raises:
+            InvalidTopic: The topic does not follow the grammar.
+            HubNotStarted: The hub was not entered yet.
+            HubStopped: It takes no more work.
+        """
+        publisher = self._publisher or self._missing(topic)
+        terms = terms_of(headers, priority, check_topic(topic))
+        return await publisher.publish(payload, origin_of(sender, trace), terms, timeout=timeout, ttl=ttl)
+
+    async def broadcast(
+        self,
+        payload: object,
+        *,
+        timeout: Duration | None = 0,
+        ttl: Duration | None = None,
+        sender: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+        trace: str | None = None,
+    ) -> Delivery:
+        """Send to every agent that has a handler for the payload's class, but the sender; else like `publish`."""
+        publisher = self._publisher or self._missing("*")
+        origin, terms = origin_of(sender, trace), terms_of(headers, priority)
+        return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
+
+    @asynccontextmanager
+    async def listen(
+        self, topic: str, *, limit: int | None = 100, overflow: Literal["reject", "drop_oldest"] = "reject"
+    ) -> AsyncGenerator[Listener, None]:
+        """Subscribe for the length of a block, without an agent: ``async with hub.listen("orders.>") as stream:``.
+
+        The stream is an async iterator over the messages. It ends with the hub, and is no work that the hub would wait
+        for: a message is handled when it is in the stream's buffer.
+
+        Args:
+            topic: A pattern, as for `subscribe`.
+            limit: How many messages it buffers for its reader; None for any number.
+            overflow: What it does when that is too few: ``"reject"`` new messages, as dead letters, or
+                ``"drop_oldest"`` of its buffer.
+
+        Raises:
+            InvalidTopic: The topic does not follow the grammar.
+            HubNotStarted: The hub was not entered yet.
+            HubStopped: It has stopped.
+        """
+        engine = self._engine or self._missing(topic)
+        self._directory.check_open(topic, inside=True)
+        engine.listeners += 1
+        listener = Listener(f"listener-{engine.listeners}", count("limit", limit), overflow, engine)
+        self._directory.subscribe(listener.id, listener, check_pattern(topic))
+        self._directory.listeners[listener] = None
+        try:
+            yield listener
+        finally:
+            self._directory.unsubscribe(listener.id, listener, topic)
+            self._directory.listeners.pop(listener, None)
+            listener.close()
+
+    def _missing(self, recipient: str) -> NoReturn:
+        raise HubNotStarted(recipient, self._name)
+
+
+def origin_of(sender: str | None, trace: str | None) -> Origin:
+    """Where a message from outside of any handler comes from."""
+    if sender is None and trace is None:
+        return _OUTSIDE
+    return Origin(sender, NO_TRAIL if trace is None else Trail(trace=trace))

@@ -1,0 +1,152 @@
+"""How one message finds many recipients."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from anyio import create_task_group
+from anyio.lowlevel import checkpoint
+
+from ._desk import Desk
+from ._directory import Directory, Phase, Subscriber
+from ._engine import Engine
+from ._events import DeadReason, Published
+from ._handlers import NOBODY
+from ._limits import Duration, seconds
+from ._listener import Listener
+from ._message import MessageType
+from ._parcel import Parcel, Terms, Trail
+from ._report import Delivery
+from ._router import SENDS_PER_TURN, Addressee, Origin, Router
+from .errors import DeliveryError, MailboxFull
+
+Place: TypeAlias = Desk | Listener
+
+
+@dataclass(slots=True)
+class _Account:
+    """What became of each recipient so far."""
+
+    delivered: list[str] = field(default_factory=list)
+    full: list[str] = field(default_factory=list)
+    not_handled: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
+
+    def report(self) -> Delivery:
+        return Delivery(
+            delivered=tuple(self.delivered),
+            full=tuple(self.full),
+            not_handled=tuple(self.not_handled),
+            stopped=tuple(self.stopped),
+        )
+
+
+class Publisher:
+    """Takes one payload to many desks, none of which can hold up the others."""
+
+    __slots__ = ("_directory", "_engine", "_router")
+
+    def __init__(self, directory: Directory, engine: Engine, router: Router) -> None:
+        self._directory = directory
+        self._engine = engine
+        self._router = router
+
+    async def publish(
+        self, payload: object, origin: Origin, terms: Terms, *, timeout: Duration | None, ttl: Duration | None
+    ) -> Delivery:
+        """Deliver to the subscribers of the topic in the terms, or without one to everyone that has a handler."""
+        topic, inside = terms.topic, origin.inside or self._router.is_inside()
+        if topic is None:
+            self._directory.check_open("*", inside=inside)
+            recipients: Iterable[Subscriber] = self._everyone(type(payload))
+        else:
+            recipients = self._directory.topics.match(topic)
+            self._directory.check_open(topic, inside=inside)
+        patience, lasting = seconds(timeout), seconds(ttl)
+        account = _Account()
+        before = self._engine.stamps.count
+        full = self._deliver(recipients, payload, origin, terms, lasting, account)
+        if full:
+            await checkpoint()
+            await self._insist(full, patience, account)
+        elif self._engine.stamps.count // SENDS_PER_TURN != before // SENDS_PER_TURN:
+            await checkpoint()
+        delivered, sent = len(account.delivered), self._engine.stamps.count - before
+        self._engine.emit(
+            Published(
+                hub=self._engine.hub, topic=topic, sender=origin.sender, delivered=delivered, lost=sent - delivered
+            )
+        )
+        return account.report()
+
+    def _everyone(self, payload: type) -> list[Subscriber]:
+        agents = self._directory.agents.values()
+        return [agent for agent in agents if agent.handlers.look_up(payload) is not None]
+
+    def _deliver(  # noqa: PLR0917 - one call, here above
+        self,
+        recipients: Iterable[Subscriber],
+        payload: object,
+        origin: Origin,
+        terms: Terms,
+        lasting: float,
+        account: _Account,
+    ) -> list[tuple[Place, Parcel]]:
+        """Deliver wherever there is room, without letting anybody else run; return those without room."""
+        full: list[tuple[Place, Parcel]] = []
+        type_ = MessageType.BROADCAST if terms.topic is None else MessageType.NOTIFICATION
+        for recipient in recipients:
+            if recipient.id == origin.sender:
+                continue
+            handler = recipient.handlers.look_up(type(payload))
+            addressee: Addressee[Place] = recipient
+            parcel, desk = self._router.pack(addressee, handler or NOBODY, payload, type_, origin, terms)
+            if origin.trail.trace is None:  # all of them belong to one trace
+                origin = origin._replace(trail=Trail(trace=parcel.id(self._engine.stamps)))
+            parcel.deadline = parcel.sent + lasting
+            if handler is None:
+                account.not_handled.append(recipient.id)
+                self._engine.ledger.lose(parcel, DeadReason.UNHANDLED)
+            elif desk.accept(parcel):
+                account.delivered.append(recipient.id)
+                desk.arm(parcel)
+            else:
+                full.append((desk, parcel))
+        return full
+
+    async def _insist(self, full: list[tuple[Place, Parcel]], patience: float, account: _Account) -> None:
+        """Try the full ones again, now that others have had their turn; who is still full is served by its policy."""
+        patient: list[tuple[Desk, Parcel]] = []
+        for desk, parcel in full:
+            if desk.closing:
+                self._note_stopped(parcel, account)
+            elif desk.accept(parcel) or desk.displaces(parcel):
+                account.delivered.append(desk.id)
+            elif patience > 0 and desk.overflow == "wait" and isinstance(desk, Desk):
+                patient.append((desk, parcel))
+            else:
+                self._note_full(parcel, account)
+        if patient:
+            async with create_task_group() as tasks:
+                for desk, parcel in patient:
+                    tasks.start_soon(self._wait_for_room, desk, parcel, patience, account)
+
+    async def _wait_for_room(self, desk: Desk, parcel: Parcel, patience: float, account: _Account) -> None:
+        try:
+            room = desk.line_up(parcel, patience)
+            if room is not None:
+                await room
+            account.delivered.append(desk.id)
+        except MailboxFull:
+            self._note_full(parcel, account)
+        except DeliveryError:
+            self._note_stopped(parcel, account)
+
+    def _note_full(self, parcel: Parcel, account: _Account) -> None:
+        account.full.append(parcel.recipient.id)
+        self._engine.ledger.lose(parcel, DeadReason.MAILBOX_FULL)
+
+    def _note_stopped(self, parcel: Parcel, account: _Account) -> None:
+        closed = self._directory.phase is Phase.CLOSED
+        account.stopped.append(parcel.recipient.id)
+        self._engine.ledger.lose(parcel, DeadReason.HUB_STOPPED if closed else DeadReason.RECIPIENT_GONE)

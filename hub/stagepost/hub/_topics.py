@@ -1,0 +1,110 @@
+"""Topics and who subscribed to them: words parted by dots, with wildcards as on NATS."""
+
+import re
+from typing import Final, Generic, TypeVar
+
+from .errors import InvalidTopic
+
+SubscriberT = TypeVar("SubscriberT")
+
+_ONE: Final = "*"
+_REST: Final = ">"
+_LONGEST: Final = 255
+_MATCHES_KEPT: Final = 1024
+
+_is_topic = re.compile(r"[^\s.*>]+(\.[^\s.*>]+)*").fullmatch
+_is_pattern = re.compile(r"(([^\s.*>]+|\*)\.)*([^\s.*>]+|\*|>)").fullmatch
+
+
+def check_topic(topic: object) -> str:
+    """Return a topic that can be published to: words parted by dots, without wildcards.
+
+    Raises:
+        InvalidTopic: It is none.
+    """
+    if not isinstance(topic, str) or len(topic) > _LONGEST or _is_topic(topic) is None:
+        raise InvalidTopic(topic, wildcards=False)
+    return topic
+
+
+def check_pattern(pattern: object) -> str:
+    """Return a pattern that can be subscribed to: ``*`` stands for one word, ``>`` at the end for one or more.
+
+    Raises:
+        InvalidTopic: It is none.
+    """
+    if not isinstance(pattern, str) or len(pattern) > _LONGEST or _is_pattern(pattern) is None:
+        raise InvalidTopic(pattern, wildcards=True)
+    return pattern
+
+
+class _Node(Generic[SubscriberT]):
+    """A place in the tree of patterns: the words that may follow, and who subscribed to exactly this one."""
+
+    __slots__ = ("subscribers", "words")
+
+    def __init__(self) -> None:
+        self.words: dict[str, _Node[SubscriberT]] = {}
+        self.subscribers: dict[SubscriberT, None] = {}
+
+
+class Topics(Generic[SubscriberT]):
+    """Who subscribed to what. Subscribers of a topic are looked up once, until a subscription changes."""
+
+    __slots__ = ("_matches", "_root")
+
+    def __init__(self) -> None:
+        self._root: _Node[SubscriberT] = _Node()
+        self._matches: dict[str, tuple[SubscriberT, ...]] = {}
+
+    def add(self, pattern: str, subscriber: SubscriberT) -> None:
+        """Subscribe; once is enough.
+
+        Raises:
+            InvalidTopic: The pattern is none.
+        """
+        node = self._root
+        for word in check_pattern(pattern).split("."):
+            node = node.words.setdefault(word, _Node())
+        node.subscribers[subscriber] = None
+        self._matches.clear()
+
+    def discard(self, pattern: str, subscriber: SubscriberT) -> None:
+        """End a subscription, if there is one, and forget the places in the tree that nobody needs any more."""
+        path = [self._root]
+        words = pattern.split(".")
+        for word in words:
+            if word not in path[-1].words:
+                return
+            path.append(path[-1].words[word])
+        path[-1].subscribers.pop(subscriber, None)
+        for parent, word, node in zip(path[-2::-1], reversed(words), path[::-1], strict=False):
+            if not node.words and not node.subscribers:
+                del parent.words[word]
+        self._matches.clear()
+
+    def match(self, topic: str) -> tuple[SubscriberT, ...]:
+        """The subscribers of a topic, each once.
+
+        Raises:
+            InvalidTopic: It is none.
+        """
+        found = self._matches.get(topic)
+        if found is None:
+            found = self._find(check_topic(topic).split("."))
+            if len(self._matches) >= _MATCHES_KEPT:
+                self._matches.clear()
+            self._matches[topic] = found
+        return found
+
+    def _find(self, words: list[str]) -> tuple[SubscriberT, ...]:
+        found: dict[SubscriberT, None] = {}
+        nodes = [self._root]
+        for word in words:
+            for node in nodes:
+                if _REST in node.words:
+                    found.update(node.words[_REST].subscribers)
+            nodes = [node.words[next_] for node in nodes for next_ in (word, _ONE) if next_ in node.words]
+        for node in nodes:
+            found.update(node.subscribers)
+        return tuple(found)

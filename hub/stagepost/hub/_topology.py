@@ -1,0 +1,101 @@
+"""A picture of a hub: its agents and their subscriptions."""
+
+import math
+from dataclasses import dataclass
+
+from ._desk import Overflow
+from ._directory import Directory, Registration
+from ._supervision import Supervision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDescription:
+    """An agent as it was registered.
+
+    Attributes:
+        id: Its id.
+        payloads: The names of the payload classes it handles.
+        topics: What it subscribed to.
+        concurrency: How many messages it handles at once; None for any number.
+        mailbox: How many messages may wait; None for any number.
+        overflow: What a full mailbox does.
+        supervision: What a failure leads to.
+        detach: Whether handlers go on when the requester no longer waits.
+    """
+
+    id: str
+    payloads: tuple[str, ...]
+    topics: tuple[str, ...]
+    concurrency: int | None
+    mailbox: int | None
+    overflow: Overflow
+    supervision: Supervision
+    detach: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """Who is on a hub.
+
+    Attributes:
+        hub: The hub's name.
+        agents: Its agents, in the order they came.
+        listeners: The patterns of its listeners, by name.
+    """
+
+    hub: str
+    agents: tuple[AgentDescription, ...]
+    listeners: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def mermaid(self) -> str:
+        """A Mermaid flowchart: topics on the left, with arrows to those who subscribed to them."""
+        boxes = [f'    a{number}["{agent.id}<br/>{_text(agent.payloads)}"]' for number, agent in enumerate(self.agents)]
+        ears = [f'    l{number}(["{name}"])' for number, (name, _) in enumerate(self.listeners)]
+        arrows = [
+            (topic, f"{prefix}{number}")
+            for prefix, subscribers in (
+                ("a", [agent.topics for agent in self.agents]),
+                ("l", [topics for _, topics in self.listeners]),
+            )
+            for number, topics in enumerate(subscribers)
+            for topic in topics
+        ]
+        topics = {topic: f"t{number}" for number, topic in enumerate(dict.fromkeys(topic for topic, _ in arrows))}
+        hexagons = [f'    {node}{{{{"{_escaped(topic)}"}}}}' for topic, node in topics.items()]
+        edges = [f"    {topics[topic]} --> {node}" for topic, node in arrows]
+        return "\n".join(["flowchart LR", *hexagons, *boxes, *ears, *edges])
+
+
+def describe(hub: str, directory: Directory) -> Topology:
+    """The picture of a hub as it is now."""
+    return Topology(
+        hub=hub,
+        agents=tuple(_agent(registration) for registration in directory.agents.values()),
+        listeners=tuple((listener.id, listener.topics) for listener in directory.listeners),
+    )
+
+
+def _agent(registration: Registration) -> AgentDescription:
+    options = registration.options
+    return AgentDescription(
+        id=registration.id,
+        payloads=tuple(cls.__qualname__ for cls in registration.handlers.exact),
+        topics=registration.topics,
+        concurrency=_number(options.concurrency),
+        mailbox=_number(options.mailbox),
+        overflow=options.overflow,
+        supervision=options.supervision,
+        detach=options.detach,
+    )
+
+
+def _number(limit: float) -> int | None:
+    return None if limit == math.inf else int(limit)
+
+
+def _text(names: tuple[str, ...]) -> str:
+    return _escaped(", ".join(names))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")

@@ -61,13 +61,11 @@ class Life:
         self._engine.spawn(self._run, f"stagepost life of {self._agent}")
 
     def restart(self, failure: BaseException) -> bool:
-        """Make a new instance because of a failure. False if this is not how the agent is supervised."""
-        if self._restarts is None:
-            return False
+        """Make a new instance because of a failure, which is contained by that: it does not travel on (False)."""
         self._failure = failure
         self._crew.pause()
         self.look()
-        return True
+        return False
 
     def end(self, on_end: Callable[[], None]) -> None:
         """Stop the instance; the agent has no more work."""

@@ -25,15 +25,14 @@ async def test_a_listener_waits_for_the_next_message() -> None:
 
     async def read(stream: Listener) -> None:
         async for message in stream:
-            seen.append(message.data.number)
+            seen.append(message.data.number)  # noqa: PERF401 - they come one by one
 
     with fail_after(5):
-        async with Hub() as hub, create_task_group() as tasks:
-            async with hub.listen("a") as stream:
-                tasks.start_soon(read, stream)
-                for number in range(3):
-                    await hub.publish("a", Ping(number))
-                    await until(lambda number=number: len(seen) == number + 1)
+        async with Hub() as hub, create_task_group() as tasks, hub.listen("a") as stream:
+            tasks.start_soon(read, stream)
+            for number in range(3):
+                await hub.publish("a", Ping(number))
+                await idle_of(seen, number + 1)
     assert seen == [0, 1, 2]
 
 
@@ -44,7 +43,7 @@ async def test_a_listener_ends_with_the_hub_after_what_it_has() -> None:
             await hub.publish("a", Ping(1))
             assert (await hub.drain()).clean
             async for message in stream:
-                seen.append(message.data.number)
+                seen.append(message.data.number)  # noqa: PERF401 - they come one by one
             with pytest.raises(HubStopped):
                 async with hub.listen("a"):
                     pass
@@ -74,15 +73,14 @@ async def test_a_reader_that_is_cancelled_hands_its_turn_on() -> None:
             seen.append((await anext(stream)).data.number)
 
     with fail_after(5):
-        async with Hub() as hub, hub.listen("a") as stream:
-            async with create_task_group() as tasks:
-                tasks.start_soon(read, stream, scopes[0])
-                tasks.start_soon(read, stream, scopes[1])
-                await until(lambda: len(stream._waiters) == 2)
-                await hub.publish("a", Ping(5), ttl=10)
-                scopes[0].cancel()
-                await until(lambda: bool(seen))
-                scopes[1].cancel()
+        async with Hub() as hub, hub.listen("a") as stream, create_task_group() as tasks:
+            tasks.start_soon(read, stream, scopes[0])
+            tasks.start_soon(read, stream, scopes[1])
+            await until(lambda: len(stream._waiters) == 2)
+            await hub.publish("a", Ping(5), ttl=10)
+            scopes[0].cancel()
+            await until(lambda: bool(seen))
+            scopes[1].cancel()
     assert seen == [5]
 
 
@@ -101,3 +99,7 @@ async def test_listening_needs_a_running_hub() -> None:
     with pytest.raises(HubNotStarted):
         async with Hub().listen("a"):
             pass
+
+
+async def idle_of(seen: list[int], length: int) -> None:
+    await until(lambda: len(seen) == length)

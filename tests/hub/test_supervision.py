@@ -84,7 +84,7 @@ async def test_an_object_with_hooks_is_started_and_stopped_too() -> None:
             raise ZeroDivisionError
 
         @handles
-        async def work(self, ping: Ping) -> None:
+        async def work(self, _: Ping) -> None:
             log.append("work")
 
     with fail_after(5):
@@ -107,7 +107,7 @@ async def test_messages_wait_until_the_instance_has_started() -> None:
             log.append("started")
 
         @handles
-        async def work(self, ping: Ping) -> None:
+        async def work(self, _: Ping) -> None:
             log.append("work")
 
     with fail_after(5):
@@ -170,8 +170,8 @@ async def test_an_instance_that_does_not_start_is_tried_again_and_then_given_up(
         async with Hub() as hub:
             hub.register("worker", Worker, supervision=Restart(max=2, backoff=0))
             hub.register("other", Worker)
-            await error_of(AgentStopped, lambda: hub.request("worker", Ping()), errors)  # type: ignore[arg-type]
-            await error_of(AgentStopped, lambda: hub.request("other", Ping()), errors)  # type: ignore[arg-type]
+            await error_of(AgentStopped, lambda: hub.request("worker", Ping()), errors)
+            await error_of(AgentStopped, lambda: hub.request("other", Ping()), errors)
             assert hub.agents == ()
     assert len(errors) == 2
     assert Worker.made == 4

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import assert_type
+from typing import Any, assert_type
 
 from stagepost.hub import (
     Context,
+    DeadLetter,
+    Delivery,
     Event,
     HandlerFailed,
     Hub,
@@ -15,6 +17,11 @@ from stagepost.hub import (
     MultiObserver,
     NullObserver,
     Observer,
+    Priority,
+    Proceed,
+    Restart,
+    StopReport,
+    bind_log_fields,
     handles,
 )
 
@@ -38,7 +45,10 @@ async def envelope(message: Message[Question], context: Context) -> Answer:
     assert_type(context.hub, Hub)
     assert_type(context.agent, str)
     assert_type(await context.request("plain", message.data, expect=Answer), Answer)
+    assert_type(await context.request("plain", message.data, expect=Answer | None), Answer | None)
     await context.send("plain", message.data, headers={"a": "b"})
+    await context.forward("plain")
+    assert_type(await context.publish("a", message.data), Delivery)
     return Answer(message.data.text)
 
 
@@ -53,30 +63,53 @@ class Clerk:
     async def text(self, text: str | bytes) -> None: ...
 
 
+class Worker(Clerk):
+    async def on_start(self, hub: Hub) -> None: ...
+
+
+async def timed(context: Context, proceed: Proceed) -> object:
+    assert_type(context.hub, Hub)
+    return await proceed()
+
+
 class Counter:
     def on_event(self, event: Event, /) -> None: ...
 
 
 async def use() -> None:
     observer: Observer = MultiObserver(NullObserver(), LogObserver(), Counter())
-    async with Hub("main", observer=observer, grace=timedelta(seconds=3)) as hub:
+    async with Hub("main", observer=observer, middleware=[timed, bind_log_fields], grace=timedelta(seconds=3)) as hub:
         hub.register("plain", plain, concurrency=None, mailbox=10, detach=True)
         hub.register("envelope", envelope)
         hub.register(Clerk())
         assert_type(await hub.request("plain", Question("hi"), expect=Answer, timeout=5), Answer)
         assert_type(await hub.request("plain", Question("hi"), expect=list[str], timeout=None), list[str])
         assert_type(await hub.request("plain", Question("hi")), object)
+        assert_type(await hub.request("plain", Question("hi"), expect=Answer | int), Answer | int)
+        assert_type(await hub.request("plain", Question("hi"), expect=Answer | None), Answer | None)
+        hub.register("worker", Worker, topics=["a.>"], overflow="drop_oldest", supervision=Restart(max=2))
+        hub.subscribe("worker", "b")
+        report = await hub.publish("b", Question("hi"), timeout=1, ttl=5, priority=Priority.HIGH)
+        assert_type(report, Delivery)
+        assert_type(report.full, tuple[str, ...])
+        assert_type(await hub.broadcast(Question("hi")), Delivery)
+        async with hub.listen("b", limit=None, overflow="drop_oldest") as stream:
+            async for message in stream:
+                assert_type(message, Message[Any])
+        assert_type(hub.dead_letters, tuple[DeadLetter, ...])
+        assert_type(hub.describe().mermaid(), str)
         assert_type(await Clerk().ask(Question("hi")), Answer)
         await hub.send("plain", Question("hi"), timeout=timedelta(seconds=1), trace="t")
         await hub.unregister("plain", drain=False)
-        await hub.drain(timeout=None)
+        assert_type(await hub.drain(timeout=None), StopReport)
         assert_type(hub.metrics(), HubMetrics)
         try:
             await hub.request("envelope", Question("hi"))
         except HandlerFailed as error:
             assert_type(error.cause, BaseException)
+        hub.register("plain", plain, overflow="burst")  # type: ignore[arg-type]  # no such policy
         hub.register("plain", plain, mailbox="10")  # type: ignore[arg-type]  # a count is an int
-        await hub.request("plain", 1, expect="Answer")  # type: ignore[call-overload]  # a class, not its name
+        await hub.request("plain", 1, expect=1)  # type: ignore[call-overload]  # a class, not a value
 
 
 def broader(message: Message[Answer]) -> Message[object]:

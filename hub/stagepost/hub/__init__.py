@@ -1,8 +1,9 @@
 """An in-process async hub that routes typed messages between agents.
 
-Register handlers, then `Hub.send` one way or `Hub.request` and get the reply; a handler's `Context` does both as its
-agent. Everything a hub starts ends with its ``async with`` block, every request ends by a reply or an error, and every
-message that a mailbox accepted is handled, failed, cancelled or dead, once.
+Register handlers, then `Hub.send` one way, `Hub.request` and get the reply, or `Hub.publish` to whoever subscribed; a
+handler's `Context` does the same as its agent. Everything a hub starts ends with its ``async with`` block, every
+request ends by a reply or an error, and every message that a mailbox accepted is handled, failed, cancelled or dead,
+once.
 """
 
 from ._config import HubConfig, Registry
@@ -34,6 +35,7 @@ from ._hub import Context, Hub
 from ._limits import Duration, seconds
 from ._listener import Listener
 from ._log import get_logger
+from ._log_fields import bind_log_fields
 from ._membership import Identified
 from ._message import Message, MessageType, Priority
 from ._metrics import HubMetrics, Latency
@@ -41,6 +43,7 @@ from ._middleware import Middleware, Proceed
 from ._names import check_name
 from ._observer import Event, Level, NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
+from ._queued import Queued
 from ._report import Delivery
 from ._signature import handles
 from ._stopping import StopReport, Unfinished
@@ -130,6 +133,7 @@ __all__ = [
     "Priority",
     "Proceed",
     "Published",
+    "Queued",
     "Registry",
     "ReplyLate",
     "RequestCycle",
@@ -143,6 +147,7 @@ __all__ = [
     "Topology",
     "UnexpectedReply",
     "Unfinished",
+    "bind_log_fields",
     "check_name",
     "get_logger",
     "handles",

@@ -1,0 +1,99 @@
+import pytest
+from anyio import create_task_group, fail_after
+from tests.hub._agents import Gate, Ping, Pong, echo, until
+
+from stagepost.hub import HandlerFailed, Hub, MessageFailed, MessageHandled, RequestTimeout, Restart, handles
+from stagepost.hub.testing import Probe, Recorder, VirtualClock, idle
+
+
+async def test_a_probe_remembers_messages_and_answers_from_its_script() -> None:
+    async def slow(ping: Ping) -> Pong:
+        return Pong(ping.number)
+
+    probe = Probe(replies=["first", ValueError("no"), slow, len])
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register(probe)
+            hub.register(Probe("mute"))
+            assert await hub.request("probe", Ping()) == "first"
+            with pytest.raises(HandlerFailed):
+                await hub.request("probe", Ping())
+            assert await hub.request("probe", Ping(3)) == Pong(3)
+            assert await hub.request("probe", "four") == 4
+            assert await hub.request("probe", "seven!!") == 7
+            assert await hub.request("mute", 1) is None
+    assert probe.payloads[-2:] == ["four", "seven!!"]
+
+
+async def test_a_probe_hands_out_messages_as_they_come() -> None:
+    probe = Probe()
+    seen: list[int] = []
+
+    async def read() -> None:
+        for _ in range(3):
+            seen.append((await probe.next()).data.number)  # noqa: PERF401 - they come one by one
+
+    with fail_after(5):
+        async with Hub() as hub, create_task_group() as tasks:
+            hub.register(probe, topics=["a"])
+            await hub.publish("a", Ping(0))
+            tasks.start_soon(read)
+            await hub.publish("a", Ping(1))
+            await idle(hub)
+            await hub.publish("a", Ping(2))
+    assert seen == [0, 1, 2]
+
+
+async def test_a_recorder_waits_for_events() -> None:
+    recorder = Recorder()
+    with fail_after(5):
+        async with Hub(observer=recorder) as hub, create_task_group() as tasks:
+            hub.register("echo", echo)
+            tasks.start_soon(hub.send, "echo", Ping())
+            event = await recorder.until(MessageHandled, lambda event: event.recipient == "echo")
+            assert await recorder.until(MessageHandled) is event
+    assert recorder.of(MessageFailed) == []
+    assert recorder.names[0] == "HubOpened"
+
+
+async def test_time_passes_when_a_test_says_so() -> None:
+    clock, gate = VirtualClock(), Gate()
+    outcome: list[str] = []
+
+    async def ask(hub: Hub, timeout: float) -> None:
+        try:
+            await hub.request("gate", Ping(), timeout=timeout)
+        except RequestTimeout:
+            outcome.append(f"{timeout} at {clock.now():.1f}")
+
+    with fail_after(5):
+        async with Hub(clock=clock, grace=0) as hub, create_task_group() as tasks:
+            hub.register(gate, concurrency=None)
+            for timeout in (3600, 60, 30):
+                tasks.start_soon(ask, hub, timeout)
+            await until(lambda: hub.metrics().delivered == 3)
+            await clock.advance(29)
+            assert outcome == []
+            await clock.advance(2)
+            assert outcome == ["30 at 30.0"]
+            await clock.advance(4000)
+    assert [text.split()[0] for text in outcome] == ["30", "60", "3600"]
+
+
+async def test_a_restart_waits_on_the_virtual_clock() -> None:
+    class Worker:
+        @handles
+        async def work(self, ping: Ping) -> None:
+            if ping.number:
+                raise ZeroDivisionError
+
+    clock = VirtualClock()
+    with fail_after(5):
+        async with Hub(clock=clock) as hub:
+            hub.register("worker", Worker, supervision=Restart(backoff=100))
+            await hub.send("worker", Ping(1))
+            await hub.send("worker", Ping(0))
+            await clock.advance(99)
+            assert hub.metrics().handled == 0
+            await clock.advance(2)
+            assert hub.metrics().handled == 1

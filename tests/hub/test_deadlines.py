@@ -134,3 +134,30 @@ async def test_a_lone_client_does_not_wake_the_timer_with_each_deadline() -> Non
                 await checkpoint()
             tasks.cancel_scope.cancel()
     assert waits <= 3
+
+
+async def test_an_entry_that_another_ones_end_takes_out_does_not_expire() -> None:
+    expired: list[str] = []
+
+    class Entry:
+        def __init__(self, name: str) -> None:
+            self.name = name
+            self.other: Entry | None = None
+
+        def expire(self) -> None:
+            expired.append(self.name)
+            if self.other is not None:
+                bucket.pop(self.other, None)
+
+    with fail_after(5):
+        async with create_task_group() as tasks:
+            backend = current_backend()
+            deadlines = Deadlines(backend, lambda function, _: tasks.start_soon(function))
+            first, second, third = Entry("first"), Entry("second"), Entry("third")
+            first.other = second
+            at = backend.clock()
+            for entry in (first, second, third):
+                bucket = deadlines.add(entry, at)
+            await until(lambda: len(expired) == 2)
+            tasks.cancel_scope.cancel()
+    assert expired == ["first", "third"]

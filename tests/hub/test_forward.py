@@ -6,6 +6,7 @@ from stagepost.hub import (
     AgentNotFound,
     AlreadyForwarded,
     Context,
+    DeadLetter,
     DeadReason,
     HandlerFailed,
     Hub,
@@ -171,7 +172,7 @@ async def test_a_late_reply_is_a_dead_letter_of_its_own() -> None:
                 await hub.request("gate", Ping(4), timeout=0.02, sender="me")
             gate.opened.set()
             await idle(hub)
-    letter = hub.dead_letters[-1]
+    letter: DeadLetter = hub.dead_letters[-1]
     message = letter.message
     assert letter.reason is DeadReason.LATE_REPLY
     assert (message.type, message.sender, message.recipient, message.data) == ("response", "gate", "me", Pong(4))

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from anyio import CancelScope, create_task_group, fail_after
 from tests.hub._agents import Ping, Recorder, until
@@ -103,3 +105,15 @@ async def test_listening_needs_a_running_hub() -> None:
 
 async def idle_of(seen: list[int], length: int) -> None:
     await until(lambda: len(seen) == length)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_reader_cancelled_by_asyncio_hands_its_turn_on(anyio_backend: str) -> None:
+    with fail_after(5):
+        async with Hub() as hub, hub.listen("a") as stream:
+            first, second = (asyncio.ensure_future(anext(stream)) for _ in range(2))
+            await until(lambda: len(stream._waiters) == 2)
+            await hub.publish("a", Ping(5))
+            first.cancel()
+            assert (await second).data == Ping(5)
+            assert first.cancelled()

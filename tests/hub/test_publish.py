@@ -271,3 +271,23 @@ async def test_publishing_needs_a_running_hub() -> None:
             await hub.broadcast(Ping())
         with pytest.raises(InvalidTopic):
             await hub.publish("a.*", Ping())
+
+
+async def test_room_that_comes_just_in_time_is_taken() -> None:
+    gate = Gate()
+    reports: list[Delivery] = []
+
+    async def publish(hub: Hub) -> None:
+        reports.append(await hub.publish("a", Ping(9), timeout=5, ttl=60))
+
+    with fail_after(5):
+        async with Hub() as hub, create_task_group() as tasks:
+            hub.register(gate, mailbox=1, topics=["a"])
+            await hub.publish("a", Ping(0))
+            await gate.entered.wait()
+            await hub.publish("a", Ping(1))
+            gate.opened.set()
+            tasks.start_soon(publish, hub)
+            tasks.start_soon(publish, hub)
+    assert all(report.complete for report in reports)
+    assert gate.seen == [0, 1, 9, 9]

@@ -15,7 +15,7 @@ from stagepost.hub import (
     Restart,
     handles,
 )
-from stagepost.hub.testing import idle
+from stagepost.hub.testing import VirtualClock, idle
 
 log: list[str] = []
 
@@ -277,3 +277,30 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, object]) -> No
 def test_restart_refuses_values_that_mean_nothing(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="use "):
         Restart(**wrong)  # type: ignore[arg-type]
+
+
+async def test_failures_outside_of_the_period_do_not_count() -> None:
+    clock = VirtualClock()
+    with fail_after(5):
+        async with Hub(clock=clock) as hub:
+            hub.register("worker", Worker, supervision=Restart(max=1, within=10, backoff=0))
+            for _ in range(3):
+                await hub.send("worker", Ping(-1))
+                await clock.advance(11)
+            assert hub.agents == ("worker",)
+    assert Worker.made == 4
+
+
+async def test_striking_an_agent_that_never_had_a_message_frees_its_id() -> None:
+    async with Hub() as hub:
+        hub.register("echo", echo)
+        hub.strike("echo", ValueError())
+        hub.register("echo", echo)
+
+
+def test_a_class_whose_constructor_cannot_be_read_is_taken_as_it_is() -> None:
+    class Odd(dict[str, str]):
+        @handles
+        async def work(self, ping: Ping) -> None: ...
+
+    Hub().register("odd", Odd)

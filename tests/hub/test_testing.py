@@ -97,3 +97,26 @@ async def test_a_restart_waits_on_the_virtual_clock() -> None:
             assert hub.metrics().handled == 0
             await clock.advance(2)
             assert hub.metrics().handled == 1
+
+
+async def test_readers_that_wait_go_on_only_for_what_they_wait_for() -> None:
+    probe, recorder = Probe(), Recorder()
+    seen: list[str] = []
+
+    async def wait_for_failure() -> None:
+        await recorder.until(MessageFailed, lambda event: event.recipient == "fail")
+        seen.append("failed")
+
+    with fail_after(5):
+        async with Hub(observer=recorder) as hub, create_task_group() as tasks:
+            hub.register("fail", Probe("x", replies=[ValueError()]))
+            hub.register("other", Probe("y", replies=[ValueError()]))
+            hub.register(probe)
+            tasks.start_soon(wait_for_failure)
+            tasks.start_soon(probe.next)
+            await hub.send("other", 1)
+            await idle(hub)
+            assert seen == []
+            await hub.send("probe", 1)
+            await hub.send("fail", 1)
+    assert seen == ["failed"]

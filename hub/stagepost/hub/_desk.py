@@ -126,6 +126,14 @@ class Desk:
         to_self = parcel.sender == self.id
         if to_self or timeout == 0 or self.overflow != "wait":
             raise MailboxFull(self.id, self._mailbox.limit, to_self=to_self)
+        return self.wait_for_room(parcel, timeout)
+
+    def wait_for_room(self, parcel: Parcel, timeout: float) -> Coroutine[Any, Any, None]:
+        """Let a one-way message wait in the line of a full mailbox, and its sender on what this returns.
+
+        Raises:
+            DeliveryError: In vain; raised by what this returns.
+        """
         return self._wait(parcel, self._queue_up(parcel), self._engine.stamps.clock() + timeout)
 
     def ask(self, parcel: Parcel) -> Coroutine[Any, Any, None]:

@@ -49,7 +49,7 @@ class Listener:
         """Where its messages go."""
         return self
 
-    def open_desk(self, engine: Engine) -> "Listener":  # noqa: ARG002 - the signature of a registration
+    def open_desk(self, engine: Engine) -> "Listener":  # noqa: ARG002  # pragma: no cover - typing asks for it, `desk` answers first
         """Begin to take messages."""
         return self
 

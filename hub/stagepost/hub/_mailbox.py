@@ -68,11 +68,7 @@ class Mailbox:
             self.queue = Lanes(self.queue)
 
     def _take(self, parcel: Parcel) -> None:
-        if (
-            parcel.terms is not STANDARD
-            and isinstance(self.queue, deque)
-            and parcel.terms.priority is not Priority.NORMAL
-        ):
-            self.queue = Lanes(self.queue)
+        if parcel.terms is not STANDARD and parcel.terms.priority is not Priority.NORMAL:
+            self._open_lanes()
         self.queue.append(parcel)
         self._ledger.accept(parcel)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from anyio import create_task_group
 from anyio.lowlevel import checkpoint
@@ -19,6 +19,8 @@ from ._parcel import Parcel, Terms, Trail
 from ._report import Delivery
 from ._router import SENDS_PER_TURN, Addressee, Origin, Router
 from .errors import DeliveryError, MailboxFull
+
+_TURNS: Final = 2  # trio runs what is ready in random order: only after two of them has everybody surely had one
 
 Place: TypeAlias = Desk | Listener
 
@@ -67,7 +69,8 @@ class Publisher:
         before = self._engine.stamps.count
         full = self._deliver(recipients, payload, origin, terms, lasting, account)
         if full:
-            await checkpoint()
+            for _ in range(_TURNS):
+                await checkpoint()
             await self._insist(full, patience, account)
         elif self._engine.stamps.count // SENDS_PER_TURN != before // SENDS_PER_TURN:
             await checkpoint()
@@ -118,12 +121,12 @@ class Publisher:
         """Try the full ones again, now that others have had their turn; who is still full is served by its policy."""
         patient: list[tuple[Desk, Parcel]] = []
         for desk, parcel in full:
-            if desk.closing:
-                self._note_stopped(parcel, account)
-            elif desk.accept(parcel) or desk.displaces(parcel):
-                account.delivered.append(desk.id)
-            elif patience > 0 and desk.overflow == "wait" and isinstance(desk, Desk):
+            if self._try(desk, parcel, account):
+                continue
+            if patience > 0 and desk.overflow == "wait" and isinstance(desk, Desk):
                 patient.append((desk, parcel))
+            elif desk.displaces(parcel):
+                account.delivered.append(desk.id)
             else:
                 self._note_full(parcel, account)
         if patient:
@@ -131,16 +134,28 @@ class Publisher:
                 for desk, parcel in patient:
                     tasks.start_soon(self._wait_for_room, desk, parcel, patience, account)
 
-    async def _wait_for_room(self, desk: Desk, parcel: Parcel, patience: float, account: _Account) -> None:
-        try:
-            room = desk.line_up(parcel, patience)
-            if room is not None:
-                await room
+    def _try(self, desk: Place, parcel: Parcel, account: _Account) -> bool:
+        """Deliver to somebody who was full before; whether that, or the chance of it, is over."""
+        if desk.closing:
+            self._note_stopped(parcel, account)
+        elif desk.accept(parcel):
             account.delivered.append(desk.id)
+            desk.arm(parcel)
+        else:
+            return False
+        return True
+
+    async def _wait_for_room(self, desk: Desk, parcel: Parcel, patience: float, account: _Account) -> None:
+        if self._try(desk, parcel, account):  # others had their turn before this task got its own
+            return
+        try:
+            await desk.wait_for_room(parcel, patience)
         except MailboxFull:
             self._note_full(parcel, account)
         except DeliveryError:
             self._note_stopped(parcel, account)
+        else:
+            account.delivered.append(desk.id)
 
     def _note_full(self, parcel: Parcel, account: _Account) -> None:
         account.full.append(parcel.recipient.id)

@@ -95,9 +95,11 @@ def strike(directory: Directory, agent: str) -> None:
     if agent not in directory.agents:
         return
     desk = directory.take_out(agent).desk
-    if desk is not None:
-        desk.close(lambda: directory.remove(agent))
-        desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE)
+    if desk is None:
+        directory.remove(agent)
+        return
+    desk.close(lambda: directory.remove(agent))
+    desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE)
 
 
 async def drain(directory: Directory, engine: Engine, timeout: float) -> StopReport:

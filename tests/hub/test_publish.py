@@ -183,7 +183,7 @@ async def test_a_cancelled_publisher_leaves_nobody_in_line() -> None:
             await hub.publish("a", Ping(9), timeout=None)
 
     with fail_after(5):
-        async with Hub(grace=0) as hub, create_task_group() as tasks:
+        async with Hub() as hub, create_task_group() as tasks:
             hub.register(gate, mailbox=1, topics=["a"])
             await hub.publish("a", Ping(0))
             await gate.entered.wait()

@@ -1,7 +1,7 @@
 """The safe way to an observer."""
 
 from ._log import get_logger
-from ._observer import Event, NullObserver, Observer
+from ._observer import Event, Level, NullObserver, Observer, Selective
 
 
 class Emitter:
@@ -14,12 +14,17 @@ class Emitter:
         failures: How many events the observer failed on. The first failure is logged, the others only counted.
     """
 
-    __slots__ = ("_observer", "enabled", "failures")
+    __slots__ = ("_asks", "_observer", "enabled", "failures")
 
     def __init__(self, observer: Observer | None = None) -> None:
         self._observer = NullObserver() if observer is None else observer
         self.enabled = not isinstance(self._observer, NullObserver)
+        self._asks = self._observer.wants if isinstance(self._observer, Selective) else None
         self.failures = 0
+
+    def wants(self, level: Level) -> bool:
+        """Whether anybody listens to events of a level."""
+        return self.enabled and (self._asks is None or self._asks(level))
 
     def emit(self, event: Event) -> None:
         """Tell the observer. Never raises an `Exception`."""

@@ -1,7 +1,7 @@
 """The account of all parcels of a hub: each accepted one ends once, in one way."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ._dead_letters import DeadLetters
 from ._emitter import Emitter
@@ -23,6 +23,7 @@ from ._stamps import Stamps
 from ._wake import Waiter
 
 # Names of their own, because looking up a member of an enum costs as much as the rest of the line.
+_ROUTINE: Final = MessageAccepted.level
 _QUEUED, _RUNNING, _ENDED, _REQUEST = State.QUEUED, State.RUNNING, State.ENDED, MessageType.REQUEST
 
 
@@ -57,7 +58,7 @@ class Ledger:
     ) -> None:
         self._hub = hub
         self._emitter = emitter
-        self._observed = emitter.enabled
+        self._observed = emitter.wants(_ROUTINE)
         self._stamps = stamps
         self._new_waiter = new_waiter
         self._watchers: list[tuple[Waiter, int]] = []
@@ -70,6 +71,10 @@ class Ledger:
     def in_flight(self) -> int:
         """Parcels that were accepted and have not ended."""
         return self.accepted - self.handled - self.failed - self.cancelled - self.dead
+
+    def look_up_observer(self) -> None:
+        """Ask again whether the observer wants to know of what happens to every message."""
+        self._observed = self._emitter.wants(_ROUTINE)
 
     def accept(self, parcel: Parcel) -> None:
         """A mailbox took it."""
@@ -163,8 +168,8 @@ class Ledger:
             if self.in_flight <= spare and not waiter.done():
                 waiter.set_result(None)
 
-    def _tell(self, event: Callable[..., MessageEvent], parcel: Parcel, **facts: str) -> None:
-        if not self._observed:
+    def _tell(self, event: type[MessageEvent], parcel: Parcel, **facts: Any) -> None:
+        if not self._emitter.wants(event.level):
             return
         stamps = self._stamps
         self._emitter.emit(

@@ -30,9 +30,13 @@ class Mailbox:
 
     def accept(self, parcel: Parcel) -> bool:
         """Take a message if there is room."""
-        if len(self.queue) >= self.limit:
+        queue = self.queue
+        if len(queue) >= self.limit:
             return False
-        self._take(parcel)
+        if parcel.terms is not STANDARD and parcel.terms.priority is not Priority.NORMAL:
+            queue = self._lanes()
+        queue.append(parcel)
+        self._ledger.accept(parcel)
         return True
 
     def admit(self) -> int:
@@ -44,7 +48,7 @@ class Mailbox:
         admitted = 0
         while self.blocked and len(self.queue) < self.limit:
             parcel = self.blocked.popleft()
-            self._take(parcel)
+            self.accept(parcel)
             if parcel.type is not MessageType.REQUEST:
                 parcel.release()
             admitted += 1
@@ -63,12 +67,8 @@ class Mailbox:
         where = self.blocked if parcel.state is State.BLOCKED else self.queue
         where.remove(parcel)
 
-    def _open_lanes(self) -> None:
+    def _lanes(self) -> Lanes:
+        """The queue with a lane for each priority, opened with the first message that is not of the normal one."""
         if isinstance(self.queue, deque):
             self.queue = Lanes(self.queue)
-
-    def _take(self, parcel: Parcel) -> None:
-        if parcel.terms is not STANDARD and parcel.terms.priority is not Priority.NORMAL:
-            self._open_lanes()
-        self.queue.append(parcel)
-        self._ledger.accept(parcel)
+        return self.queue

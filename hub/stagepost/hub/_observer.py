@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from time import time
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
@@ -28,6 +28,14 @@ class Observer(Protocol):
 
     def on_event(self, event: Event, /) -> None:
         """Take note of an event."""
+
+
+@runtime_checkable
+class Selective(Observer, Protocol):
+    """An observer that knows which events it would ignore, so that they need not even be built."""
+
+    def wants(self, level: Level, /) -> bool:
+        """Whether events of a level are of interest; asked again whenever an agent wakes up."""
 
 
 class NullObserver:

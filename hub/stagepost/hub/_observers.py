@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 from ._emitter import Emitter
 from ._log import get_logger
-from ._observer import Event, Observer
+from ._observer import Event, Level, Observer
 
 _LEVELS = logging.getLevelNamesMapping()
 
@@ -21,6 +21,10 @@ class LogObserver:
 
     def __init__(self, logger: "BoundLogger | None" = None) -> None:
         self._logger = get_logger("events") if logger is None else logger
+
+    def wants(self, level: Level, /) -> bool:
+        """Whether its logger is on for a level."""
+        return self._logger.isEnabledFor(_LEVELS[level.upper()])
 
     def on_event(self, event: Event, /) -> None:
         """Log the event if its level is on."""
@@ -41,6 +45,10 @@ class MultiObserver:
     def failures(self) -> int:
         """How many times one of them failed on an event."""
         return sum(emitter.failures for emitter in self._emitters)
+
+    def wants(self, level: Level, /) -> bool:
+        """Whether one of them is interested."""
+        return any(emitter.wants(level) for emitter in self._emitters)
 
     def on_event(self, event: Event, /) -> None:
         """Tell all of them."""

@@ -9,7 +9,7 @@ from ._engine import Engine
 from ._limits import Duration, count
 from ._listener import Listener
 from ._message import Priority
-from ._parcel import NO_TRAIL, Trail
+from ._parcel import NO_TRAIL, STANDARD, Trail
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Origin, Router, reply_to, terms_of
@@ -23,6 +23,7 @@ ReplyT = TypeVar("ReplyT")
 
 TIMEOUT: Final = 30.0
 _OUTSIDE: Final = Origin()
+_NORMAL: Final = Priority.NORMAL  # looking up a member of an enum costs as much as a call
 
 
 class Outbox:
@@ -67,8 +68,9 @@ class Outbox:
             HubStopped: It takes no more work.
         """
         router = self._router or self._missing(recipient)
-        terms = terms_of(headers, priority)
-        rest = router.send(recipient, payload, origin_of(sender, trace), terms=terms, timeout=timeout, ttl=ttl)
+        origin = _OUTSIDE if sender is None and trace is None else origin_of(sender, trace)
+        terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
+        rest = router.send(recipient, payload, origin, terms=terms, timeout=timeout, ttl=ttl)
         if rest is not None:
             await rest
 
@@ -150,8 +152,9 @@ class Outbox:
             HubStopped: It takes no more work, or stopped before the reply.
         """
         router = self._router or self._missing(recipient)
-        origin = origin_of(sender, trace)
-        parcel, replied = router.request(recipient, payload, origin, terms=terms_of(headers, priority), timeout=timeout)
+        origin = _OUTSIDE if sender is None and trace is None else origin_of(sender, trace)
+        terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
+        parcel, replied = router.request(recipient, payload, origin, terms=terms, timeout=timeout)
         await replied
         return reply_to(parcel, expect)
 
@@ -250,6 +253,4 @@ class Outbox:
 
 def origin_of(sender: str | None, trace: str | None) -> Origin:
     """Where a message from outside of any handler comes from."""
-    if sender is None and trace is None:
-        return _OUTSIDE
     return Origin(sender, NO_TRAIL if trace is None else Trail(trace=trace))

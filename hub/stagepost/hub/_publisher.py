@@ -1,5 +1,6 @@
 """How one message finds many recipients."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -17,9 +18,10 @@ from ._listener import Listener
 from ._message import MessageType
 from ._parcel import Parcel, Terms, Trail
 from ._report import Delivery
-from ._router import SENDS_PER_TURN, Addressee, Origin, Router
+from ._router import Origin, Router
 from .errors import DeliveryError, MailboxFull
 
+_DELIVERIES_PER_TURN: Final = 1024  # about a millisecond
 _TURNS: Final = 2  # trio runs what is ready in random order: only after two of them has everybody surely had one
 
 Place: TypeAlias = Desk | Listener
@@ -72,7 +74,7 @@ class Publisher:
             for _ in range(_TURNS):
                 await checkpoint()
             await self._insist(full, patience, account)
-        elif self._engine.stamps.count // SENDS_PER_TURN != before // SENDS_PER_TURN:
+        elif self._engine.stamps.count // _DELIVERIES_PER_TURN != before // _DELIVERIES_PER_TURN:
             await checkpoint()
         delivered, sent = len(account.delivered), self._engine.stamps.count - before
         self._engine.emit(
@@ -97,22 +99,29 @@ class Publisher:
     ) -> list[tuple[Place, Parcel]]:
         """Deliver wherever there is room, without letting anybody else run; return those without room."""
         full: list[tuple[Place, Parcel]] = []
+        engine, sender, trail, delivered = self._engine, origin.sender, origin.trail, account.delivered
+        stamps, payload_class, now = engine.stamps, type(payload), engine.stamps.clock()
         type_ = MessageType.BROADCAST if terms.topic is None else MessageType.NOTIFICATION
+        if trail.trace is None:  # all of them belong to one trace
+            trail = Trail(trace=stamps.message_id(stamps.count + 1, now))
         for recipient in recipients:
-            if recipient.id == origin.sender:
+            agent = recipient.id
+            if agent == sender:
                 continue
-            handler = recipient.handlers.look_up(type(payload))
-            addressee: Addressee[Place] = recipient
-            parcel, desk = self._router.pack(addressee, handler or NOBODY, payload, type_, origin, terms)
-            if origin.trail.trace is None:  # all of them belong to one trace
-                origin = origin._replace(trail=Trail(trace=parcel.id(self._engine.stamps)))
-            parcel.deadline = parcel.sent + lasting
+            handlers = recipient.handlers
+            handler = handlers.exact.get(payload_class) or handlers.look_up(payload_class)
+            desk: Place = recipient.desk or recipient.open_desk(engine)
+            stamps.count += 1
+            parcel = engine.new_parcel(desk, handler or NOBODY, payload, type_, sender, terms, trail, stamps.count, now)
+            if lasting < math.inf:
+                parcel.deadline = now + lasting
             if handler is None:
-                account.not_handled.append(recipient.id)
-                self._engine.ledger.lose(parcel, DeadReason.UNHANDLED)
+                account.not_handled.append(agent)
+                engine.ledger.lose(parcel, DeadReason.UNHANDLED)
             elif desk.accept(parcel):
-                account.delivered.append(recipient.id)
-                desk.arm(parcel)
+                delivered.append(agent)
+                if lasting < math.inf:
+                    desk.arm(parcel)
             else:
                 full.append((desk, parcel))
         return full

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from ._emitter import Emitter
-from ._observer import Event, Observer
+from ._observer import Event, Level, Observer
 
 _LIMIT: Final = 10_000
 
@@ -38,6 +38,10 @@ class Queued:
     def failures(self) -> int:
         """How many events the observer failed on."""
         return self._emitter.failures
+
+    def wants(self, level: Level, /) -> bool:
+        """Whether the slow one is interested."""
+        return self._emitter.wants(level)
 
     def on_event(self, event: Event, /) -> None:
         """Queue the event; never waits."""

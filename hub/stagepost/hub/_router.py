@@ -3,7 +3,7 @@
 import math
 from collections.abc import Coroutine, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
@@ -11,18 +11,16 @@ from ._desk import Desk
 from ._directory import Directory
 from ._engine import Engine
 from ._expect import fits
-from ._handlers import Handler
 from ._limits import Duration, seconds
 from ._message import NO_HEADERS, MessageType, Priority
-from ._parcel import NO_TRAIL, STANDARD, Parcel, Recipient, Terms, Trail
+from ._parcel import NO_TRAIL, STANDARD, Parcel, Terms, Trail
 from ._stamps import Stamps
 from ._workers import current_worker
 from .errors import AlreadyForwarded, RequestCycle, RequestTimeout, UnexpectedReply
 
-DeskT_co = TypeVar("DeskT_co", bound=Recipient, covariant=True)
-
-SENDS_PER_TURN: Final = 256
-FORWARD_PATIENCE: Final = 30.0
+_SENDS_PER_TURN: Final = 256
+_FORWARD_PATIENCE: Final = 30.0
+_NORMAL: Final = Priority.NORMAL
 _REQUEST: Final = MessageType.REQUEST
 _NOTIFICATION: Final = MessageType.NOTIFICATION
 
@@ -41,17 +39,6 @@ class Origin(NamedTuple):
     trail: Trail = NO_TRAIL
     deadline: float = math.inf
     inside: bool = False
-
-
-class Addressee(Protocol[DeskT_co]):
-    """Somebody who can get messages, at a desk that is opened when the first one comes."""
-
-    @property
-    def desk(self) -> DeskT_co | None:
-        """Where the messages go, if it is open."""
-
-    def open_desk(self, engine: Engine, /) -> DeskT_co:
-        """Begin to take messages."""
 
 
 class Router:
@@ -91,7 +78,7 @@ class Router:
             return desk.line_up(parcel, seconds(timeout))
         if ttl is not None:
             desk.arm(parcel)
-        return checkpoint() if parcel.number % SENDS_PER_TURN == 0 else None
+        return checkpoint() if parcel.number % _SENDS_PER_TURN == 0 else None
 
     def request(
         self,
@@ -130,7 +117,7 @@ class Router:
             desk.take_over(parcel, successor)
             return None
         successor.deadline = parcel.deadline
-        return None if desk.accept(successor) else desk.line_up(successor, FORWARD_PATIENCE)
+        return None if desk.accept(successor) else desk.line_up(successor, _FORWARD_PATIENCE)
 
     def _address(
         self, recipient: str, payload: object, type_: MessageType, origin: Origin, terms: Terms
@@ -141,21 +128,9 @@ class Router:
         payload_class = type(payload)
         handlers = registration.handlers
         handler = handlers.exact.get(payload_class) or handlers.find(recipient, payload_class)
-        return self.pack(registration, handler, payload, type_, origin, terms)
-
-    def pack(  # noqa: PLR0917 - called for every message
-        self,
-        recipient: Addressee[DeskT_co],
-        handler: Handler,
-        payload: object,
-        type_: MessageType,
-        origin: Origin,
-        terms: Terms,
-    ) -> tuple[Parcel, DeskT_co]:
-        """Make the record of a message to one recipient."""
         engine = self._engine
+        desk = registration.desk or registration.open_desk(engine)
         stamps = engine.stamps
-        desk = recipient.desk or recipient.open_desk(engine)
         stamps.count += 1
         return engine.new_parcel(
             desk, handler, payload, type_, origin.sender, terms, origin.trail, stamps.count, stamps.clock()
@@ -169,7 +144,7 @@ class Router:
 
 def terms_of(headers: Mapping[str, str] | None, priority: Priority, topic: str | None = None) -> Terms:
     """What the options of a sender say about a message."""
-    if headers is None and priority is Priority.NORMAL and topic is None:
+    if headers is None and priority is _NORMAL and topic is None:
         return STANDARD
     return Terms(NO_HEADERS if headers is None else MappingProxyType(dict(headers)), Priority(priority), topic)
 

@@ -233,6 +233,7 @@ class Worker:
         """Handle what is queued. A function of its own, so that no variable of a resting worker keeps a message."""
         workers, mailbox, ledger = self._workers, self._workers.mailbox, self.engine.ledger
         clock, latencies, wrapped = self.engine.stamps.clock, ledger.latencies, self.engine.onion is not None
+        ledger.look_up_observer()
         now = clock()
         turn_ends = now + _TURN
         while mailbox.queue and not self._interrupted:

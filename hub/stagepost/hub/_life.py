@@ -126,9 +126,16 @@ class Life:
             self._engine.strike(self._agent, failure)
             await self._until(lambda: self._ending)
         else:
-            over = self._engine.stamps.clock() + pause
-            self._engine.deadlines.add(Alarm(self.look), over)
+            await self._sleep(pause)
+
+    async def _sleep(self, pause: float) -> None:
+        """Let time pass on the hub's clock, unless the agent leaves meanwhile."""
+        over, alarm = self._engine.stamps.clock() + pause, Alarm(self.look)
+        bucket = self._engine.deadlines.add(alarm, over)
+        try:
             await self._until(lambda: self._ending or self._engine.stamps.clock() >= over)
+        finally:
+            bucket.pop(alarm, None)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():

@@ -227,7 +227,7 @@ class World:
 async def play(plan: list[Deed], crew: list[Kind]) -> None:
     recorder = Recorder()
     world = World(Hub(observer=recorder, grace=0.003), dict(zip(AGENTS, crew, strict=True)))
-    with fail_after(20):
+    with fail_after(5):
         async with create_task_group() as tasks, world.hub:
             for agent in AGENTS:
                 world.register(agent)

@@ -42,7 +42,18 @@ class Crew(Protocol):
 class Life:
     """Runs the hooks round the work of an agent's workers, which pause while there is no instance ready."""
 
-    __slots__ = ("_agent", "_blueprint", "_crew", "_ending", "_engine", "_failure", "_on_end", "_restarts", "_waiter")
+    __slots__ = (
+        "_agent",
+        "_blueprint",
+        "_crew",
+        "_ending",
+        "_engine",
+        "_failure",
+        "_on_end",
+        "_over",
+        "_restarts",
+        "_waiter",
+    )
 
     def __init__(self, agent: str, blueprint: Blueprint, plan: Restart | None, crew: Crew, engine: Engine) -> None:
         self._agent = agent
@@ -52,6 +63,7 @@ class Life:
         self._engine = engine
         self._failure: BaseException | None = None
         self._ending = False
+        self._over = False
         self._waiter: Waiter | None = None
         self._on_end: Callable[[], None] = lambda: None
 
@@ -71,6 +83,8 @@ class Life:
         """Stop the instance; the agent has no more work."""
         self._ending = True
         self._on_end = on_end
+        if self._over:
+            on_end()  # the hub has ended the task before the last worker
         self.look()
 
     def look(self) -> None:
@@ -85,7 +99,7 @@ class Life:
                 if self._failure is not None and not self._ending:
                     await self._pause_after_failure(self._failure)
         finally:
-            self._ending = True
+            self._ending = self._over = True
             self._on_end()
 
     async def _live(self) -> None:

@@ -1,5 +1,6 @@
 import pytest
 from anyio import CancelScope, create_task_group, fail_after
+from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, Recorder, echo, until
 
 from stagepost.hub import (
@@ -15,6 +16,9 @@ from stagepost.hub import (
     MessageType,
     Published,
 )
+from stagepost.hub._parcel import STANDARD
+from stagepost.hub._publisher import _Account
+from stagepost.hub._router import Origin
 from stagepost.hub.testing import idle
 
 
@@ -291,3 +295,43 @@ async def test_room_that_comes_just_in_time_is_taken() -> None:
             tasks.start_soon(publish, hub)
     assert all(report.complete for report in reports)
     assert gate.seen == [0, 1, 9, 9]
+
+
+async def test_a_publisher_that_never_waits_lets_others_run() -> None:
+    turns = 0
+    publishing = True
+
+    async def watch() -> None:
+        nonlocal turns
+        while publishing:
+            await checkpoint()
+            turns += 1
+
+    with fail_after(10):
+        async with Hub() as hub, create_task_group() as tasks:
+            tasks.start_soon(watch)
+            for number in range(50):
+                hub.register(f"echo{number}", echo, topics=["a"], mailbox=None)
+            for number in range(100):
+                assert (await hub.publish("a", Ping(number))).complete
+            publishing = False
+    assert turns >= 4
+
+
+async def test_one_that_found_room_before_its_turn_to_wait_does_not_wait() -> None:
+    gate = Gate()
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register(gate, mailbox=1, topics=["a"])
+            await hub.publish("a", Ping(0))
+            await gate.entered.wait()
+            publisher = hub._publisher
+            assert publisher is not None
+            (desk,) = hub._directory.desks()
+            assert hub._router is not None
+            parcel, _ = hub._router._address("gate", Ping(1), MessageType.NOTIFICATION, Origin(), STANDARD)
+            account = _Account()
+            await publisher._wait_for_room(desk, parcel, 5, account)
+            gate.opened.set()
+    assert account.delivered == ["gate"]
+    assert gate.seen == [0, 1]

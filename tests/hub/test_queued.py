@@ -1,6 +1,6 @@
 import threading
 
-from stagepost.hub import Event, Queued
+from stagepost.hub import Event, LogObserver, MultiObserver, NullObserver, Queued
 
 
 class Slow:
@@ -58,3 +58,10 @@ def test_a_failing_observer_is_counted_and_goes_on() -> None:
 
 def test_closing_what_was_never_used_is_fine() -> None:
     assert Queued(Slow()).close()
+
+
+def test_it_asks_the_slow_one_what_it_wants() -> None:
+    assert Queued(Slow()).wants("debug")
+    assert not Queued(NullObserver()).wants("error")
+    assert MultiObserver(NullObserver(), Slow()).wants("debug")
+    assert not MultiObserver(LogObserver()).wants("debug")

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from anyio import CancelScope, create_task_group, fail_after
 from anyio.lowlevel import checkpoint
@@ -172,3 +174,26 @@ async def test_concurrency_bounds_how_many_are_handled_at_once() -> None:
             assert len(gate.seen) == 3
             gate.opened.set()
     assert len(gate.seen) == 10
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_message_stays_that_got_room_before_its_sender_was_cancelled(anyio_backend: str) -> None:
+    gate = Gate()
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register(gate, mailbox=1)
+            await hub.send("gate", Ping(0))
+            await gate.entered.wait()
+            await hub.send("gate", Ping(1))
+            sending = asyncio.ensure_future(hub.send("gate", Ping(2)))
+            await until(lambda: hub.metrics().blocked == 1)
+            (desk,) = hub._directory.desks()
+            desk._mailbox.queue.popleft()
+            desk._workers.admit()
+            sending.cancel()
+            await until(sending.done)
+            assert hub.metrics().depths == {"gate": 1}
+            assert hub._engine is not None
+            hub._engine.ledger.handled += 1  # the one taken out by hand
+            gate.opened.set()
+    assert gate.seen == [0, 2]

@@ -3,6 +3,7 @@ from anyio import create_task_group, fail_after
 from tests.hub._agents import Gate, Ping, Pong, echo, until
 
 from stagepost.hub import HandlerFailed, Hub, MessageFailed, MessageHandled, RequestTimeout, Restart, handles
+from stagepost.hub._wake import current_backend
 from stagepost.hub.testing import Probe, Recorder, VirtualClock, idle
 
 
@@ -120,3 +121,26 @@ async def test_readers_that_wait_go_on_only_for_what_they_wait_for() -> None:
             await hub.send("probe", 1)
             await hub.send("fail", 1)
     assert seen == ["failed"]
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_moment_that_has_passed_is_not_waited_for(anyio_backend: str) -> None:
+    clock, backend = VirtualClock(), current_backend()
+    with fail_after(5):
+        await clock.wait_until(backend.new_waiter(), 0.0)
+        waiter = backend.new_waiter()
+        async with create_task_group() as tasks:
+            tasks.start_soon(clock.wait_until, waiter, 5.0)
+            await until(lambda: bool(clock._alarms))
+            waiter.set_result(None)
+            await clock.advance(6)
+    assert clock.now() == 6
+
+
+async def test_an_alarm_whose_wait_is_over_is_passed_by() -> None:
+    clock, waiter = VirtualClock(), current_backend().new_waiter()
+    waiter.set_result(None)
+    clock._alarms[waiter] = 1.0
+    with fail_after(5):
+        await clock.advance(2)
+    assert clock.now() == 2

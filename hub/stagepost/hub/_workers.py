@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from inspect import isawaitable
 from typing import Final
 
 from anyio import CancelScope
@@ -11,12 +10,11 @@ from anyio.lowlevel import checkpoint
 from ._containment import is_cancelled, is_fatal, own_failure
 from ._engine import Engine
 from ._events import DeadReason
-from ._handlers import Handler
+from ._invoking import invoke
 from ._life import Life
 from ._mailbox import Mailbox
 from ._message import MessageType
 from ._parcel import Parcel
-from ._stamps import Stamps
 from ._wake import Waiter
 from .errors import HandlerFailed, HubStopped, RequestError
 
@@ -250,7 +248,7 @@ class Worker:
                 if handler.is_plain and not wrapped:
                     reply = await handler.call(parcel.payload)
                 else:
-                    reply = await self._invoke(handler, parcel)
+                    reply = await invoke(self.engine, handler, parcel)
             except BaseException as error:
                 if not self._contains(parcel, error):
                     raise
@@ -273,14 +271,6 @@ class Worker:
         self.engine.ledger.bury(parcel, DeadReason.EXPIRED)
         parcel.refuse(error)
         return True
-
-    async def _invoke(self, handler: Handler, parcel: Parcel) -> object:
-        engine = self.engine
-        if engine.onion is None:
-            context = engine.new_context(parcel) if handler.takes_context else None
-            return await _call(handler, parcel, context, engine.stamps)
-        context = engine.new_context(parcel)
-        return await engine.onion(context, lambda: _call(handler, parcel, context, engine.stamps))
 
     def _contains(self, parcel: Parcel, error: BaseException) -> bool:
         """End a parcel whose handler raised. False if the error has to travel on and end the worker."""
@@ -306,9 +296,3 @@ class Worker:
         late = parcel.timed_out()
         late.__cause__ = failure
         return late
-
-
-async def _call(handler: Handler, parcel: Parcel, context: object, stamps: Stamps) -> object:
-    argument = parcel.message(stamps) if handler.takes_message else parcel.payload
-    result = handler.call(argument, context=context) if handler.takes_context else handler.call(argument)
-    return await result if isawaitable(result) else result

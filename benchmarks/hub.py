@@ -1,410 +1,432 @@
-"""What the hub costs, against `asyncio.Queue` with one worker task and against autogen-core, in one run.
+"""What the hub costs, against an `asyncio.Queue` with a worker task, and against a peer.
 
-Run it: ``python benchmarks/hub.py [--rounds 7] [--write docs/benchmarks.md]``. All rounds are interleaved, each number
-is a median. Observers are off, metrics on, mailboxes hold 1,024, each message has a fresh pydantic payload.
+Run ``python benchmarks/hub.py``; with ``--write`` the tables go into docs/benchmarks.md. The sides take turns within each
+round, every message is a fresh pydantic value on all of them, and a ratio is the median of the rounds' ratios, so that
+a busy machine disturbs them less than it disturbs the times. The hub is as users get it: metrics on, no observer.
 """
 
 import argparse
-import asyncio  # noqa: TID251 - the raw queue is what the hub is compared with
+import asyncio  # noqa: TID251 - its queue is what the hub is compared with
 import gc
 import platform
-import statistics
 import sys
 import tracemalloc
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from time import perf_counter, process_time
+from types import CodeType, FunctionType
+from typing import Any, Final, TypeAlias
 
+import anyio
 from pydantic import BaseModel
+from rich.console import Console
+from rich.progress import Progress
 
-from stagepost.hub import Hub, LogObserver
+from stagepost.hub import Hub, LogObserver, Observer
 from stagepost.hub.testing import idle
 
-try:
-    from autogen_core import (
-        AgentId,
-        DefaultTopicId,
-        MessageContext,
-        RoutedAgent,
-        SingleThreadedAgentRuntime,
-        TypeSubscription,
-        event,
-        message_handler,
-    )
-except ImportError:
-    AgentId = None  # type: ignore[assignment, misc]  # the peer is not installed
-
-MAILBOX = 1024
-CLIENTS = 100
-BEGIN, END = "<!-- hub: begin -->", "<!-- hub: end -->"
+MAILBOX: Final = 1024
+MANY: Final = 100
+PAGE: Final = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+BEGIN: Final = "<!-- benchmarks/hub.py writes from here -->"
+END: Final = "<!-- to here -->"
+PEER: Final = "autogen-core"
+WITHOUT_PEER: Final = f"{PEER} is not installed and was left out: `pip install 'stagepost[bench]'` adds it."
 
 
-class Number(BaseModel):
-    """A small payload."""
+class Ping(BaseModel):
+    """What every message carries."""
 
     number: int
+    text: str
 
 
-Scenario = Callable[[int], Coroutine[object, object, float]]
+async def echo(ping: Ping) -> Ping:
+    """Answer with what was asked."""
+    return ping
 
 
-async def raw_one_way(n: int) -> float:
-    """Queue and worker."""
-    queue: asyncio.Queue[Number] = asyncio.Queue(MAILBOX)
+class Tally:
+    """Counts what was handled, and knows when it was all of it."""
 
-    async def handle(payload: Number) -> None: ...
+    def __init__(self) -> None:
+        self._left = 0
+        self._all = anyio.Event()
 
-    async def work() -> None:
-        while True:
-            await handle(await queue.get())
-            queue.task_done()
+    def expect(self, count: int) -> None:
+        """Begin to count down."""
+        self._left, self._all = count, anyio.Event()
 
-    worker = asyncio.create_task(work())
-    began = perf_counter()
-    for number in range(n):
-        await queue.put(Number(number=number))
-    await queue.join()
-    took = perf_counter() - began
-    worker.cancel()
-    return took
+    async def take(self, ping: Ping) -> None:  # noqa: ARG002 - a handler has a payload
+        """Handle one message."""
+        self._left -= 1
+        if self._left == 0:
+            self._all.set()
 
-
-def _answering() -> tuple["asyncio.Queue[tuple[Number, asyncio.Future[Number]]]", "asyncio.Task[None]"]:
-    queue: asyncio.Queue[tuple[Number, asyncio.Future[Number]]] = asyncio.Queue(MAILBOX)
-
-    async def handle(payload: Number) -> Number:
-        return payload
-
-    async def work() -> None:
-        while True:
-            payload, reply = await queue.get()
-            reply.set_result(await handle(payload))
-
-    return queue, asyncio.create_task(work())
+    async def all(self) -> None:
+        """Wait until as many were handled as expected."""
+        await self._all.wait()
 
 
-async def raw_request(n: int) -> float:
-    """One client, one request after the other."""
-    return await _raw_requests(n, 1)
+# --- sides: the same three things, done by each of them ---------------------------------------------------------------
 
 
-async def raw_clients(n: int) -> float:
-    """A hundred clients at once."""
-    return await _raw_requests(n, CLIENTS)
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Three ways to pass a message on.
+
+    Attributes:
+        send: To one agent, one way.
+        ask: To one agent, and wait for its answer.
+        publish: To a hundred agents.
+    """
+
+    send: Callable[[Ping], Awaitable[object]]
+    ask: Callable[[Ping], Awaitable[object]]
+    publish: Callable[[Ping], Awaitable[object]]
 
 
-async def _raw_requests(n: int, clients: int) -> float:
-    queue, worker = _answering()
+Side: TypeAlias = Callable[[Tally], AbstractAsyncContextManager[Channel]]
+
+
+@asynccontextmanager
+async def open_queue(tally: Tally) -> AsyncIterator[Channel]:
+    """A bounded queue and a worker task for each agent, and a future for each request: the least one can do."""
     loop = asyncio.get_running_loop()
+    sink: asyncio.Queue[Ping] = asyncio.Queue(MAILBOX)
+    news: list[asyncio.Queue[Ping]] = [asyncio.Queue(MAILBOX) for _ in range(MANY)]
+    questions: asyncio.Queue[tuple[Ping, asyncio.Future[Ping]]] = asyncio.Queue(MAILBOX)
 
-    async def client() -> None:
-        for number in range(n // clients):
-            reply = loop.create_future()
-            await queue.put((Number(number=number), reply))
-            await reply
-
-    began = perf_counter()
-    await asyncio.gather(*(client() for _ in range(clients)))
-    took = perf_counter() - began
-    worker.cancel()
-    return took
-
-
-async def raw_publish(n: int) -> float:
-    """A queue and a worker for each of a hundred subscribers."""
-    queues: list[asyncio.Queue[Number]] = [asyncio.Queue(MAILBOX) for _ in range(CLIENTS)]
-
-    async def handle(payload: Number) -> None: ...
-
-    async def work(queue: "asyncio.Queue[Number]") -> None:
+    async def take_all(queue: asyncio.Queue[Ping]) -> None:
         while True:
-            await handle(await queue.get())
-            queue.task_done()
+            await tally.take(await queue.get())
 
-    workers = [asyncio.create_task(work(queue)) for queue in queues]
-    began = perf_counter()
-    for number in range(n // CLIENTS):
-        payload = Number(number=number)
-        for queue in queues:
-            await queue.put(payload)
-    for queue in queues:
-        await queue.join()
-    took = perf_counter() - began
-    for worker in workers:
-        worker.cancel()
-    return took
-
-
-async def raw_fan_in(n: int) -> float:
-    """A hundred senders to one worker."""
-    queue: asyncio.Queue[Number] = asyncio.Queue(MAILBOX)
-
-    async def handle(payload: Number) -> None: ...
-
-    async def work() -> None:
+    async def answer_all() -> None:
         while True:
-            await handle(await queue.get())
-            queue.task_done()
+            ping, answer = await questions.get()
+            answer.set_result(await echo(ping))
+
+    async def ask(ping: Ping) -> Ping:
+        answer: asyncio.Future[Ping] = loop.create_future()
+        await questions.put((ping, answer))
+        return await answer
+
+    async def publish(ping: Ping) -> None:
+        for queue in news:
+            await queue.put(ping)
+
+    async with anyio.create_task_group() as tasks:
+        for queue in (sink, *news):
+            tasks.start_soon(take_all, queue)
+        tasks.start_soon(answer_all)
+        yield Channel(sink.put, ask, publish)
+        tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def open_hub(tally: Tally, observer: Observer | None = None) -> AsyncIterator[Channel]:
+    """The hub."""
+    async with Hub("bench", observer=observer) as hub:
+        hub.register("sink", tally.take, mailbox=MAILBOX)
+        hub.register("echo", echo, mailbox=MAILBOX)
+        for number in range(MANY):
+            hub.register(f"reader-{number}", tally.take, mailbox=MAILBOX, topics=["news"])
+        yield Channel(
+            partial(hub.send, "sink"), partial(hub.request, "echo", expect=Ping), partial(hub.publish, "news")
+        )
+
+
+def open_hub_with_filtered_log(tally: Tally) -> AbstractAsyncContextManager[Channel]:
+    """The hub with an observer whose logger is set to a level that lets none of the events pass."""
+    return open_hub(tally, LogObserver())
+
+
+@asynccontextmanager
+async def open_peer(tally: Tally) -> AsyncIterator[Channel]:
+    """The runtime of autogen-core, with its lightest kind of agent."""
+    core: Any = import_module("autogen_core")
+    runtime = core.SingleThreadedAgentRuntime()
+
+    async def take(_agent: object, ping: Ping, _context: object) -> None:
+        await tally.take(ping)
+
+    async def answer(_agent: object, ping: Ping, _context: object) -> Ping:
+        return await echo(ping)
+
+    register = core.ClosureAgent.register_closure
+    await register(runtime, "echo", answer)
+    await register(runtime, "sink", take, subscriptions=lambda: [core.TypeSubscription("sink", "sink")])
+    for number in range(MANY):
+        name = f"reader-{number}"
+        await register(runtime, name, take, subscriptions=partial(_subscriptions, core, name))
+    runtime.start()
+    try:
+        yield Channel(
+            partial(runtime.publish_message, topic_id=core.TopicId("sink", "default")),
+            partial(runtime.send_message, recipient=core.AgentId("echo", "default")),
+            partial(runtime.publish_message, topic_id=core.TopicId("news", "default")),
+        )
+    finally:
+        await runtime.stop()
+
+
+def _subscriptions(core: Any, name: str) -> list[Any]:
+    return [core.TypeSubscription("news", name)]
+
+
+# --- scenarios: what is timed -----------------------------------------------------------------------------------------
+
+
+async def one_way(channel: Channel, tally: Tally, count: int) -> None:
+    """One sender, one recipient."""
+    tally.expect(count)
+    for number in range(count):
+        await channel.send(Ping(number=number, text="ping"))
+    await tally.all()
+
+
+async def request(channel: Channel, _tally: Tally, count: int) -> None:
+    """One requester, one question after the other."""
+    for number in range(count):
+        await channel.ask(Ping(number=number, text="ping"))
+
+
+async def clients(channel: Channel, tally: Tally, count: int) -> None:
+    """A hundred requesters at once, one recipient."""
+    async with anyio.create_task_group() as tasks:
+        for _ in range(MANY):
+            tasks.start_soon(request, channel, tally, count // MANY)
+
+
+async def publish(channel: Channel, tally: Tally, count: int) -> None:
+    """One publisher, a hundred subscribers. Every delivery has to be made; the count is one of deliveries."""
+    tally.expect(count // MANY * MANY)
+    for number in range(count // MANY):
+        await channel.publish(Ping(number=number, text="ping"))
+    await tally.all()
+
+
+async def fan_in(channel: Channel, tally: Tally, count: int) -> None:
+    """A hundred senders at once, one recipient."""
 
     async def send() -> None:
-        for number in range(n // CLIENTS):
-            await queue.put(Number(number=number))
+        for number in range(count // MANY):
+            await channel.send(Ping(number=number, text="ping"))
 
-    worker = asyncio.create_task(work())
-    began = perf_counter()
-    await asyncio.gather(*(send() for _ in range(CLIENTS)))
-    await queue.join()
-    took = perf_counter() - began
-    worker.cancel()
-    return took
+    tally.expect(count // MANY * MANY)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(MANY):
+            tasks.start_soon(send)
+    await tally.all()
 
 
-async def take(payload: Number) -> None:
-    """Handle one way."""
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Something to time.
+
+    Attributes:
+        name: What the table calls it.
+        run: Does it, a number of times.
+        count: How many times in a round; at least a hundred, one for each client or subscriber.
+        ceiling: How many times the queue's cost the hub may take.
+        floor: How many times the hub's cost the peer is expected to take at least.
+    """
+
+    name: str
+    run: Callable[[Channel, Tally, int], Awaitable[None]]
+    count: int
+    ceiling: float
+    floor: float
 
 
-async def answer(payload: Number) -> Number:
-    """Handle a request."""
-    return payload
+SCENARIOS: Final = (
+    Scenario("one way", one_way, 40_000, 1.5, 28),
+    Scenario("request", request, 10_000, 1.5, 10),
+    Scenario("request, 100 clients", clients, 20_000, 1.6, 19),
+    Scenario("publish to 100, per delivery", publish, 50_000, 1.2, 27),
+    Scenario("fan-in from 100", fan_in, 40_000, 1.5, 29),
+)
+PEER_SHARE: Final = 0.1  # of the count: it takes that much longer
+Note: TypeAlias = Callable[[], None]
 
 
-async def hub_one_way(n: int) -> float:
-    """One sender, one agent."""
-    return await _hub_sends(n, 1)
-
-
-async def hub_fan_in(n: int) -> float:
-    """A hundred senders, one agent."""
-    return await _hub_sends(n, CLIENTS)
-
-
-async def hub_filtered(n: int) -> float:
-    """One way, with an observer whose events nobody logs."""
-    return await _hub_sends(n, 1, LogObserver())
-
-
-async def _hub_sends(n: int, senders: int, observer: LogObserver | None = None) -> float:
-    async with Hub(observer=observer) as hub:
-        hub.register("taker", take, mailbox=MAILBOX)
-
-        async def send() -> None:
-            for number in range(n // senders):
-                await hub.send("taker", Number(number=number))
-
-        began = perf_counter()
-        await (send() if senders == 1 else asyncio.gather(*(send() for _ in range(senders))))
-        await idle(hub)
-        return perf_counter() - began
-
-
-async def hub_request(n: int) -> float:
-    """One client, one request after the other."""
-    return await _hub_requests(n, 1)
-
-
-async def hub_clients(n: int) -> float:
-    """A hundred clients at once."""
-    return await _hub_requests(n, CLIENTS)
-
-
-async def _hub_requests(n: int, clients: int) -> float:
-    async with Hub() as hub:
-        hub.register("answerer", answer, mailbox=MAILBOX)
-
-        async def client() -> None:
-            for number in range(n // clients):
-                await hub.request("answerer", Number(number=number), expect=Number)
-
-        began = perf_counter()
-        await asyncio.gather(*(client() for _ in range(clients)))
-        return perf_counter() - began
-
-
-async def hub_publish(n: int) -> float:
-    """A hundred subscribers, each of which must get everything."""
-    async with Hub() as hub:
-        for number in range(CLIENTS):
-            hub.register(f"taker{number}", take, mailbox=MAILBOX, topics=["news"])
-        began = perf_counter()
-        for number in range(n // CLIENTS):
-            await hub.publish("news", Number(number=number))
-        await idle(hub)
-        took = perf_counter() - began
-        assert hub.metrics().handled == n // CLIENTS * CLIENTS  # noqa: S101 - a benchmark that loses messages is void
-        return took
-
-
-if AgentId is not None:
-
-    class Taker(RoutedAgent):
-        """Both handlers, for autogen-core."""
-
-        def __init__(self) -> None:
-            super().__init__("taker")
-
-        @message_handler
-        async def take(self, message: Number, ctx: MessageContext) -> Number:  # noqa: ARG002
-            """Answer."""
-            return message
-
-    class Listener(RoutedAgent):
-        """A subscriber, for autogen-core."""
-
-        def __init__(self) -> None:
-            super().__init__("listener")
-
-        @event
-        async def take(self, message: Number, ctx: MessageContext) -> None:
-            """Take note."""
-
-
-async def peer_request(n: int) -> float:
-    """One client, one request after the other, on autogen-core."""
-    return await _peer_requests(n, 1)
-
-
-async def peer_clients(n: int) -> float:
-    """A hundred clients at once, on autogen-core."""
-    return await _peer_requests(n, CLIENTS)
-
-
-async def _peer_requests(n: int, clients: int) -> float:
-    runtime = SingleThreadedAgentRuntime()
-    await Taker.register(runtime, "taker", Taker)
-    runtime.start()
-
-    async def client() -> None:
-        for number in range(n // clients):
-            await runtime.send_message(Number(number=number), AgentId("taker", "default"))
-
-    began = perf_counter()
-    await asyncio.gather(*(client() for _ in range(clients)))
-    took = perf_counter() - began
-    await runtime.stop()
-    return took
-
-
-async def peer_publish(n: int) -> float:
-    """A hundred subscribers, on autogen-core."""
-    runtime = SingleThreadedAgentRuntime()
-    for number in range(CLIENTS):
-        await Listener.register(runtime, f"taker{number}", Listener)
-        await runtime.add_subscription(TypeSubscription("default", f"taker{number}"))
-    runtime.start()
-    began = perf_counter()
-    for number in range(n // CLIENTS):
-        await runtime.publish_message(Number(number=number), DefaultTopicId())
-    await runtime.stop_when_idle()
-    return perf_counter() - began
-
-
-ROWS: list[tuple[str, int, Scenario, Scenario, Scenario | None, str]] = [
-    ("one way", 20_000, raw_one_way, hub_one_way, None, "1.5"),
-    ("request, one client", 5_000, raw_request, hub_request, peer_request, "1.5"),
-    ("request, 100 clients", 10_000, raw_clients, hub_clients, peer_clients, "1.6"),
-    ("publish to 100, per delivery", 50_000, raw_publish, hub_publish, peer_publish, "1.2"),
-    ("fan-in from 100", 20_000, raw_fan_in, hub_fan_in, None, "1.5"),
-    ("one way, filtered `LogObserver` ÷ without", 20_000, hub_one_way, hub_filtered, None, "1.1"),
-]
-
-
-def timed(scenario: Scenario, n: int) -> float:
-    """Microseconds per message."""
-    gc.collect()
-    return asyncio.run(scenario(n)) / n * 1e6
-
-
-def compare(rounds: int) -> list[str]:
-    """The table of ratios."""
-    lines = ["| scenario | raw, µs | hub, µs | hub ÷ raw | wanted | autogen-core ÷ raw |", "|---|---|---|---|---|---|"]
-    for name, n, raw, hub, peer, wanted in ROWS:
-        times: tuple[list[float], list[float], list[float]] = ([], [], [])
-        for _ in range(rounds):
-            times[0].append(timed(raw, n))
-            times[1].append(timed(hub, n))
-            if peer is not None and AgentId is not None:
-                times[2].append(timed(peer, min(n, 2_000)))
-        base, ours = statistics.median(times[0]), statistics.median(times[1])
-        theirs = f"{statistics.median(times[2]) / base:.0f}" if times[2] else ""
-        lines.append(f"| {name} | {base:.2f} | {ours:.2f} | {ours / base:.2f} | ≤ {wanted} | {theirs} |")
-    return lines
-
-
-def weigh() -> list[str]:
-    """What an agent costs that nobody talks to."""
-
-    def fresh() -> Callable[[Number], Awaitable[None]]:
-        namespace: dict[str, object] = {"Number": Number}
-        exec("async def handle(payload: Number) -> None: ...", namespace)  # noqa: S102 - a function never seen before
-        return namespace["handle"]  # type: ignore[return-value]  # the one just made
-
-    def register(n: int) -> float:
+async def timed(side: Side, scenario: Scenario, count: int) -> float:
+    """Seconds per message, after a short run to warm up. What it takes to set up and to stop is not in it."""
+    tally = Tally()
+    async with side(tally) as channel:
+        await scenario.run(channel, tally, max(MANY, count // 20))
         gc.collect()
-        hub = Hub()
-        began = perf_counter()
-        for number in range(n):
-            hub.register(f"agent{number}", take)
-        return (perf_counter() - began) / n * 1e6
+        start = perf_counter()
+        await scenario.run(channel, tally, count)
+        return (perf_counter() - start) / count
 
-    small, large = statistics.median(register(10_000) for _ in range(5)), register(100_000)
-    functions = [fresh() for _ in range(2_000)]
-    hub, began = Hub(), perf_counter()
-    for number, function in enumerate(functions):
-        hub.register(f"agent{number}", function)
-    new = (perf_counter() - began) / len(functions) * 1e6
+
+def take_turns(
+    sides: Sequence[Side], scenario: Scenario, rounds: int, scale: float, note: Note
+) -> list[tuple[float, ...]]:
+    """The times of all sides, round by round."""
+
+    async def one_round() -> tuple[float, ...]:
+        shares = [PEER_SHARE if side is open_peer else 1.0 for side in sides]
+        counts = [max(MANY, int(scenario.count * scale * share)) for share in shares]
+        return tuple([await timed(side, scenario, count) for side, count in zip(sides, counts, strict=True)])
+
+    times = []
+    for _ in range(rounds):
+        times.append(anyio.run(one_round))
+        note()
+    return times
+
+
+def ratio(times: Sequence[tuple[float, ...]], one: int, other: int) -> float:
+    """How many times as long as another one a side takes."""
+    return median(row[one] / row[other] for row in times)
+
+
+def compare(rounds: int, scale: float, note: Note) -> list[str]:
+    """The rows of the table of all scenarios."""
+    sides: list[Side] = [open_queue, open_hub]
+    if find_spec("autogen_core") is not None:
+        sides.append(open_peer)
+    rows = [
+        f"| µs per message | queue | hub | hub ÷ queue | wanted | {PEER} | {PEER} ÷ hub | wanted |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for scenario in SCENARIOS:
+        times = take_turns(sides, scenario, rounds, scale, note)
+        medians = [f"{median(column) * 1e6:.2f}" for column in zip(*times, strict=True)]
+        peer = (medians[2], f"{ratio(times, 2, 1):.0f}") if len(sides) == 3 else ("–", "–")  # noqa: PLR2004 - all
+        cells = (scenario.name, *medians[:2], f"**{ratio(times, 1, 0):.2f}**", f"≤ {scenario.ceiling}")
+        rows.append(f"| {' | '.join((*cells, *peer, f'≥ {scenario.floor}'))} |")
+    return rows if len(sides) == 3 else [*rows, "", WITHOUT_PEER]  # noqa: PLR2004 - queue, hub and peer
+
+
+# --- figures: what is not a message -----------------------------------------------------------------------------------
+
+
+def registering(count: int, handlers: Sequence[Callable[[Ping], Awaitable[object]]]) -> float:
+    """Seconds to register one agent; its handler is taken from those given, in turn."""
+    hub = Hub("bench")
+    gc.collect()
+    start = perf_counter()
+    for number in range(count):
+        hub.register(f"agent-{number}", handlers[number % len(handlers)])
+    return (perf_counter() - start) / count
+
+
+def fresh_handlers(count: int) -> list[Callable[[Ping], Awaitable[object]]]:
+    """Handlers that no hub has ever seen: functions with code objects of their own."""
+    code: CodeType = echo.__code__
+    made = [FunctionType(code.replace(), globals(), f"echo_{number}") for number in range(count)]
+    for function in made:
+        function.__annotations__ = dict(echo.__annotations__)
+    return made
+
+
+def memory_of_an_agent(count: int) -> float:
+    """Bytes that a registered agent takes before its first message, its id included."""
+
+    async def measure() -> float:
+        async with Hub("bench") as hub:
+            gc.collect()
+            before, _ = tracemalloc.get_traced_memory()
+            for number in range(count):
+                hub.register(f"agent-{number}", echo)
+            gc.collect()
+            after, _ = tracemalloc.get_traced_memory()
+            return (after - before) / count
+
     tracemalloc.start()
-    hub = Hub()
-    for number in range(10_000):
-        hub.register(f"agent{number}", take)
-    bare = tracemalloc.get_traced_memory()[0] / 10_000
-    tracemalloc.stop()
-    met, idle_share = asyncio.run(_settled())
+    try:
+        return anyio.run(measure)
+    finally:
+        tracemalloc.stop()
+
+
+def idle_share(agents: int, period: float) -> float:
+    """The share of a core that a hub takes whose agents have all handled a message and wait for the next one."""
+
+    async def measure() -> float:
+        async with Hub("bench") as hub:
+            for number in range(agents):
+                hub.register(f"agent-{number}", echo)
+                await hub.send(f"agent-{number}", Ping(number=number, text="ping"))
+            await idle(hub)
+            before = process_time()
+            await anyio.sleep(period)
+            return (process_time() - before) / period
+
+    return anyio.run(measure)
+
+
+def figures(rounds: int, scale: float, note: Note) -> list[str]:
+    """The rows of the table of everything else."""
+    agents = max(100, int(10_000 * scale))
+    seen = median(registering(agents, [echo]) for _ in range(rounds))
+    new = median(registering(agents, fresh_handlers(agents)) for _ in range(rounds))
+    many = median(registering(10 * agents, [echo]) for _ in range(3))
+    note()
+    log = ratio(take_turns([open_hub, open_hub_with_filtered_log], SCENARIOS[0], rounds, scale, note), 1, 0)
+    memory = memory_of_an_agent(agents)
+    share = idle_share(agents, max(0.1, 2 * min(scale, 1)))
+    note()
     return [
-        "| registering and idling | measured | wanted |",
-        "|---|---|---|",
-        f"| register, handler seen before | {small:.1f} µs | ≤ 5 µs |",
-        f"| register, new handler | {new:.1f} µs | ≤ 30 µs |",
-        f"| register 100,000, each | {large:.1f} µs | linear |",
-        f"| agent without a message yet | {bare / 1024:.2f} KB | ≤ 2 KB |",
-        f"| idle agent after its first message, worker task included | {met / 1024:.2f} KB | |",
-        f"| idle hub with 10,000 agents | {idle_share:.2%} of a core | < 1 % |",
+        "| figure | measured | wanted |",
+        "|---|--:|--:|",
+        f"| registering an agent, handler seen before | {seen * 1e6:.1f} µs | ≤ 5 µs |",
+        f"| registering an agent, handler new | {new * 1e6:.1f} µs | ≤ 30 µs |",
+        f"| time per agent with {10 * agents:,} ÷ with {agents:,} | {many / seen:.2f} | 1: linear |",
+        f"| memory of an agent before its first message | {memory / 1024:.2f} KB | ≤ 2 KB |",
+        f"| idle hub with {agents:,} agents that have all worked | {share:.2%} of a core | < 1 % |",
+        f"| one way with a `LogObserver` that filters all ÷ without | {log:.2f} | ≤ 1.1 |",
     ]
 
 
-async def _settled() -> tuple[float, float]:
-    async with Hub() as hub:
-        for number in range(10_000):
-            hub.register(f"agent{number}", take)
-        gc.collect()
-        tracemalloc.start()
-        for number in range(10_000):
-            await hub.send(f"agent{number}", Number(number=number))
-        await idle(hub)
-        gc.collect()
-        met = tracemalloc.get_traced_memory()[0] / 10_000
-        tracemalloc.stop()
-        began, cpu = perf_counter(), process_time()
-        await asyncio.sleep(2)
-        return met, (process_time() - cpu) / (perf_counter() - began)
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def report(rounds: int, scale: float) -> str:
+    """Measure everything, and return it as Markdown."""
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task("hub", total=rounds * (len(SCENARIOS) + 1) + 2)
+        note = partial(progress.advance, task)
+        rows = [*compare(rounds, scale, note), "", *figures(rounds, scale, note)]
+    peer = f", {PEER} {version(PEER)}" if find_spec("autogen_core") is not None else ""
+    made = (
+        f"`{' '.join(['python', *sys.argv])}` on {datetime.now(UTC):%Y-%m-%d}: Python {platform.python_version()}, "
+        f"anyio {version('anyio')}, pydantic {version('pydantic')}{peer}, {platform.system()} {platform.machine()}, "
+        f"medians of {rounds} rounds."
+    )
+    return "\n".join([made, "", *rows])
+
+
+def write(text: str, page: Path = PAGE) -> None:
+    """Put the text between the marks of the page."""
+    before, rest = page.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
 
 
 def main() -> None:
-    """Measure, print, and write into the document if told to."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--write", type=Path)
+    """Measure, and print or write the tables."""
+    parser = argparse.ArgumentParser(description="Measure the hub against asyncio.Queue and autogen-core.")
+    parser.add_argument("--rounds", type=int, default=7, help="how many times each side has its turn")
+    parser.add_argument("--scale", type=float, default=1.0, help="more or fewer messages in a round")
+    parser.add_argument("--write", action="store_true", help=f"put the tables into docs/{PAGE.name}")
     options = parser.parse_args()
-    if AgentId is None:
-        print("autogen-core is not installed, its column stays empty: pip install 'stagepost[bench]'", file=sys.stderr)
-    where = (
-        f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, medians of {options.rounds}."
-    )
-    text = "\n".join([where, "", *compare(options.rounds), "", *weigh()])
+    text = report(options.rounds, options.scale)
     print(text)
     if options.write:
-        page = options.write.read_text(encoding="utf-8")
-        before, after = page.split(BEGIN)[0], page.split(END)[1]
-        options.write.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        write(text)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """What the hub costs, against an `asyncio.Queue` with a worker task, and against a peer.
 
-Run ``python benchmarks/hub.py``; with ``--write`` the tables go into docs/benchmarks.md. The sides take turns within each
-round, every message is a fresh pydantic value on all of them, and a ratio is the median of the rounds' ratios, so that
-a busy machine disturbs them less than it disturbs the times. The hub is as users get it: metrics on, no observer.
+Run ``python benchmarks/hub.py``; with ``--write`` the tables go into docs/benchmarks.md. The sides take turns within
+each round, every message is a fresh pydantic value on all of them, and a ratio is the median of the rounds' ratios, so
+that a busy machine disturbs them less than it disturbs the times. The hub is as users get it: metrics on, no observer.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import platform
 import sys
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -293,9 +293,8 @@ def ratio(times: Sequence[tuple[float, ...]], one: int, other: int) -> float:
 
 def compare(rounds: int, scale: float, note: Note) -> list[str]:
     """The rows of the table of all scenarios."""
-    sides: list[Side] = [open_queue, open_hub]
-    if find_spec("autogen_core") is not None:
-        sides.append(open_peer)
+    with_peer = find_spec("autogen_core") is not None
+    sides: list[Side] = [open_queue, open_hub, *([open_peer] if with_peer else [])]
     rows = [
         f"| µs per message | queue | hub | hub ÷ queue | wanted | {PEER} | {PEER} ÷ hub | wanted |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
@@ -303,10 +302,10 @@ def compare(rounds: int, scale: float, note: Note) -> list[str]:
     for scenario in SCENARIOS:
         times = take_turns(sides, scenario, rounds, scale, note)
         medians = [f"{median(column) * 1e6:.2f}" for column in zip(*times, strict=True)]
-        peer = (medians[2], f"{ratio(times, 2, 1):.0f}") if len(sides) == 3 else ("–", "–")  # noqa: PLR2004 - all
-        cells = (scenario.name, *medians[:2], f"**{ratio(times, 1, 0):.2f}**", f"≤ {scenario.ceiling}")
-        rows.append(f"| {' | '.join((*cells, *peer, f'≥ {scenario.floor}'))} |")
-    return rows if len(sides) == 3 else [*rows, "", WITHOUT_PEER]  # noqa: PLR2004 - queue, hub and peer
+        ours = (*medians[:2], f"**{ratio(times, 1, 0):.2f}**", f"≤ {scenario.ceiling}")
+        peers = (medians[2], f"{ratio(times, 2, 1):.0f}") if with_peer else ("", "")
+        rows.append(f"| {' | '.join((scenario.name, *ours, *peers, f'≥ {scenario.floor}'))} |")
+    return rows if with_peer else [*rows, "", WITHOUT_PEER]
 
 
 # --- figures: what is not a message -----------------------------------------------------------------------------------
@@ -322,7 +321,7 @@ def registering(count: int, handlers: Sequence[Callable[[Ping], Awaitable[object
     return (perf_counter() - start) / count
 
 
-def fresh_handlers(count: int) -> list[Callable[[Ping], Awaitable[object]]]:
+def fresh_handlers(count: int) -> Sequence[Callable[[Ping], Awaitable[object]]]:
     """Handlers that no hub has ever seen: functions with code objects of their own."""
     code: CodeType = echo.__code__
     made = [FunctionType(code.replace(), globals(), f"echo_{number}") for number in range(count)]

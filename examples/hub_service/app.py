@@ -1,76 +1,98 @@
-"""The web application."""
+"""The application: endpoints that speak to agents, and a lifespan that owns their hub."""
 
-import signal
-from collections.abc import AsyncGenerator, AsyncIterator
+import logging
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypedDict
+from pathlib import Path
+from typing import Final, TypedDict
 
-import anyio
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
-from hub_service.agents import Desk, Order, Receipt
-from stagepost.hub import Hub, HubStopped, MailboxFull, RequestTimeout
+from stagepost.hub import Hub, HubError
+
+from .shop import Journal, Order, Receipt, Warehouse
+from .statuses import answer_hub_error
+from .streams import Streams
+
+_PATIENCE: Final = 1.0
+_GRACE: Final = 30.0
+_log = logging.getLogger("hub_service")
 
 
-class Shared(TypedDict):
-    """What the lifespan gives to each request."""
+class State(TypedDict):
+    """What every request finds in ``request.state``."""
 
     hub: Hub
+    streams: Streams
 
 
-@asynccontextmanager
-async def lifespan(_: Starlette) -> AsyncGenerator[Shared, None]:
-    """Run the hub as long as the service, and begin to drain it with the signal that stops the service.
+def create_app(journal: Path, *, pause: float = 0.0, streams: Streams | None = None) -> Starlette:
+    """Make the application.
 
-    The server waits for its open responses first, and a stream of events only ends with the hub: so the hub must not
-    wait for the server. Draining finishes what was accepted, answers its requesters, and then ends the streams.
+    Args:
+        journal: The file that receipts are written to.
+        pause: How many seconds writing one takes.
+        streams: Pass your own to end the streams of events when the server is about to stop.
     """
-    async with Hub("service") as hub, anyio.create_task_group() as tasks:
-        hub.register(Desk(), mailbox=1000)
-        tasks.start_soon(_drain_at_sigterm, hub)
-        yield {"hub": hub}
-        tasks.cancel_scope.cancel()
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[State]:
+        async with Hub("shop") as hub:
+            hub.register(Warehouse())
+            hub.register(Journal(journal, pause=pause), mailbox=1000)
+            yield {"hub": hub, "streams": streams or Streams()}
+            report = await hub.drain(_GRACE)  # no request is open any more, but accepted work is queued
+            for message in report.unfinished:
+                _log.error("not finished: %s for %s (%s)", message.payload, message.agent, message.stage)
+
+    routes = [
+        Route("/orders", order, methods=["POST"]),
+        Route("/orders/later", order_later, methods=["POST"]),
+        Route("/events", events),
+        Route("/health", health),
+    ]
+    handlers = {HubError: answer_hub_error, ValidationError: answer_invalid}
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
 
 
-async def _drain_at_sigterm(hub: Hub) -> None:
-    server = signal.getsignal(signal.SIGTERM)
-    with anyio.open_signal_receiver(signal.SIGTERM) as signals:
-        async for number in signals:
-            if callable(server):
-                server(number, None)  # the server stops taking connections
-            report = await hub.drain()
-            print(f"drained, {len(report.unfinished)} unfinished", flush=True)
-
-
-async def order(request: Request) -> Response:
-    """Ask the desk, and say in HTTP what may go wrong."""
+async def order(request: Request) -> JSONResponse:
+    """``POST /orders``: wait for the receipt."""
     hub: Hub = request.state.hub
-    try:
-        wanted = Order.model_validate_json(await request.body())
-        receipt = await hub.request("desk", wanted, expect=Receipt, timeout=5)
-    except ValidationError as error:
-        return Response(error.json(), status_code=422, media_type="application/json")
-    except (MailboxFull, RequestTimeout, HubStopped) as error:
-        return JSONResponse({"error": str(error)}, status_code=503, headers={"Retry-After": "1"})
-    return JSONResponse(receipt.model_dump())
+    wanted = Order.model_validate_json(await request.body())
+    receipt = await hub.request(Warehouse.id, wanted, expect=Receipt, timeout=5)
+    return JSONResponse(receipt.model_dump(), 201)
 
 
-async def events(request: Request) -> Response:
-    """Stream what is booked as server-sent events, from now on."""
+async def order_later(request: Request) -> JSONResponse:
+    """``POST /orders/later``: the order is accepted, which is a promise; a full mailbox refuses it after a second."""
     hub: Hub = request.state.hub
-    return StreamingResponse(_booked(hub), media_type="text/event-stream")
+    wanted = Order.model_validate_json(await request.body())
+    await hub.send(Warehouse.id, wanted, timeout=_PATIENCE)
+    return JSONResponse({"accepted": wanted.model_dump()}, 202)
 
 
-async def _booked(hub: Hub) -> AsyncIterator[str]:
-    async with hub.listen("orders.*.booked", overflow="drop_oldest") as stream:
-        yield ": listening\n\n"
-        async for message in stream:
-            yield f"event: {message.topic}\ndata: {message.data.model_dump_json()}\n\n"
-    yield "event: end\ndata: \n\n"
+async def events(request: Request) -> StreamingResponse:
+    """``GET /events?topic=orders.*.reserved``: what happens from now on, as server-sent events."""
+    hub: Hub = request.state.hub
+    streams: Streams = request.state.streams
+    stream = await streams.subscribe(hub, request.query_params.get("topic", "orders.>"))
+    return StreamingResponse(stream, media_type="text/event-stream")
 
 
-app = Starlette(routes=[Route("/orders", order, methods=["POST"]), Route("/events", events)], lifespan=lifespan)
+async def health(request: Request) -> JSONResponse:
+    """``GET /health``: how busy the hub is."""
+    hub: Hub = request.state.hub
+    metrics = hub.metrics()
+    facts = {"handled": metrics.handled, "failed": metrics.failed, "dead": metrics.dead, "waiting": metrics.depth}
+    return JSONResponse({"hub": hub.name, **facts, "p95": metrics.latency.p95})
+
+
+async def answer_invalid(_request: Request, error: Exception) -> JSONResponse:
+    """Say what is wrong with a body that is no order."""
+    if not isinstance(error, ValidationError):
+        raise error
+    return JSONResponse({"error": error.errors(include_url=False, include_context=False, include_input=False)}, 422)

@@ -1,87 +1,199 @@
-"""The service in a process of its own, over real HTTP, stopped by a real signal."""
+"""The service as its users see it: a real process, behind a real socket."""
 
+import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import anyio
 import httpx
 import pytest
+from anyio import create_task_group, fail_after
+from hub_service.shop import OutOfStock
+from hub_service.statuses import status_of
+
+from stagepost.hub import AgentStopped, HandlerFailed, HubStopped, MailboxFull, RequestTimeout, UnexpectedReply
 
 ROOT = Path(__file__).parents[2]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-class Service:
-    def __init__(self) -> None:
-        port = free_port()
-        paths = [str(ROOT / layer) for layer in ("hub", "examples")]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "hub_service", str(port)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False)
-        self.wait_until_it_answers()
-
-    def wait_until_it_answers(self) -> None:
-        ends = time.monotonic() + 20
-        while True:
-            try:
-                self.client.get("/nothing")
-            except httpx.ConnectError:
-                assert time.monotonic() < ends
-                time.sleep(0.05)  # there is nothing to wait on before it listens
-            else:
-                return
-
-    def order(self, article: str) -> httpx.Response:
-        return self.client.post("/orders", json={"article": article})
-
-    def stop(self) -> str:
-        self.process.send_signal(signal.SIGTERM)
-        output, _ = self.process.communicate(timeout=20)
-        return output
+LAMP = {"item": "lamp", "quantity": 1}
 
 
 @pytest.fixture
-def service() -> Iterator[Service]:
-    started = Service()
-    yield started
-    started.client.close()
-    started.process.kill()
-    started.process.communicate()
+def anyio_backend() -> str:
+    return "asyncio"
 
 
-def test_orders_are_answered_and_bad_ones_refused(service: Service) -> None:
-    assert service.order("chair").json() == {"number": 1, "article": "chair"}
-    assert service.client.post("/orders", content=b"{}").status_code == 422
-    assert service.order("table").json()["number"] == 2
+@dataclass(frozen=True)
+class Service:
+    process: subprocess.Popen[str]
+    address: str
+    journal: Path
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    def complaints(self) -> str:
+        """What it complained about until its end."""
+        _, complaints = self.process.communicate(timeout=20)
+        return complaints
+
+    def client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(base_url=self.address, timeout=20, trust_env=False)
+
+    def receipts(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.journal.read_text().splitlines()]
 
 
-def test_sigterm_loses_no_order_and_ends_the_stream(service: Service) -> None:
-    with ThreadPoolExecutor(8) as pool, service.client.stream("GET", "/events") as stream:
-        lines = stream.iter_lines()
-        assert next(lines) == ": listening"
-        orders = [pool.submit(service.order, f"article {number}") for number in range(6)]
-        assert "event: orders.3.booked" in (line for line in lines)  # by now all of them have arrived
-        service.process.send_signal(signal.SIGTERM)
-        booked = [line for line in lines if line.startswith("event:")]
-        answers = [order.result(20) for order in orders]
-    assert [answer.status_code for answer in answers] == [200] * 6
-    assert sorted(answer.json()["number"] for answer in answers) == [1, 2, 3, 4, 5, 6]
-    assert booked == [*(f"event: orders.{number}.booked" for number in range(4, 7)), "event: end"]
-    output, _ = service.process.communicate(timeout=20)
-    assert "drained, 0 unfinished" in output
+@pytest.fixture
+def service(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Service]:
+    journal = tmp_path / "journal.jsonl"
+    pause = getattr(request, "param", "0")
+    paths = os.pathsep.join([str(ROOT / "hub"), str(ROOT / "examples")])
+    command = [sys.executable, "-m", "hub_service", "--port", "0", "--journal", str(journal), "--pause", pause]
+    process = subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": paths}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        yield Service(process, process.stdout.readline().rpartition(" ")[2].strip(), journal)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@asynccontextmanager
+async def events(client: httpx.AsyncClient, topic: str) -> AsyncIterator[AsyncIterator[str]]:
+    async with client.stream("GET", "/events", params={"topic": topic}) as response:
+        lines = response.aiter_lines()
+        assert await anext(lines) == ": listening"
+        yield lines
+
+
+async def test_an_order_is_a_request_to_an_agent(service: Service) -> None:
+    async with service.client() as client:
+        answer = await client.post("/orders", json=LAMP)
+    assert (answer.status_code, answer.json()) == (201, {"number": 1, "item": "lamp", "quantity": 1})
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        pytest.param({"item": "chair", "quantity": 3}, 409, "2 of 'chair' left", id="the handler's error"),
+        pytest.param({"item": "lamp", "quantity": 0}, 422, "greater than 0", id="a body that is no order"),
+    ],
+)
+async def test_a_refusal_has_a_status_and_a_reason(service: Service, body: object, status: int, words: str) -> None:
+    async with service.client() as client:
+        answer = await client.post("/orders", json=body)
+    assert answer.status_code == status
+    assert words in answer.text
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (MailboxFull("warehouse", 100), 503),
+        (AgentStopped("warehouse"), 503),
+        (HubStopped("warehouse", "shop"), 503),
+        (RequestTimeout("warehouse", 5.0, "handler"), 504),
+        (HandlerFailed("warehouse", "reserve", OutOfStock("chair", 2)), 409),
+        (HandlerFailed("warehouse", "reserve", ZeroDivisionError()), 500),
+        (UnexpectedReply("warehouse", int, "receipt"), 500),
+    ],
+    ids=lambda value: str(value) if isinstance(value, int) else type(value).__name__,
+)
+def test_errors_of_the_hub_have_statuses(error: BaseException, status: int) -> None:
+    assert status_of(error) == status
+
+
+async def test_events_reach_those_who_listen_to_their_topic(service: Service) -> None:
+    with fail_after(20):
+        async with service.client() as client, events(client, "orders.chair.*") as lines:
+            await client.post("/orders", json=LAMP)
+            await client.post("/orders", json={"item": "chair", "quantity": 2})
+            seen = [line async for line in _until_data(lines)]
+    assert "event: orders.chair.reserved" in seen
+    assert seen[-1] == 'data: {"number":2,"item":"chair","quantity":2}'
+
+
+async def _until_data(lines: AsyncIterator[str]) -> AsyncIterator[str]:
+    async for line in lines:
+        yield line
+        if line.startswith("data: "):
+            return
+
+
+async def test_a_topic_that_is_none_is_refused(service: Service) -> None:
+    async with service.client() as client:
+        answer = await client.get("/events", params={"topic": "orders..paid"})
+    assert answer.status_code == 400
+
+
+async def test_a_client_that_goes_away_ends_its_subscription(service: Service) -> None:
+    async with service.client() as client:
+        async with events(client, "orders.>"):
+            pass
+        assert (await client.post("/orders", json=LAMP)).status_code == 201
+        assert (await client.get("/health")).json()["dead"] == 0
+    service.stop()
+    assert service.complaints() == ""
+
+
+@pytest.mark.parametrize("service", ["0.05"], indirect=True, ids=["slow journal"])
+async def test_sigterm_loses_nothing_that_was_accepted(service: Service) -> None:
+    async with service.client() as client:
+        for _ in range(20):
+            assert (await client.post("/orders/later", json=LAMP)).status_code == 202
+        assert (await client.get("/health")).json()["waiting"] > 0
+    service.stop()
+    assert service.complaints() == ""
+    assert service.process.returncode == 0
+    assert [receipt["number"] for receipt in service.receipts()] == list(range(1, 21))
+
+
+async def test_sigterm_ends_the_streams_after_what_they_received(service: Service) -> None:
+    with fail_after(20):
+        async with service.client() as client, events(client, "orders.>") as lines:
+            await client.post("/orders", json=LAMP)
+            service.stop()
+            seen = [line async for line in lines]
+    assert any(line.startswith("data: ") for line in seen)
+    assert service.complaints() == ""
+    assert service.process.returncode == 0
+
+
+async def test_a_request_in_flight_at_sigterm_gets_its_answer(service: Service) -> None:
+    statuses = []
+
+    async def order() -> None:
+        async with service.client() as client:
+            statuses.append((await client.post("/orders", content=slow_body())).status_code)
+
+    async def slow_body() -> AsyncIterator[bytes]:
+        yield b'{"item": "lamp", '
+        service.stop()
+        await stopped_listening(service.address)
+        yield b'"quantity": 1}'
+
+    with fail_after(20):
+        async with create_task_group() as tasks:
+            tasks.start_soon(order)
+    assert service.complaints() == ""
+    assert statuses == [201]
+    assert [receipt["number"] for receipt in service.receipts()] == [1]
+
+
+async def stopped_listening(address: str) -> None:
+    """Return once new connections are refused."""
+    url = httpx.URL(address)
+    while True:
+        try:
+            await (await anyio.connect_tcp(url.host, url.port or 80)).aclose()
+        except OSError:
+            return

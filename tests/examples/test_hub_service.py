@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from anyio import create_task_group, fail_after
 from hub_service.shop import OutOfStock
@@ -43,8 +43,8 @@ class Service:
         _, complaints = self.process.communicate(timeout=20)
         return complaints
 
-    def client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(base_url=self.address, timeout=20, trust_env=False)
+    def client(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(base_url=self.address, timeout=20, trust_env=False)
 
     def receipts(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.journal.read_text().splitlines()]
@@ -68,7 +68,7 @@ def service(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Service]
 
 
 @asynccontextmanager
-async def events(client: httpx.AsyncClient, topic: str) -> AsyncIterator[AsyncIterator[str]]:
+async def events(client: httpx2.AsyncClient, topic: str) -> AsyncIterator[AsyncIterator[str]]:
     async with client.stream("GET", "/events", params={"topic": topic}) as response:
         lines = response.aiter_lines()
         assert await anext(lines) == ": listening"
@@ -191,7 +191,7 @@ async def test_a_request_in_flight_at_sigterm_gets_its_answer(service: Service) 
 
 async def stopped_listening(address: str) -> None:
     """Return once new connections are refused."""
-    url = httpx.URL(address)
+    url = httpx2.URL(address)
     while True:
         try:
             await (await anyio.connect_tcp(url.host, url.port or 80)).aclose()

@@ -46,7 +46,6 @@ class Ping(BaseModel):
     """What every message carries."""
 
     number: int
-    text: str
 
 
 async def echo(ping: Ping) -> Ping:
@@ -187,16 +186,18 @@ def _subscriptions(core: Any, name: str) -> list[Any]:
 
 async def one_way(channel: Channel, tally: Tally, count: int) -> None:
     """One sender, one recipient."""
+    send = channel.send
     tally.expect(count)
     for number in range(count):
-        await channel.send(Ping(number=number, text="ping"))
+        await send(Ping(number=number))
     await tally.all()
 
 
 async def request(channel: Channel, _tally: Tally, count: int) -> None:
     """One requester, one question after the other."""
+    ask = channel.ask
     for number in range(count):
-        await channel.ask(Ping(number=number, text="ping"))
+        await ask(Ping(number=number))
 
 
 async def clients(channel: Channel, tally: Tally, count: int) -> None:
@@ -210,21 +211,22 @@ async def publish(channel: Channel, tally: Tally, count: int) -> None:
     """One publisher, a hundred subscribers. Every delivery has to be made; the count is one of deliveries."""
     tally.expect(count // MANY * MANY)
     for number in range(count // MANY):
-        await channel.publish(Ping(number=number, text="ping"))
+        await channel.publish(Ping(number=number))
     await tally.all()
 
 
 async def fan_in(channel: Channel, tally: Tally, count: int) -> None:
     """A hundred senders at once, one recipient."""
+    send = channel.send
 
-    async def send() -> None:
+    async def send_all() -> None:
         for number in range(count // MANY):
-            await channel.send(Ping(number=number, text="ping"))
+            await send(Ping(number=number))
 
     tally.expect(count // MANY * MANY)
     async with anyio.create_task_group() as tasks:
         for _ in range(MANY):
-            tasks.start_soon(send)
+            tasks.start_soon(send_all)
     await tally.all()
 
 
@@ -357,7 +359,7 @@ def idle_share(agents: int, period: float) -> float:
         async with Hub("bench") as hub:
             for number in range(agents):
                 hub.register(f"agent-{number}", echo)
-                await hub.send(f"agent-{number}", Ping(number=number, text="ping"))
+                await hub.send(f"agent-{number}", Ping(number=number))
             await idle(hub)
             before = process_time()
             await anyio.sleep(period)

@@ -8,6 +8,7 @@ that a busy machine disturbs them less than it disturbs the times. The hub is as
 import argparse
 import asyncio  # noqa: TID251 - its queue is what the hub is compared with
 import gc
+import os
 import platform
 import sys
 import tracemalloc
@@ -403,6 +404,7 @@ def figures(rounds: int, scale: float, note: Note) -> list[str]:
 def report(rounds: int, scale: float) -> str:
     """Measure everything, and return it as Markdown."""
     console = Console(stderr=True)
+    load = f"{os.cpu_count()} cores with a load of {os.getloadavg()[0]:.1f} before"
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         task = progress.add_task("hub", total=rounds * (len(SCENARIOS) + 1) + 2)
         note = partial(progress.advance, task)
@@ -411,7 +413,7 @@ def report(rounds: int, scale: float) -> str:
     made = (
         f"`{' '.join(['python', *sys.argv])}` on {datetime.now(UTC):%Y-%m-%d}: Python {platform.python_version()}, "
         f"anyio {version('anyio')}, pydantic {version('pydantic')}{peer}, {platform.system()} {platform.machine()}, "
-        f"medians of {rounds} rounds."
+        f"{load}, medians of {rounds} rounds."
     )
     return "\n".join([made, "", *rows])
 

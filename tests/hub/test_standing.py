@@ -53,16 +53,30 @@ def test_a_latency_is_right_to_a_factor_of_two() -> None:
     assert Latency().p50 == 0
 
 
+class Crossing(Relay):
+    """Passes on what it gets when all of its kind have got something, so that none sees the others' request come."""
+
+    def __init__(self, agent: str, target: str, arrived: set[str]) -> None:
+        super().__init__(agent, target)
+        self.arrived = arrived
+
+    @handles
+    async def pass_on(self, ping: Ping, context: Context) -> Pong:
+        self.arrived.add(self.id)
+        await until(lambda: len(self.arrived) == 2)
+        return await super().pass_on(ping, context)
+
+
 async def test_metrics_name_those_who_wait_for_each_other() -> None:
-    errors: list[RequestTimeout] = []
+    errors, arrived = list[RequestTimeout](), set[str]()
 
     async def ask(hub: Hub, agent: str) -> None:
         await hub.request(agent, Ping(), timeout=0.2)
 
     with fail_after(5):
         async with Hub() as hub:
-            hub.register(Relay("a", "b"))
-            hub.register(Relay("b", "a"))
+            hub.register(Crossing("a", "b", arrived))
+            hub.register(Crossing("b", "a", arrived))
             async with create_task_group() as tasks:
                 for agent in ("a", "b"):
                     tasks.start_soon(error_of, RequestTimeout, lambda agent=agent: ask(hub, agent), errors)

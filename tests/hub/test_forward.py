@@ -192,3 +192,25 @@ async def test_dead_letters_are_kept_up_to_a_number() -> None:
         assert [letter.message.data for letter in hub.dead_letters] == kept
         assert hub.metrics().dead == 4
     assert Hub().dead_letters == ()
+
+
+async def test_a_request_that_is_forwarded_when_nobody_waits_any_more_leaves_no_deadline_behind() -> None:
+    gate = Gate()
+
+    async def front(ping: Ping, context: Context) -> None:
+        await gate.pass_through(ping)
+        await context.forward("back")
+
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register("front", front, detach=True)
+            hub.register("back", echo)
+            async with create_task_group() as tasks:
+                tasks.start_soon(hub.request, "front", Ping())
+                await gate.entered.wait()
+                tasks.cancel_scope.cancel()
+            gate.opened.set()
+            await idle(hub)
+            assert hub._engine is not None
+            assert not any(hub._engine.deadlines._buckets.values())
+    assert (hub.metrics().handled, hub.metrics().late_replies) == (2, 1)

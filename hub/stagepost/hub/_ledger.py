@@ -95,10 +95,11 @@ class Ledger:
         self.handled += 1
         if parcel.waiter is not None:
             parcel.answer(reply)
-        elif parcel.type is _REQUEST:
-            self._note_unanswered(parcel, reply)
-        elif parcel.bucket is not None:
-            parcel.release()
+        else:
+            if parcel.bucket is not None:  # also of a request that was forwarded when nobody waited for it any more
+                parcel.release()
+            if parcel.type is _REQUEST:
+                self._note_unanswered(parcel, reply)
         if self._observed:
             self._tell(MessageHandled, parcel)
 

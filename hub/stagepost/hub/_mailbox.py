@@ -1,11 +1,14 @@
 """What waits for an agent: messages, and senders for whose message there is no room yet."""
 
 from collections import deque
+from typing import Final
 
 from ._lanes import Lanes
 from ._ledger import Ledger
 from ._message import MessageType, Priority
 from ._parcel import STANDARD, Parcel, State
+
+_NORMAL: Final = Priority.NORMAL  # looked up once: a member of an enum costs as much as the rest of the line
 
 
 class Mailbox:
@@ -33,7 +36,7 @@ class Mailbox:
         queue = self.queue
         if len(queue) >= self.limit:
             return False
-        if parcel.terms is not STANDARD and parcel.terms.priority is not Priority.NORMAL:
+        if parcel.terms is not STANDARD and parcel.terms.priority is not _NORMAL:
             queue = self._lanes()
         queue.append(parcel)
         self._ledger.accept(parcel)

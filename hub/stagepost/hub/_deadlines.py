@@ -10,6 +10,7 @@ from anyio.lowlevel import checkpoint
 from ._wake import Backend, Waiter
 
 _TICKS_PER_SECOND: Final = 256
+TICK: Final = 1 / _TICKS_PER_SECOND  # seconds that a deadline may fire late
 _PRUNE_FROM: Final = 1024
 _EXPIRED_PER_TURN: Final = 128
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from anyio import Event as Flag
 from anyio import wait_all_tasks_blocked
 
+from ._deadlines import TICK
 from ._hub import Context, Hub
 from ._message import Message
 from ._observer import Event
@@ -130,15 +131,19 @@ class VirtualClock:
             self._alarms.pop(waiter, None)
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass, from one deadline to the next, and everything happen that happens meanwhile."""
+        """Let time pass, from one deadline to the next, and everything happen that happens meanwhile.
+
+        A hub notices deadlines up to a tick of 4 ms late. Those that fall due at the very end are noticed too, and time
+        then stands behind that tick.
+        """
         target = self._now + seconds
         await wait_all_tasks_blocked()
-        while (moment := min(self._alarms.values(), default=math.inf)) <= target:
+        while (moment := min(self._alarms.values(), default=math.inf)) <= target + TICK:
             self._now = max(self._now, moment)
             for waiter in [waiter for waiter, due in self._alarms.items() if due <= self._now]:
                 del self._alarms[waiter]
                 if not waiter.done():
                     waiter.set_result(None)
             await wait_all_tasks_blocked()
-        self._now = target
+        self._now = max(self._now, target)
         await wait_all_tasks_blocked()

@@ -1,6 +1,8 @@
 """Whatever agents, clients and the owner of a hub do at the same time, the account adds up and nothing is left."""
 
+import logging
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -244,7 +246,17 @@ async def test_p1_p2_p3_p4_hold_under_any_interleaving(plan: list[Deed], crew: l
     await play(plan, crew)
 
 
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Log no failures: pytest keeps every record with its traceback, and collecting garbage would take seconds."""
+    logger = logging.getLogger("stagepost.hub")
+    logger.setLevel(logging.CRITICAL)
+    yield
+    logger.setLevel(logging.NOTSET)
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("quiet")
 @settings(max_examples=50_000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plan=plans, crew=crews)
 async def test_p1_p2_p3_p4_hold_under_very_many_interleavings(plan: list[Deed], crew: list[Kind]) -> None:

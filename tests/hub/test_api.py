@@ -1,5 +1,7 @@
 from types import FunctionType
 
+import pytest
+
 import stagepost.hub
 import stagepost.hub.testing
 
@@ -21,3 +23,9 @@ def test_everything_public_is_documented() -> None:
         value = getattr(stagepost.hub, name)
         if isinstance(value, type | FunctionType):
             assert value.__doc__, name
+
+
+def test_what_is_not_there_is_an_attribute_error() -> None:
+    assert stagepost.hub.HubConfig is not None
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = stagepost.hub.Nothing

@@ -6,7 +6,8 @@ request ends by a reply or an error, and every message that a mailbox accepted i
 once.
 """
 
-from ._config import HubConfig, Registry
+from typing import TYPE_CHECKING
+
 from ._dead_letters import DeadLetter
 from ._desk import Overflow
 from ._emitter import Emitter
@@ -73,6 +74,9 @@ from .errors import (
     RequestTimeout,
     UnexpectedReply,
 )
+
+if TYPE_CHECKING:
+    from ._config import HubConfig, Registry
 
 __all__ = [
     "AgentDescription",
@@ -153,3 +157,12 @@ __all__ = [
     "handles",
     "seconds",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is a pydantic model only when it is asked for: building it takes a third of the hub's import time."""
+    if name in ("HubConfig", "Registry"):
+        from . import _config  # noqa: PLC0415  # that is the point
+
+        return getattr(_config, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from anyio import create_task_group
 from anyio.abc import TaskGroup
 
 from ._checked import CheckedParcel, check_payload
-from ._config import HubConfig, Registry
 from ._context import ActingContext
 from ._dead_letters import DeadLetter
 from ._directory import Directory, Phase
@@ -29,6 +28,9 @@ from ._stopping import StopReport, abort, drain, end_tasks, strike
 from ._topology import Topology, describe
 from ._wake import Clock, current_backend
 from .errors import HubReentered
+
+if TYPE_CHECKING:
+    from ._config import HubConfig, Registry
 
 _GRACE: Final = 10.0
 _DEAD_LETTERS: Final = 100
@@ -78,7 +80,7 @@ class Hub(Membership, Outbox):
         self._publisher: Publisher | None = None
 
     @classmethod
-    def from_config(cls, config: HubConfig, registry: Registry | None = None) -> Self:
+    def from_config(cls, config: "HubConfig", registry: "Registry | None" = None) -> Self:
         """Make a hub from configuration.
 
         Args:
@@ -88,6 +90,8 @@ class Hub(Membership, Outbox):
         Raises:
             InvalidConfig: An observer's name stands for nothing.
         """
+        from ._config import Registry  # noqa: PLC0415  # see the package: building the model takes time
+
         return cls(
             config.name,
             observer=(registry or Registry()).observer(*config.observers),

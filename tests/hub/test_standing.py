@@ -71,7 +71,7 @@ async def test_metrics_name_those_who_wait_for_each_other() -> None:
     errors, arrived = list[RequestTimeout](), set[str]()
 
     async def ask(hub: Hub, agent: str) -> None:
-        await hub.request(agent, Ping(), timeout=0.2)
+        await hub.request(agent, Ping(), timeout=1.5)  # time enough to see both, also on a busy machine
 
     with fail_after(5):
         async with Hub() as hub:

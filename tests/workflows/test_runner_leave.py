@@ -181,9 +181,9 @@ class Slow(MemoryStore):
         await self.gate.pass_through(None)
         return await super().create(run)
 
-    async def claim(self, run_id: str, owner: str, *, reopen: bool = False) -> Lease:
+    async def claim(self, run_id: str, owner: str, *, reopen: bool = False, recovering: bool = False) -> Lease:
         await self.gate.pass_through(None)
-        return await super().claim(run_id, owner, reopen=reopen)
+        return await super().claim(run_id, owner, reopen=reopen, recovering=recovering)
 
 
 async def failure_of(call: Callable[[], object], into: list[str]) -> None:

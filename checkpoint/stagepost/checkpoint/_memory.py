@@ -1,27 +1,25 @@
 """A store that forgets at its end, for tests and for event loops other than asyncio's."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar, cast
 
 from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
 from ._admission import Admission
-from ._records import Commit, Lease, NewRun, RunInfo, RunStatus, Snapshot
-from ._sqlite import _statements as statements
+from ._runs import Runs
 from ._sqlite._batch import run_batch
 from ._sqlite._connect import MEMORY, Connection, connect_memory
 from ._sqlite._faults import translate
-from ._sqlite._rows import Query, Row, runs_query, snapshot_query, to_micros, to_run, to_snapshot
+from ._sqlite._rows import Query, Row
 from .errors import StoreClosed
 
 T = TypeVar("T")
 
 
-class MemoryStore:
+class MemoryStore(Runs):
     """Keeps runs as bytes in memory, by the very statements that `SqliteStore` runs on its file.
 
     So the fence, the refusals and every error are the same, on asyncio and trio; only the file, its lock and the
@@ -33,7 +31,7 @@ class MemoryStore:
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
+        super().__init__(clock)
         self._admission = Admission("in memory")
         self._kept: bytes | None = None
         self._connection: Connection | None = None
@@ -59,38 +57,7 @@ class MemoryStore:
         self._open()
         return self._admission.admit(owner)
 
-    async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
-        """Store a new run with its first frame, once."""
-        return await self._write(partial(statements.create, run=run, now=self._now()))
-
-    async def claim(self, run_id: str, owner: str, *, reopen: bool = False) -> Lease:
-        """Become the owner of an open run, or with `reopen` of a failed one."""
-        return await self._write(partial(statements.claim, run_id=run_id, owner=owner, reopen=reopen))
-
-    async def cancel(self, run_id: str) -> None:
-        """Ask for the end of an open run."""
-        await self._write(partial(statements.cancel, run_id=run_id))
-
-    async def commit(self, commit: Commit) -> None:
-        """Save one change of a run."""
-        await self._write(partial(statements.commit, change=commit, now=self._now()))
-
-    async def load(self, run_id: str) -> Snapshot:
-        """All that is stored of a run."""
-        return to_snapshot(run_id, await self._read(snapshot_query(run_id)))
-
-    async def find(
-        self,
-        *,
-        status: RunStatus | None = None,
-        workflow: str | None = None,
-        after: str = "",
-        limit: int = 100,
-    ) -> Sequence[RunInfo]:
-        """Runs in the order of their ids."""
-        return tuple(map(to_run, await self._read(runs_query(status, workflow, after, limit))))
-
-    async def _write(self, work: Callable[[Connection], T]) -> T:
+    async def _write(self, work: Callable[[Connection], T], *, single: bool = False) -> T:  # noqa: ARG002  # nothing to save here
         (outcome,) = run_batch(self._open(), [work])
         await cancel_shielded_checkpoint()  # what is saved is reported, as by the writer of a file
         if outcome.error is not None:
@@ -105,6 +72,3 @@ class MemoryStore:
         if self._connection is None:
             raise StoreClosed("in memory")
         return self._connection
-
-    def _now(self) -> int:
-        return to_micros(self._clock())

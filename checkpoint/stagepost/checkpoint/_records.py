@@ -4,15 +4,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
+
+from ._waiting import Effect, Wait
 
 
 class RunStatus(StrEnum):
-    """Where a run stands. It is open while ``running``; the others are ends, of which ``failed`` can be resumed."""
+    """Where a run stands.
+
+    It is open while ``running`` or ``waiting`` (parked: nothing of it goes on before a wait ends). The others are ends,
+    of which ``failed`` and ``dead`` (it took its process with it too often) can be resumed.
+    """
 
     RUNNING = "running"
+    WAITING = "waiting"
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    DEAD = "dead"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the run has not ended."""
+        return self in (RunStatus.RUNNING, RunStatus.WAITING)
 
 
 class ItemStatus(StrEnum):
@@ -22,6 +36,37 @@ class ItemStatus(StrEnum):
     OK = "ok"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+
+class Ref(NamedTuple):
+    """Where a value of a frame lives that has rows of its own.
+
+    Attributes:
+        gen: How often it was written as a whole.
+        length: How many elements it has, each in a row; None for one value in one row.
+    """
+
+    gen: int
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredValue:
+    """A row of a value outside of its frame.
+
+    Attributes:
+        path: The frame's path.
+        key: The value's key in the state.
+        gen: Its generation; a first row (`idx` 0) of a new one deletes those before.
+        idx: Which element; 0 for a value in one row.
+        value: JSON.
+    """
+
+    path: str
+    key: str
+    gen: int
+    idx: int
+    value: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +79,8 @@ class Frame:
         next: Where the branch goes on, decided already: a path of step names; None when it has ended.
         visits: How often each node of a graph was entered.
         width: How many items the fan-out at `next` has; None while they are not frozen.
-        state: JSON of each key.
+        state: JSON of each key. In a commit those that `refs` names may be left out; in a snapshot they are there.
+        refs: Keys whose values have rows of their own.
     """
 
     path: str
@@ -43,6 +89,7 @@ class Frame:
     state: Mapping[str, bytes]
     visits: Mapping[str, int] = field(default_factory=dict)
     width: int | None = None
+    refs: Mapping[str, Ref] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +130,7 @@ class RunInfo:
         cancelling: Whether its end has been asked for; that is then the only commit it still takes.
         owner: Who claimed it last.
         epoch: How often it was claimed; the fence compares it.
+        attempts: How often it was recovered since its last commit.
         created_at: When it was started (UTC).
         finished_at: When it ended (UTC).
     """
@@ -97,6 +145,7 @@ class RunInfo:
     cancelling: bool
     owner: str
     epoch: int
+    attempts: int
     created_at: datetime
     finished_at: datetime | None
 
@@ -107,7 +156,9 @@ class Snapshot:
 
     run: RunInfo
     frames: Mapping[str, Frame]
-    items: Sequence[Item]
+    items: Sequence[Item] = ()
+    waits: Sequence[Wait] = ()
+    effects: Sequence[Effect] = ()
 
     @property
     def root(self) -> Frame:
@@ -142,6 +193,7 @@ class NewRun:
         input: JSON of what it starts with.
         owner: Who runs it.
         root: Its first frame.
+        values: Rows of the values that `root` refers to.
     """
 
     run_id: str
@@ -151,6 +203,7 @@ class NewRun:
     input: bytes
     owner: str
     root: Frame
+    values: Sequence[StoredValue] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,24 +229,37 @@ class Commit:
     Attributes:
         lease: The right to commit; checked against the store.
         frame: New version of a branch's frame.
+        values: New rows of values that the frame refers to.
         frozen: Items of a fan-out, to be added as waiting.
         outcomes: Items that changed their status.
         ended: Path of an item's frame that is no longer needed.
         joined: Items to be deleted.
+        effects: What became of effects.
+        settles: Whether this is the first commit since the run was recovered, which so has got somewhere.
         closing: The run's end.
     """
 
     lease: Lease
     frame: Frame | None = None
+    values: Sequence[StoredValue] = ()
     frozen: Sequence[Item] = ()
     outcomes: Sequence[Item] = ()
     ended: str | None = None
     joined: Joined | None = None
+    effects: Sequence[Effect] = ()
+    settles: bool = False
     closing: Closing | None = None
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether some part of it is refused by itself where the run is no longer ours to change."""
+        return bool(self.frame or self.frozen or self.outcomes or self.closing)
 
     @property
     def is_single(self) -> bool:
         """Whether it is a new version of a frame, or the outcome of one item, and nothing else."""
-        if self.frozen or self.ended is not None or self.joined is not None or self.closing is not None:
+        if self.frozen or self.values or self.effects or self.settles:
+            return False
+        if self.ended is not None or self.joined is not None or self.closing is not None:
             return False
         return len(self.outcomes) + (self.frame is not None) == 1

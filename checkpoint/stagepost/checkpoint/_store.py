@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ._records import Commit, Lease, NewRun, RunInfo, RunStatus, Snapshot
+from ._waiting import Due, NewWait, OpenWait, Wait, WaitKind
 
 
 class CheckpointStore(Protocol):
@@ -39,13 +40,14 @@ class CheckpointStore(Protocol):
         """
         ...
 
-    async def claim(self, run_id: str, owner: str, *, reopen: bool = False) -> Lease:
-        """Become the owner of an open run; the owner before is fenced from now on.
+    async def claim(self, run_id: str, owner: str, *, reopen: bool = False, recovering: bool = False) -> Lease:
+        """Become the owner of an open run; the owner before is fenced from now on, and a parked run is running again.
 
         Args:
             run_id: The run.
             owner: Who claims it.
-            reopen: Open a failed run again; its failed and cancelled items wait again.
+            reopen: Open a failed or dead run again; its failed and cancelled items wait again.
+            recovering: Count this as an attempt, until a commit says that the run has got somewhere.
 
         Raises:
             RunNotFound: There is none.
@@ -71,6 +73,90 @@ class CheckpointStore(Protocol):
             CancelRequested: Its end is asked for, and this is another commit.
             StaleCheckpoint: A frame or item is not what the commit expects.
         """
+        ...
+
+    async def wait(self, lease: Lease, wait: NewWait) -> Wait:
+        """Open a wait of a run, or open the one at this place again.
+
+        Returns:
+            It as it is stored: a wait for a signal that was sent before is answered already.
+
+        Raises:
+            CheckpointError: As by `commit`.
+        """
+        ...
+
+    async def park(self, lease: Lease, heard: int) -> bool:
+        """Let a run rest until one of its waits ends.
+
+        Args:
+            lease: The right to commit to it.
+            heard: How many of its waits have ended, as far as its owner knows.
+
+        Returns:
+            Whether it rests: not so if more have ended.
+
+        Raises:
+            CheckpointError: As by `commit`.
+        """
+        ...
+
+    async def answer(self, run_id: str, place: str, value: bytes, *, by: str | None = None) -> None:
+        """Answer a wait; a parked run is running again, and its owner's to go on with.
+
+        Raises:
+            RunNotFound: There is no such run.
+            RunNotOpen: It has ended, or its end is asked for.
+            WaitNotFound: It does not wait there for an answer.
+            AlreadyAnswered: Another answer came first, or the time was up.
+        """
+        ...
+
+    async def signal(self, run_id: str, name: str, value: bytes, *, dedup: str | None = None) -> bool:
+        """Send a signal: to the wait that was opened for its name first, or into the queue for the next one.
+
+        Args:
+            run_id: The run.
+            name: The signal's name.
+            value: JSON.
+            dedup: Two signals of one name and `dedup` are one.
+
+        Returns:
+            Whether it is new.
+
+        Raises:
+            RunNotFound: There is no such run.
+            RunNotOpen: It has ended, or its end is asked for.
+        """
+        ...
+
+    async def expire(self, now: float, limit: int = 100) -> Due:
+        """End waits that are due at `now` (seconds since 1970), the longest overdue first, at most `limit`."""
+        ...
+
+    async def release(self, child: str) -> Sequence[str]:
+        """End all waits for the run `child`; returns the ids of the runs that waited."""
+        ...
+
+    async def settle(self, run_id: str, place: str, key: str, value: bytes | None) -> None:
+        """Say what became of an effect that its run waits for word of: done with this value, or (None) undone.
+
+        Raises:
+            RunNotFound: There is no such run.
+            RunNotOpen: It has ended, or its end is asked for.
+            EffectNotFound: It waits for no word of this effect.
+        """
+        ...
+
+    async def waits(
+        self,
+        *,
+        run_id: str | None = None,
+        kind: WaitKind | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[OpenWait]:
+        """Open waits in the order of ``run_id/place``, from the one behind `after`, at most `limit`."""
         ...
 
     async def load(self, run_id: str) -> Snapshot:

@@ -7,6 +7,9 @@
     ├── CannotRead(ValueError)           a stored value no longer fits its type
     ├── RunNotFound(LookupError)         no run has this id
     ├── RunNotOpen                       the run has ended: nothing more is committed to it
+    ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
+    ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
+    ├── EffectNotFound(LookupError)      no effect of this key is in doubt
     ├── CancelRequested                  somebody has asked for the run's end, the only commit it still takes
     ├── OwnershipLost                    another owner has claimed the run since (the fence)
     ├── StaleCheckpoint                  the frame is not where the writer thought it was
@@ -25,11 +28,13 @@
 from pathlib import Path
 
 __all__ = [
+    "AlreadyAnswered",
     "BackendNotSupported",
     "CancelRequested",
     "CannotRead",
     "CannotStore",
     "CheckpointError",
+    "EffectNotFound",
     "NotAStore",
     "OwnershipLost",
     "RunNotFound",
@@ -43,6 +48,7 @@ __all__ = [
     "StoreInUse",
     "StoreLocked",
     "StoreNotWritable",
+    "WaitNotFound",
 ]
 
 
@@ -88,6 +94,42 @@ class RunNotOpen(CheckpointError):
         super().__init__(f"run {run_id!r} is {status}: nothing more can be committed to it")
         self.run_id = run_id
         self.status = status
+
+
+class WaitNotFound(CheckpointError, LookupError):
+    """The run does not wait for an answer at this place, and never has."""
+
+    def __init__(self, run_id: str, place: str) -> None:
+        super().__init__(f"run {run_id!r} has no wait {place!r} that takes an answer: the inbox lists those there are")
+        self.run_id = run_id
+        self.place = place
+
+
+class AlreadyAnswered(CheckpointError):
+    """Somebody else's answer came first, or the time was up.
+
+    Attributes:
+        run_id: The run.
+        place: The step that waited.
+        status: ``answered`` or ``expired``.
+    """
+
+    def __init__(self, run_id: str, place: str, status: str) -> None:
+        super().__init__(f"the wait {place!r} of run {run_id!r} is {status} already: this answer does not count")
+        self.run_id = run_id
+        self.place = place
+        self.status = status
+
+
+class EffectNotFound(CheckpointError, LookupError):
+    """No effect of this key is in doubt."""
+
+    def __init__(self, run_id: str, key: str, place: str | None) -> None:
+        where = "" if place is None else f" at {place!r}"
+        super().__init__(f"run {run_id!r} has no effect {key!r} in doubt{where}: it is settled, or never began")
+        self.run_id = run_id
+        self.key = key
+        self.place = place
 
 
 class CancelRequested(CheckpointError):

@@ -8,10 +8,11 @@ full disk does), the requests run again, one transaction each, so that one that 
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from ..errors import CheckpointError
 
+T = TypeVar("T")
 Work: TypeAlias = Callable[[sqlite3.Connection], object]
 
 _REFUSALS = (CheckpointError, sqlite3.Error, ValueError, OverflowError)  # the last two: what no column can hold
@@ -19,12 +20,12 @@ _FATAL = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE
 
 
 @dataclass(frozen=True, slots=True)
-class Single:
+class Single(Generic[T]):
     """Work that changes the database by one statement at most."""
 
-    work: Work
+    work: Callable[[sqlite3.Connection], T]
 
-    def __call__(self, connection: sqlite3.Connection) -> object:
+    def __call__(self, connection: sqlite3.Connection) -> T:
         return self.work(connection)
 
 

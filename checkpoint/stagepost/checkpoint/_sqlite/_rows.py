@@ -7,20 +7,32 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .._codec import split_values
-from .._records import Frame, Item, ItemStatus, RunInfo, RunStatus, Snapshot
+from .._records import Frame, Item, ItemStatus, Ref, RunInfo, RunStatus, Snapshot
+from .._waiting import Effect, EffectStatus, OpenWait, Wait, WaitKind, WaitStatus
 from ..errors import RunNotFound
 
-RUN_COLUMNS = "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, created_at, finished_at"
+RUN_COLUMNS = (
+    "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, created_at, finished_at"
+)
+WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
 _SNAPSHOT = f"""
 WITH run AS (SELECT * FROM runs WHERE run_id = ?)
 SELECT 'run', {RUN_COLUMNS} FROM run
 UNION ALL
-SELECT 'frame', path, seq, next, state, visits, width, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT 'frame', path, seq, next, state, visits, width, refs, NULL, NULL, NULL, NULL, NULL, NULL
 FROM frames WHERE rk = (SELECT rk FROM run)
 UNION ALL
-SELECT 'item', path, visit, idx, status, input, value, error, NULL, NULL, NULL, NULL, NULL
+SELECT 'item', path, visit, idx, status, input, value, error, NULL, NULL, NULL, NULL, NULL, NULL
 FROM items WHERE rk = (SELECT rk FROM run)
+UNION ALL
+SELECT 'value', path, key, gen, idx, value, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM vals WHERE rk = (SELECT rk FROM run)
+UNION ALL
+SELECT 'wait', {WAIT_COLUMNS}, NULL, NULL, NULL FROM waits WHERE rk = (SELECT rk FROM run)
+UNION ALL
+SELECT 'effect', place, key, status, value, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM effects WHERE rk = (SELECT rk FROM run)
 """
 
 Row = Sequence[Any]
@@ -53,9 +65,26 @@ def runs_query(status: RunStatus | None, workflow: str | None, after: str, limit
     return Query(text, (*values, limit))
 
 
+def waits_query(run_id: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:
+    """A page of open waits in the order of their runs and places."""
+    filters: list[str] = ["waits.status = 'open'", "run_id || '/' || place > ?"]
+    values: list[str | int] = [after]
+    if run_id is not None:
+        filters.append("run_id = ?")
+        values.append(run_id)
+    if kind is not None:
+        filters.append("kind = ?")
+        values.append(WaitKind(kind).value)
+    text = f"""
+    SELECT run_id, workflow, version, {WAIT_COLUMNS} FROM waits JOIN runs USING (rk)
+    WHERE {" AND ".join(filters)} ORDER BY run_id || '/' || place LIMIT ?
+    """
+    return Query(text, (*values, limit))
+
+
 def to_run(row: Row) -> RunInfo:
     """The columns of `RUN_COLUMNS`."""
-    run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, created_at, finished_at = row
+    run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, created, finished = row
     return RunInfo(
         run_id=run_id,
         workflow=workflow,
@@ -67,8 +96,9 @@ def to_run(row: Row) -> RunInfo:
         cancelling=bool(cancelling),
         owner=owner,
         epoch=epoch,
-        created_at=to_time(created_at),
-        finished_at=None if finished_at is None else to_time(finished_at),
+        attempts=attempts,
+        created_at=to_time(created),
+        finished_at=None if finished is None else to_time(finished),
     )
 
 
@@ -78,25 +108,83 @@ def to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
     Raises:
         RunNotFound: There are none.
     """
-    parts: dict[str, list[Row]] = {"run": [], "frame": [], "item": []}
+    parts: dict[str, list[Row]] = {kind: [] for kind in ("run", "frame", "item", "value", "wait", "effect")}
     for kind, *columns in rows:
         parts[kind].append(columns)
     if not parts["run"]:
         raise RunNotFound(run_id)
-    frames = [_to_frame(columns) for columns in parts["frame"]]
+    outside = _Outside(parts["value"])
+    frames = [_to_frame(columns, outside) for columns in parts["frame"]]
     items = [_to_item(columns) for columns in parts["item"]]
     items.sort(key=lambda item: (item.path, item.visit, item.idx))
-    return Snapshot(to_run(parts["run"][0]), {frame.path: frame for frame in frames}, tuple(items))
+    return Snapshot(
+        to_run(parts["run"][0]),
+        {frame.path: frame for frame in frames},
+        tuple(items),
+        tuple(map(to_wait, parts["wait"])),
+        tuple(map(_to_effect, parts["effect"])),
+    )
 
 
-def _to_frame(columns: Row) -> Frame:
-    path, seq, next_, state, visits, width, *_ = columns
-    return Frame(path, seq, next_, split_values(state), json.loads(visits) if visits else {}, width)
+class _Outside:
+    """The values of one run that have rows of their own."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows: dict[tuple[str, str, int], dict[int, bytes]] = {}
+        for path, key, gen, idx, value, *_ in rows:
+            self._rows.setdefault((path, key, gen), {})[idx] = value
+
+    def get(self, path: str, key: str, ref: Ref) -> bytes:
+        """JSON of a value, of a list from its elements."""
+        found = self._rows.get((path, key, ref.gen), {})
+        if ref.length is None:
+            return found[0]
+        return b"[" + b",".join([found[idx] for idx in range(ref.length)]) + b"]"
+
+
+def _to_frame(columns: Row, outside: _Outside) -> Frame:
+    path, seq, next_, state, visits, width, stored_refs, *_ = columns
+    refs = {key: Ref(*ref) for key, ref in json.loads(stored_refs).items()} if stored_refs else {}
+    values = {**split_values(state), **{key: outside.get(path, key, ref) for key, ref in refs.items()}}
+    return Frame(path, seq, next_, values, json.loads(visits) if visits else {}, width, refs)
 
 
 def _to_item(columns: Row) -> Item:
     path, visit, idx, status, data, value, error, *_ = columns
     return Item(path, visit, idx, ItemStatus(status), data, value, error)
+
+
+def to_wait(columns: Row) -> Wait:
+    """The columns of `WAIT_COLUMNS`."""
+    place, kind, name, prompt, due_at, status, value, by, opened_at, ended_at, *_ = columns
+    return Wait(
+        place=place,
+        kind=WaitKind(kind),
+        name=name,
+        prompt=prompt,
+        due_at=None if due_at is None else to_time(due_at),
+        status=WaitStatus(status),
+        value=value,
+        by=by,
+        opened_at=to_time(opened_at),
+        ended_at=None if ended_at is None else to_time(ended_at),
+    )
+
+
+def to_open_wait(columns: Row) -> OpenWait:
+    """The rows of `waits_query`."""
+    run_id, workflow, version, *wait = columns
+    return OpenWait(run_id, workflow, version, to_wait(wait))
+
+
+def _to_effect(columns: Row) -> Effect:
+    place, key, status, value, *_ = columns
+    return Effect(place, key, EffectStatus(status), value)
+
+
+def dump_refs(refs: Mapping[str, Ref]) -> str | None:
+    """Where values live, as JSON; None if all are in the frame."""
+    return json.dumps(refs) if refs else None
 
 
 def dump_visits(visits: Mapping[str, int]) -> str | None:

@@ -15,13 +15,14 @@ CREATE TABLE runs (
   run_id      TEXT NOT NULL UNIQUE,
   workflow    TEXT NOT NULL,
   version     INTEGER NOT NULL,
-  status      TEXT NOT NULL CHECK (status IN ('running', 'completed', 'failed', 'cancelled')),
+  status      TEXT NOT NULL CHECK (status IN ('running', 'waiting', 'completed', 'failed', 'cancelled', 'dead')),
   key         TEXT,                       -- start-once key, unique per workflow
   input       BLOB NOT NULL,
   error       TEXT,
   cancelling  INTEGER NOT NULL DEFAULT 0, -- 1: its end is asked for, and the only commit it still takes
   owner       TEXT NOT NULL,
   epoch       INTEGER NOT NULL,           -- raised at every claim: the fence
+  attempts    INTEGER NOT NULL DEFAULT 0, -- recoveries since the last commit
   created_at  INTEGER NOT NULL,           -- microseconds since 1970
   finished_at INTEGER
 ) STRICT;
@@ -36,6 +37,7 @@ CREATE TABLE frames (                     -- the checkpoint: one row per concurr
   visits  TEXT,                           -- JSON object of counts; NULL: none
   width   INTEGER,                        -- frozen number of items of the fan-out at next
   state   BLOB NOT NULL,                  -- JSON object
+  refs    TEXT,                           -- JSON object: key to [gen, length] of the values that live in vals
   PRIMARY KEY (rk, path)
 ) STRICT;
 
@@ -49,6 +51,52 @@ CREATE TABLE items (                      -- items of the fan-outs that are unde
   value   BLOB,
   error   TEXT,
   PRIMARY KEY (rk, path, visit, idx)
+) STRICT;
+
+CREATE TABLE vals (                       -- large values, and lists by their elements
+  rk    INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  path  TEXT NOT NULL,                    -- of the frame
+  key   TEXT NOT NULL,
+  gen   INTEGER NOT NULL,
+  idx   INTEGER NOT NULL,
+  value BLOB NOT NULL,
+  PRIMARY KEY (rk, path, key, gen, idx)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE waits (                      -- what parks a run
+  rk        INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  place     TEXT NOT NULL,
+  kind      TEXT NOT NULL CHECK (kind IN ('answer', 'signal', 'timer', 'child', 'effect')),
+  name      TEXT NOT NULL,
+  prompt    BLOB,
+  due_at    INTEGER,
+  status    TEXT NOT NULL CHECK (status IN ('open', 'answered', 'expired')),
+  value     BLOB,
+  by        TEXT,
+  opened_at INTEGER NOT NULL,
+  ended_at  INTEGER,
+  PRIMARY KEY (rk, place)
+) STRICT;
+CREATE INDEX waits_due ON waits (due_at) WHERE status = 'open' AND due_at IS NOT NULL;
+CREATE INDEX waits_child ON waits (name) WHERE status = 'open' AND kind = 'child';
+
+CREATE TABLE signals (                    -- sent and not yet received, or kept so that none is received twice
+  id    INTEGER PRIMARY KEY,
+  rk    INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  name  TEXT NOT NULL,
+  dedup TEXT,
+  value BLOB NOT NULL,
+  taken INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (rk, name, dedup)
+) STRICT;
+
+CREATE TABLE effects (                    -- intent before, outcome after
+  rk     INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  place  TEXT NOT NULL,
+  key    TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('intent', 'done')),
+  value  BLOB,
+  PRIMARY KEY (rk, place, key)
 ) STRICT;
 """
 

@@ -1,49 +1,50 @@
 """What a store does to a run, each as one function over a connection that is inside a transaction.
 
-The fence stands in every statement that writes: it takes effect only while the run is ours (`epoch`), open, and nobody
-has asked for its end; only the commit of that end gets by the last. A statement that changes no row is a refusal, and
-`_refusal` says which; the caller's savepoint then undoes what came before it.
-Deletions may find nothing to delete, so for them the fence is asked beforehand.
+Every statement that writes for an owner carries the fence; only the commit of an end that was asked for gets by that
+wish. Where a statement may rightly change nothing, the fence is asked beforehand.
 """
 
 import sqlite3
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from .._codec import join_values
-from .._records import Closing, Commit, Frame, Item, Joined, Lease, NewRun, RunInfo, RunStatus
-from ..errors import CancelRequested, CheckpointError, OwnershipLost, RunNotFound, RunNotOpen, StaleCheckpoint
-from ._rows import RUN_COLUMNS, SELECT_RUN, dump_visits, to_run
-
-_FENCE = "EXISTS (SELECT 1 FROM runs WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running')"
+from .._records import Closing, Commit, Frame, Item, Joined, Lease, NewRun, RunInfo, RunStatus, StoredValue
+from .._waiting import Effect, EffectStatus
+from ..errors import RunNotOpen
+from ._fence import FENCE, Right, check_held, refusal, run_of
+from ._rows import RUN_COLUMNS, SELECT_RUN, dump_refs, dump_visits, to_run
 
 _INSERT_RUN = """
 INSERT INTO runs (run_id, workflow, version, status, key, input, owner, epoch, created_at)
 VALUES (?, ?, ?, 'running', ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING rk
 """
 _SELECT_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
-_CLAIM = "UPDATE runs SET epoch = epoch + 1, owner = ? WHERE run_id = ? AND status = 'running' RETURNING rk, epoch"
+_CLAIM = """
+UPDATE runs SET epoch = epoch + 1, owner = ?, status = 'running', attempts = attempts + ?
+WHERE run_id = ? AND status IN ('running', 'waiting') RETURNING rk, epoch
+"""
 _REOPEN = """
-UPDATE runs SET status = 'running', error = NULL, finished_at = NULL
-WHERE run_id = ? AND status = 'failed' RETURNING rk
+UPDATE runs SET status = 'running', error = NULL, finished_at = NULL, attempts = 0
+WHERE run_id = ? AND status IN ('failed', 'dead') RETURNING rk
 """
 _RETRY_ITEMS = "UPDATE items SET status = 'waiting', error = NULL WHERE rk = ? AND status IN ('failed', 'cancelled')"
+_WAIT_AGAIN = "DELETE FROM waits WHERE rk = ? AND status = 'expired'"
 _INSERT_FRAME = f"""
-INSERT INTO frames (rk, path, seq, next, visits, width, state) SELECT ?, ?, ?, ?, ?, ?, ?
-WHERE {_FENCE} ON CONFLICT DO NOTHING
+INSERT INTO frames (rk, path, seq, next, visits, width, state, refs) SELECT ?, ?, ?, ?, ?, ?, ?, ?
+WHERE {FENCE} ON CONFLICT DO NOTHING
 """
 _UPDATE_FRAME = f"""
-UPDATE frames SET seq = ?, next = ?, visits = ?, width = ?, state = ?
-WHERE rk = ? AND path = ? AND seq = ? AND {_FENCE}
+UPDATE frames SET seq = ?, next = ?, visits = ?, width = ?, state = ?, refs = ?
+WHERE rk = ? AND path = ? AND seq = ? AND {FENCE}
 """
-_HELD = f"SELECT 1 WHERE {_FENCE}"
 _DELETE_FRAME = "DELETE FROM frames WHERE rk = ? AND path = ?"
 _INSERT_ITEM = f"""
 INSERT INTO items (rk, path, visit, idx, status, input) SELECT ?, ?, ?, ?, 'waiting', ?
-WHERE {_FENCE} ON CONFLICT DO NOTHING
+WHERE {FENCE} ON CONFLICT DO NOTHING
 """
 _UPDATE_ITEM = f"""
 UPDATE items SET status = ?, value = ?, error = ?
-WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {_FENCE}
+WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {FENCE}
 """
 _DELETE_ITEMS = "DELETE FROM items WHERE rk = ? AND path = ? AND visit = ?"
 _DELETE_BELOW = "DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?"
@@ -51,24 +52,13 @@ _CLOSE = """
 UPDATE runs SET status = ?, error = ?, finished_at = ?
 WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running'
 """
-_CANCEL = "UPDATE runs SET cancelling = 1 WHERE run_id = ? AND status = 'running'"
-
-
-class _Right(NamedTuple):
-    """What a commit is allowed.
-
-    Attributes:
-        lease: The lease it has.
-        cancelled: Whether it may change a run whose end is asked for: 1 for the commit of that end, else 0.
-    """
-
-    lease: Lease
-    cancelled: int = 0
-
-    @property
-    def fence(self) -> tuple[int, int, int]:
-        """The values of `_FENCE`."""
-        return (self.lease.row, self.lease.epoch, self.cancelled)
+_CANCEL = "UPDATE runs SET cancelling = 1, status = 'running' WHERE run_id = ? AND status IN ('running', 'waiting')"
+_INSERT_VALUE = "INSERT OR REPLACE INTO vals (rk, path, key, gen, idx, value) VALUES (?, ?, ?, ?, ?, ?)"
+_DELETE_OLDER = "DELETE FROM vals WHERE rk = ? AND path = ? AND key = ? AND gen < ?"
+_DELETE_VALUES = "DELETE FROM vals WHERE rk = ? AND path = ?"
+_WRITE_EFFECT = "INSERT OR REPLACE INTO effects (rk, place, key, status, value) VALUES (?, ?, ?, ?, ?)"
+_DELETE_EFFECT = "DELETE FROM effects WHERE rk = ? AND place = ? AND key = ?"
+_SETTLE = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
 
 def create(connection: sqlite3.Connection, run: NewRun, now: int) -> tuple[Lease | None, RunInfo]:
@@ -80,14 +70,15 @@ def create(connection: sqlite3.Connection, run: NewRun, now: int) -> tuple[Lease
     if row is None:
         return None, _existing(connection, run)
     lease = Lease(run.run_id, 1, row[0])
-    _write_frame(connection, _Right(lease), run.root)
-    return lease, _run(connection, run.run_id)
+    _write_frame(connection, Right(lease), run.root)
+    _write_values(connection, lease, run.values)
+    return lease, run_of(connection, run.run_id)
 
 
 def cancel(connection: sqlite3.Connection, run_id: str) -> None:
     """Ask for the end of an open run: from now on it takes no other commit."""
     if connection.execute(_CANCEL, (run_id,)).rowcount != 1:
-        raise RunNotOpen(run_id, _run(connection, run_id).status)
+        raise RunNotOpen(run_id, run_of(connection, run_id).status)
 
 
 def _existing(connection: sqlite3.Connection, run: NewRun) -> RunInfo:
@@ -95,23 +86,24 @@ def _existing(connection: sqlite3.Connection, run: NewRun) -> RunInfo:
     return to_run(row or connection.execute(_SELECT_KEY, (run.workflow, run.key)).fetchone())
 
 
-def claim(connection: sqlite3.Connection, run_id: str, owner: str, *, reopen: bool) -> Lease:
-    """Raise the epoch of an open run; with `reopen` open a failed one first."""
+def claim(connection: sqlite3.Connection, run_id: str, owner: str, *, reopen: bool, recovering: bool) -> Lease:
+    """Raise the epoch of an open run; with `reopen` open a failed one first, with `recovering` count the attempt."""
     if reopen:
         for (row,) in connection.execute(_REOPEN, (run_id,)).fetchall():
             connection.execute(_RETRY_ITEMS, (row,))
-    claimed = connection.execute(_CLAIM, (owner, run_id)).fetchone()
+            connection.execute(_WAIT_AGAIN, (row,))
+    claimed = connection.execute(_CLAIM, (owner, int(recovering), run_id)).fetchone()
     if claimed is None:
-        raise RunNotOpen(run_id, _run(connection, run_id).status)
+        raise RunNotOpen(run_id, run_of(connection, run_id).status)
     return Lease(run_id, row=claimed[0], epoch=claimed[1])
 
 
 def commit(connection: sqlite3.Connection, change: Commit, now: int) -> None:
     """Save one change of a run, all or nothing."""
     ends_cancelled = change.closing is not None and change.closing.status is RunStatus.CANCELLED
-    right = _Right(change.lease, cancelled=int(ends_cancelled))
-    if change.ended is not None or change.joined is not None:
-        _check_held(connection, right)
+    right = Right(change.lease, cancelled=int(ends_cancelled))
+    if not change.is_fenced:
+        check_held(connection, right)
     if change.frame is not None:
         _write_frame(connection, right, change.frame)
     for item in change.frozen:
@@ -120,20 +112,41 @@ def commit(connection: sqlite3.Connection, change: Commit, now: int) -> None:
         _update_item(connection, right, item)
     if change.ended is not None:
         connection.execute(_DELETE_FRAME, (change.lease.row, change.ended))
+        connection.execute(_DELETE_VALUES, (change.lease.row, change.ended))
     if change.joined is not None:
         _join(connection, right, change.joined)
+    _write_values(connection, change.lease, change.values)
+    _write_beside(connection, change)
     if change.closing is not None:
         _close(connection, right, change.closing, now)
 
 
-def _check_held(connection: sqlite3.Connection, right: _Right) -> None:
-    """The fence of deletions, which may well find nothing to delete."""
-    if connection.execute(_HELD, right.fence).fetchone() is None:
-        raise _refusal(connection, right, "", "open")
+def _write_beside(connection: sqlite3.Connection, change: Commit) -> None:
+    """What is written only now and then."""
+    for effect in change.effects:
+        _write_effect(connection, change.lease, effect)
+    if change.settles:
+        connection.execute(_SETTLE, (change.lease.row,))
 
 
-def _write_frame(connection: sqlite3.Connection, right: _Right, frame: Frame) -> None:
-    content = (frame.next, dump_visits(frame.visits), frame.width, join_values(frame.state))
+def _write_values(connection: sqlite3.Connection, lease: Lease, values: Sequence[StoredValue]) -> None:
+    for value in values:
+        if value.idx == 0 and value.gen > 1:
+            connection.execute(_DELETE_OLDER, (lease.row, value.path, value.key, value.gen))
+        connection.execute(_INSERT_VALUE, (lease.row, value.path, value.key, value.gen, value.idx, value.value))
+
+
+def _write_effect(connection: sqlite3.Connection, lease: Lease, effect: Effect) -> None:
+    place = (lease.row, effect.place, effect.key)
+    if effect.status is EffectStatus.UNDONE:
+        connection.execute(_DELETE_EFFECT, place)
+    else:
+        connection.execute(_WRITE_EFFECT, (*place, effect.status.value, effect.value))
+
+
+def _write_frame(connection: sqlite3.Connection, right: Right, frame: Frame) -> None:
+    state = {key: data for key, data in frame.state.items() if key not in frame.refs} if frame.refs else frame.state
+    content = (frame.next, dump_visits(frame.visits), frame.width, join_values(state), dump_refs(frame.refs))
     row = right.lease.row
     if frame.seq == 1:
         changed = connection.execute(_INSERT_FRAME, (row, frame.path, 1, *content, *right.fence)).rowcount
@@ -141,56 +154,36 @@ def _write_frame(connection: sqlite3.Connection, right: _Right, frame: Frame) ->
         place = (row, frame.path, frame.seq - 1)
         changed = connection.execute(_UPDATE_FRAME, (frame.seq, *content, *place, *right.fence)).rowcount
     if changed != 1:
-        raise _refusal(connection, right, frame.path, f"at version {frame.seq - 1}")
+        raise refusal(connection, right, frame.path, f"at version {frame.seq - 1}")
 
 
-def _insert_item(connection: sqlite3.Connection, right: _Right, item: Item) -> None:
+def _insert_item(connection: sqlite3.Connection, right: Right, item: Item) -> None:
     values = (right.lease.row, item.path, item.visit, item.idx, item.input, *right.fence)
     if connection.execute(_INSERT_ITEM, values).rowcount != 1:
-        raise _refusal(connection, right, f"{item.path}[{item.idx}]", "unknown")
+        raise refusal(connection, right, f"{item.path}[{item.idx}]", "unknown")
 
 
-def _update_item(connection: sqlite3.Connection, right: _Right, item: Item) -> None:
+def _update_item(connection: sqlite3.Connection, right: Right, item: Item) -> None:
     key = (right.lease.row, item.path, item.visit, item.idx)
     values = (item.status.value, item.value, _readable(item.error), *key, *right.fence)
     if connection.execute(_UPDATE_ITEM, values).rowcount != 1:
-        raise _refusal(connection, right, f"{item.path}[{item.idx}]", "waiting")
+        raise refusal(connection, right, f"{item.path}[{item.idx}]", "waiting")
 
 
-def _join(connection: sqlite3.Connection, right: _Right, joined: Joined) -> None:
+def _join(connection: sqlite3.Connection, right: Right, joined: Joined) -> None:
     """Delete the items of a fan-out and whatever its failed items left below them: paths that start with ``path[``."""
     connection.execute(_DELETE_ITEMS, (right.lease.row, joined.path, joined.visit))
     below = (right.lease.row, f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
-    for table in ("frames", "items"):
+    for table in ("frames", "items", "vals"):
         connection.execute(_DELETE_BELOW.format(table=table), below)
 
 
-def _close(connection: sqlite3.Connection, right: _Right, closing: Closing, now: int) -> None:
+def _close(connection: sqlite3.Connection, right: Right, closing: Closing, now: int) -> None:
     values = (closing.status.value, _readable(closing.error), now, *right.fence)
     if connection.execute(_CLOSE, values).rowcount != 1:
-        raise _refusal(connection, right, "", "open")
+        raise refusal(connection, right, "", "open")
 
 
 def _readable(error: str | None) -> str | None:
     """An error's text, which may quote bytes that are no Unicode (names of files do), as text that can be stored."""
     return None if error is None else error.encode(errors="backslashreplace").decode()
-
-
-def _refusal(connection: sqlite3.Connection, right: _Right, path: str, expected: str) -> CheckpointError:
-    """Why a fenced statement changed no row."""
-    lease = right.lease
-    run = _run(connection, lease.run_id)
-    if run.epoch != lease.epoch:
-        return OwnershipLost(lease.run_id, lease.epoch, run.epoch)
-    if run.status is not RunStatus.RUNNING:
-        return RunNotOpen(lease.run_id, run.status)
-    if run.cancelling and not right.cancelled:
-        return CancelRequested(lease.run_id)
-    return StaleCheckpoint(lease.run_id, path, expected)
-
-
-def _run(connection: sqlite3.Connection, run_id: str) -> RunInfo:
-    row = connection.execute(SELECT_RUN, (run_id,)).fetchone()
-    if row is None:
-        raise RunNotFound(run_id)
-    return to_run(row)

@@ -4,27 +4,27 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import anyio
 
 from .._admission import Admission
-from .._records import Commit, Lease, NewRun, RunInfo, RunStatus, Snapshot
+from .._runs import Runs
 from ..errors import BackendNotSupported, StoreClosed
-from . import _statements as statements
-from ._batch import Single, Work, run_batch
-from ._connect import Durability, connector, create_file, read_only
+from ._batch import Single, run_batch
+from ._connect import Connection, Durability, connector, create_file, read_only
 from ._lock import FileLock
 from ._reader import Reader, open_reader
-from ._rows import runs_query, snapshot_query, to_micros, to_run, to_snapshot
+from ._rows import Query, Row
 from ._writer import RunBatch, Writer
 
+T = TypeVar("T")
 
-class SqliteStore:
+
+class SqliteStore(Runs):
     """Keeps runs in one SQLite file, owned by one process at a time.
 
     Beside the file stand its WAL and a lock file. Commits of concurrent runs share transactions and fsyncs.
@@ -54,10 +54,10 @@ class SqliteStore:
         clock: Callable[[], float] = time.time,
         run_batch: RunBatch = run_batch,
     ) -> None:
+        super().__init__(clock)
         self.path = Path(path)
         self._durability: Durability = durability
         self._lock_timeout = lock_timeout
-        self._clock = clock
         self._run_batch = run_batch
         self._admission = Admission(str(self.path))
         self._writer: Writer | None = None
@@ -88,38 +88,11 @@ class SqliteStore:
         self._open_writer()
         return self._admission.admit(owner)
 
-    async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
-        """Store a new run with its first frame, once."""
-        return await self._open_writer().write(partial(statements.create, run=run, now=self._now()))
+    async def _write(self, work: Callable[[Connection], T], *, single: bool = False) -> T:
+        return await self._open_writer().write(Single(work) if single else work)
 
-    async def claim(self, run_id: str, owner: str, *, reopen: bool = False) -> Lease:
-        """Become the owner of an open run, or with `reopen` of a failed one."""
-        return await self._open_writer().write(partial(statements.claim, run_id=run_id, owner=owner, reopen=reopen))
-
-    async def cancel(self, run_id: str) -> None:
-        """Ask for the end of an open run."""
-        await self._open_writer().write(partial(statements.cancel, run_id=run_id))
-
-    async def commit(self, commit: Commit) -> None:
-        """Save one change of a run."""
-        work: Work = partial(statements.commit, change=commit, now=self._now())
-        await self._open_writer().write(Single(work) if commit.is_single else work)
-
-    async def load(self, run_id: str) -> Snapshot:
-        """All that is stored of a run."""
-        return to_snapshot(run_id, await self._open_reader().fetch(snapshot_query(run_id)))
-
-    async def find(
-        self,
-        *,
-        status: RunStatus | None = None,
-        workflow: str | None = None,
-        after: str = "",
-        limit: int = 100,
-    ) -> Sequence[RunInfo]:
-        """Runs in the order of their ids."""
-        rows = await self._open_reader().fetch(runs_query(status, workflow, after, limit))
-        return tuple(map(to_run, rows))
+    async def _read(self, query: Query) -> Sequence[Row]:
+        return await self._open_reader().fetch(query)
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
@@ -142,9 +115,6 @@ class SqliteStore:
 
     def _forget(self) -> None:
         self._writer = self._reader = None
-
-    def _now(self) -> int:
-        return to_micros(self._clock())
 
     def _open_writer(self) -> Writer:
         if self._writer is None:

@@ -1,0 +1,121 @@
+"""The protocol on top of SQL: what a store has to add is how a piece of work and a query reach its connection."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from ._records import Commit, Lease, NewRun, RunInfo, RunStatus, Snapshot
+from ._sqlite import _statements as statements
+from ._sqlite import _waits as waits
+from ._sqlite._connect import Connection
+from ._sqlite._rows import (
+    Query,
+    Row,
+    runs_query,
+    snapshot_query,
+    to_micros,
+    to_open_wait,
+    to_run,
+    to_snapshot,
+    waits_query,
+)
+from ._waiting import Due, NewWait, OpenWait, Wait, WaitKind
+
+T = TypeVar("T")
+
+
+class Runs(ABC):
+    """Keeps runs in tables.
+
+    Args:
+        clock: Seconds since 1970, for the times that runs carry.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+
+    @abstractmethod
+    async def _write(self, work: Callable[[Connection], T], *, single: bool = False) -> T:
+        """Run work in a transaction; `single` says that it is one statement at most."""
+
+    @abstractmethod
+    async def _read(self, query: Query) -> Sequence[Row]:
+        """The rows of a query."""
+
+    async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
+        """Store a new run with its first frame, once."""
+        return await self._write(partial(statements.create, run=run, now=self._now()))
+
+    async def claim(self, run_id: str, owner: str, *, reopen: bool = False, recovering: bool = False) -> Lease:
+        """Become the owner of an open run, or with `reopen` of a failed one."""
+        return await self._write(
+            partial(statements.claim, run_id=run_id, owner=owner, reopen=reopen, recovering=recovering)
+        )
+
+    async def cancel(self, run_id: str) -> None:
+        """Ask for the end of an open run."""
+        await self._write(partial(statements.cancel, run_id=run_id))
+
+    async def commit(self, commit: Commit) -> None:
+        """Save one change of a run."""
+        await self._write(partial(statements.commit, change=commit, now=self._now()), single=commit.is_single)
+
+    async def wait(self, lease: Lease, wait: NewWait) -> Wait:
+        """Open a wait of a run."""
+        return await self._write(partial(waits.open_wait, lease=lease, wait=wait, now=self._now()))
+
+    async def park(self, lease: Lease, heard: int) -> bool:
+        """Let a run rest until one of its waits ends."""
+        return await self._write(partial(waits.park, lease=lease, heard=heard))
+
+    async def answer(self, run_id: str, place: str, value: bytes, *, by: str | None = None) -> None:
+        """Answer a wait."""
+        await self._write(partial(waits.answer, run_id=run_id, place=place, value=value, by=by, now=self._now()))
+
+    async def signal(self, run_id: str, name: str, value: bytes, *, dedup: str | None = None) -> bool:
+        """Send a signal to a run."""
+        return await self._write(
+            partial(waits.signal, run_id=run_id, name=name, value=value, dedup=dedup, now=self._now())
+        )
+
+    async def expire(self, now: float, limit: int = 100) -> Due:
+        """End the waits that are due."""
+        return await self._write(partial(waits.expire, now=to_micros(now), limit=limit))
+
+    async def release(self, child: str) -> Sequence[str]:
+        """End the waits for another run."""
+        return await self._write(partial(waits.release, child=child, now=self._now()))
+
+    async def settle(self, run_id: str, place: str, key: str, value: bytes | None) -> None:
+        """Say what became of an effect in doubt."""
+        await self._write(partial(waits.settle, run_id=run_id, place=place, key=key, value=value, now=self._now()))
+
+    async def waits(
+        self,
+        *,
+        run_id: str | None = None,
+        kind: WaitKind | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[OpenWait]:
+        """Open waits in the order of their runs and places."""
+        return tuple(map(to_open_wait, await self._read(waits_query(run_id, kind, after, limit))))
+
+    async def load(self, run_id: str) -> Snapshot:
+        """All that is stored of a run."""
+        return to_snapshot(run_id, await self._read(snapshot_query(run_id)))
+
+    async def find(
+        self,
+        *,
+        status: RunStatus | None = None,
+        workflow: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[RunInfo]:
+        """Runs in the order of their ids."""
+        return tuple(map(to_run, await self._read(runs_query(status, workflow, after, limit))))
+
+    def _now(self) -> int:
+        return to_micros(self._clock())

@@ -1,0 +1,130 @@
+"""What a run waits for, what it was sent, and what it has done to the world outside: frozen values.
+
+A *place* is a step of a run at one visit: its path from the root, with ``#`` and the visits of the graph nodes and
+fan-outs around it, if there are any: ``approval``, ``orders[3]/charge``, ``review/ask#2``.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class WaitKind(StrEnum):
+    """What ends a wait: somebody's answer, a signal, the time, the end of another run, or word of an effect."""
+
+    ANSWER = "answer"
+    SIGNAL = "signal"
+    TIMER = "timer"
+    CHILD = "child"
+    EFFECT = "effect"
+
+
+class WaitStatus(StrEnum):
+    """Where a wait stands."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class NewWait:
+    """A wait to be opened.
+
+    Attributes:
+        place: The step that waits.
+        kind: What ends it.
+        name: Of the step, the signal, the other run, or the effect's key, by its kind.
+        prompt: JSON of what is shown to whoever answers.
+        due_at: When it expires (UTC); None for never.
+    """
+
+    place: str
+    kind: WaitKind
+    name: str
+    prompt: bytes | None = None
+    due_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A wait as it is stored.
+
+    Attributes:
+        place: The step that waits.
+        kind: What ends it.
+        name: Of the step, the signal, the other run, or the effect's key, by its kind.
+        prompt: JSON of what is shown to whoever answers.
+        due_at: When it expires (UTC); None for never.
+        status: Where it stands.
+        value: JSON of the answer or signal, once there is one.
+        by: Who has answered.
+        opened_at: When it was opened (UTC).
+        ended_at: When it was answered or expired (UTC).
+    """
+
+    place: str
+    kind: WaitKind
+    name: str
+    prompt: bytes | None
+    due_at: datetime | None
+    status: WaitStatus
+    value: bytes | None
+    by: str | None
+    opened_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWait:
+    """A wait and the run that it belongs to.
+
+    Attributes:
+        run_id: The run.
+        workflow: Name of its workflow.
+        version: Declared version of that workflow.
+        wait: The wait.
+    """
+
+    run_id: str
+    workflow: str
+    version: int
+    wait: Wait
+
+
+class EffectStatus(StrEnum):
+    """Where an effect stands: about to happen, or done. In a commit ``undone`` says that it did not happen."""
+
+    INTENT = "intent"
+    DONE = "done"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something that a step does to the world outside, at most once.
+
+    Attributes:
+        place: The step.
+        key: Its name within the step.
+        status: Where it stands.
+        value: JSON of what it returned, once it is done.
+    """
+
+    place: str
+    key: str
+    status: EffectStatus
+    value: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What `CheckpointStore.expire` has done.
+
+    Attributes:
+        run_ids: Runs of which a wait has expired.
+        next_at: When the next one is due (UTC); None if none has a time.
+    """
+
+    run_ids: tuple[str, ...]
+    next_at: datetime | None

@@ -6,8 +6,9 @@ from anyio import fail_after
 from pydantic import BaseModel
 from tests.workflows._words import PATIENCE
 
-from stagepost.hub import AgentNotFound, Context, Hub, Message, RequestTimeout, UnexpectedReply
+from stagepost.hub import AgentNotFound, Context, Emitter, Hub, Message, RequestTimeout, UnexpectedReply
 from stagepost.workflows import Ask, Chain, ChainError, DefinitionError, HubRequired, Parallel, State, StepContext, step
+from stagepost.workflows._execution import Execution
 
 
 class Question(BaseModel):
@@ -131,6 +132,6 @@ async def test_without_a_hub_nothing_starts(work: Chain) -> None:
 
 
 async def test_the_step_itself_notices_a_missing_hub() -> None:
-    context = StepContext("run", "work", "oracle", 0, None, None)
+    context = StepContext(Execution("run", "work", Emitter(None)), "oracle", 0)
     with pytest.raises(DefinitionError, match="it asks agent 'oracle', and there is no hub"):
         await Ask("oracle", ask).run(State({}, {}), context)

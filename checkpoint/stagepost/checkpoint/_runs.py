@@ -10,6 +10,7 @@ from ._sqlite import _statements as statements
 from ._sqlite import _waits as waits
 from ._sqlite._connect import Connection
 from ._sqlite._rows import (
+    SELECT_RUN,
     Query,
     Row,
     runs_query,
@@ -21,6 +22,7 @@ from ._sqlite._rows import (
     waits_query,
 )
 from ._waiting import Due, NewWait, OpenWait, Wait, WaitKind
+from .errors import RunNotFound
 
 T = TypeVar("T")
 
@@ -105,6 +107,12 @@ class Runs(ABC):
     async def load(self, run_id: str) -> Snapshot:
         """All that is stored of a run."""
         return to_snapshot(run_id, await self._read(snapshot_query(run_id)))
+
+    async def info(self, run_id: str) -> RunInfo:
+        """What is known of a run without its state."""
+        for row in await self._read(Query(SELECT_RUN, (run_id,))):
+            return to_run(row)
+        raise RunNotFound(run_id)
 
     async def find(
         self,

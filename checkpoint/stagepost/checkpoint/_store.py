@@ -167,6 +167,14 @@ class CheckpointStore(Protocol):
         """
         ...
 
+    async def info(self, run_id: str) -> RunInfo:
+        """What is known of a run without its state.
+
+        Raises:
+            RunNotFound: There is none.
+        """
+        ...
+
     async def find(
         self,
         *,

@@ -4,10 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from stagepost.checkpoint import WaitKind
+from stagepost.hub import HandlerFailed
+
 from ._context import StepContext
+from ._signals import Parks
 from ._step import Step, caller, step
 from ._types import item_types
-from .errors import DefinitionError
+from .errors import DefinitionError, RunParked
 
 
 def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
@@ -22,7 +26,8 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
     """A step that sends a request to an agent and stores its answer.
 
     The request carries an ``idempotency-key`` header of its own, so that a recovered step joins what the agent began
-    before the crash, where the agent is served by a `Runner`. A plain handler may run again.
+    before the crash, where the agent is served by a `Runner`. A plain handler may run again. If the agent's own run
+    parks, this one parks with it and goes on when it has ended.
 
     Args:
         agent: The agent's id on the hub.
@@ -40,12 +45,17 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
     async def ask(value: Any, context: StepContext) -> Any:
         if context.hub is None:
             raise DefinitionError(f"step {name!r}", f"it asks agent {agent!r}, and there is no hub")
-        return await context.hub.request(
-            agent,
-            await payload(value, context),
-            expect=expect if isinstance(expect, type) else object,  # what is no class is checked as it is stored
-            timeout=timeout,
-            headers={"idempotency-key": context.idempotency_key},
-        )
+        try:
+            return await context.hub.request(
+                agent,
+                await payload(value, context),
+                expect=expect if isinstance(expect, type) else object,  # what is no class is checked as it is stored
+                timeout=timeout,
+                headers={"idempotency-key": context.idempotency_key},
+            )
+        except HandlerFailed as error:
+            if isinstance(error.cause, RunParked) and context.ledger.is_durable:
+                raise Parks(WaitKind.CHILD, error.cause.run_id) from None
+            raise
 
     return replace(step(name, ask), takes=takes, gives=expect, into=name if into is None else into, asks=(agent,))

@@ -73,10 +73,7 @@ class Branch:
 
     def context(self, path: str, within: Within) -> StepContext:
         """What a step at a place may know."""
-        run = self.execution
-        return StepContext(
-            run.run_id, run.workflow, self.full_path(path), self.visit(within), run.deps, run.hub, self.around
-        )
+        return StepContext(self.execution, self.full_path(path), self.visit(within), self.around)
 
     def failure(self, within: Within, error: BaseException, *, state: Any, own: bool = True) -> WorkflowError:
         """A step's failure with everything that encloses it."""
@@ -169,6 +166,13 @@ class ItemBranch(Branch):
         frame = parent.execution.frames.pop(path, None) or first_frame(program, {}, path, seq=0, inherited=inherited)
         super().__init__(parent.execution, program, frame, inherited=inherited)
         self.around = (*parent.around, visit)
+
+    def put_aside(self) -> None:
+        """Leave the frame where a branch that goes on with the item finds it, as if it came from the store."""
+        if self.seq:
+            self.execution.frames[self.path] = Frame(
+                self.path, self.seq, self.position.next, to_bytes(self.own), self.position.visits, self.width
+            )
 
     async def _save(self, own: Values, position: Position, joined: Joined | None) -> None:
         await super()._save(own, position, joined)

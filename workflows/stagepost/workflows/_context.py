@@ -1,9 +1,19 @@
 """What a step may know and use beside its state."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, overload
 
+from stagepost.checkpoint import PLAIN
 from stagepost.hub import Hub
+
+from ._effects import once
+from ._execution import Execution
+from ._guards import Errors
+from ._ledger import Ledger
+from ._types import codec_of
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,25 +21,103 @@ class StepContext:
     """Given to steps that have a parameter named ``context``.
 
     Attributes:
-        run_id: The run. Runs in memory have one too.
-        workflow: Name of the run's workflow.
+        execution: The run in this process, for the engine.
         path: Where the step stands: names from the root, items as ``name[3]``.
         visit: Which visit of a graph's node this is, from 1; 0 outside of graphs.
-        deps: What the process gave to the runner or to ``run``; never stored.
-        hub: The hub of the runner or of ``run``, if there is one.
         around: Visits of the fan-outs that the step is inside of, outermost first; all 0 outside of graphs.
     """
 
-    run_id: str
-    workflow: str
+    execution: Execution
     path: str
     visit: int
-    deps: Any
-    hub: Hub | None
     around: tuple[int, ...] = ()
+
+    @property
+    def run_id(self) -> str:
+        """The run. Runs in memory have one too."""
+        return self.execution.run_id
+
+    @property
+    def workflow(self) -> str:
+        """Name of the run's workflow."""
+        return self.execution.workflow
+
+    @property
+    def deps(self) -> Any:
+        """What the process gave to the runner or to ``run``; never stored."""
+        return self.execution.deps
+
+    @property
+    def hub(self) -> Hub | None:
+        """The hub of the runner or of ``run``, if there is one."""
+        return self.execution.hub
+
+    @property
+    def ledger(self) -> Ledger:
+        """Waits and effects of the run, for the engine."""
+        return self.execution.ledger
+
+    @property
+    def place(self) -> str:
+        """The step's path and visits: no other step, item or visit of the run has the same."""
+        visits = (*self.around, self.visit)
+        return self.path + (f"#{'.'.join(map(str, visits))}" if any(visits) else "")
 
     @property
     def idempotency_key(self) -> str:
         """The same text whenever this very step, visit and item runs, also after a crash; no other step has it."""
-        visits = (*self.around, self.visit)
-        return f"{self.run_id}/{self.path}" + (f"#{'.'.join(map(str, visits))}" if any(visits) else "")
+        return f"{self.run_id}/{self.place}"
+
+    @overload
+    async def once(
+        self,
+        key: str,
+        effect: Callable[[], Awaitable[T]],
+        *,
+        expect: Any = ...,
+        not_done: Errors = ...,
+        on_unknown: Callable[[], Awaitable[T]] | None = ...,
+    ) -> T: ...
+    @overload
+    async def once(
+        self,
+        key: str,
+        effect: Callable[[], T],
+        *,
+        expect: Any = ...,
+        not_done: Errors = ...,
+        on_unknown: Callable[[], T] | None = ...,
+    ) -> T: ...
+    async def once(
+        self,
+        key: str,
+        effect: Callable[[], Any],
+        *,
+        expect: Any = None,
+        not_done: Errors = (),
+        on_unknown: Callable[[], Any] | None = None,
+    ) -> Any:
+        """Do something to the world outside at most once, however often the step runs again.
+
+        That it is about to happen is saved before it is called, what it returned afterwards. A step that runs again
+        gets what was saved. If nothing tells whether it has happened (the process was killed in between, or it raised
+        something that is not in `not_done`), it is never repeated by itself: `on_unknown` is asked, or else the run
+        parks with `OutcomeUnknown` until ``runner.settle(run_id, key, …)`` says.
+
+        Args:
+            key: Its name within the step.
+            effect: What to do: async, or sync and quick. From a step in a thread: ``anyio.from_thread.run``.
+            expect: Type of what it returns; None for plain JSON.
+            not_done: Errors that say that it has not happened: they are raised to the step, and a later attempt does
+                it. `EffectNotDone` always is one of them.
+            on_unknown: Finds out whether it has happened: returns what it returned, or raises one of `not_done`, upon
+                which it is done now. Any other error parks the run.
+
+        Returns:
+            What it returned, in its stored form.
+
+        Raises:
+            OutcomeUnknown: Nothing tells whether it has happened; the run parks whatever the step makes of this.
+            EffectUnderWay: An effect of this key is under way in this step.
+        """
+        return await once(self, key, effect, codec=codec_of(expect) or PLAIN, not_done=not_done, on_unknown=on_unknown)

@@ -1,14 +1,14 @@
-"""The runs that a runner works on, from their first commit or claim to their end."""
+"""Who works on which run: those that are begun, claimed, in line, woken and cancelled."""
 
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
 from stagepost.checkpoint import (
     CheckpointError,
-    CheckpointStore,
     Closing,
     Commit,
     Lease,
@@ -18,63 +18,60 @@ from stagepost.checkpoint import (
     RunStatus,
     Snapshot,
 )
-from stagepost.hub import Emitter, Hub
 
-from ._branch import Branch
-from ._engine import observed
-from ._execution import Execution, Journal, Stopping
+from ._answer import Answer
+from ._line import Job, Line
+from ._lookout import Lookout
+from ._means import Means
+from ._outcomes import Outcomes
 from ._pattern import Pattern
-from ._recovery import check_compatible
-from ._run import Outcome, Run
-from .errors import RunCancelled, RunFailed, RunnerStopped, WorkflowError, describe
+from ._recovery import check_compatible, open_waits
+from ._run import Run
+from ._shift import Active, Shift
+from .errors import RunCancelled, RunDead, RunnerStopped, WorkflowError, describe
 
 
 class Desk:
-    """Works on runs in the tasks of one group, so that no caller's cancellation can lose one.
+    """Has runs worked on in the tasks of one group, so that no caller's cancellation can lose one.
 
     Args:
-        store: Where runs are kept.
+        means: What they are executed with.
         group: Whose tasks work on them.
-        owner: Name of the runner in the store.
-        emitter: Where events go.
-        hub: Where steps ask agents.
-        deps: Given to steps.
+        workflow_of: Finds the definition of a stored run.
+        slots: How many runs are worked on at once; None for no limit. More wait in line.
     """
 
     def __init__(
-        self,
-        store: CheckpointStore,
-        group: TaskGroup,
-        owner: str,
-        *,
-        emitter: Emitter,
-        hub: Hub | None,
-        deps: Any,
+        self, means: Means, group: TaskGroup, workflow_of: Callable[[RunInfo], Pattern], *, slots: int | None
     ) -> None:
-        self.owner = owner
-        self._store = store
+        self.means = means
+        self.outcomes = Outcomes()
+        self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn)
+        self._store = means.store
         self._group = group
-        self._emitter = emitter
-        self._hub = hub
-        self._deps = deps
-        self._active: dict[str, _Active] = {}
+        self._workflow_of = workflow_of
+        self._line = Line(slots)
+        self._shift = Shift(means, self.lookout, self._left)
         self._beginning: list[str] = []  # ids of the runs that are being stored
+        self._waking: list[str] = []  # ids of the runs that are about to go on
         self._stopping = False
         self._changed = anyio.Event()
         self._claiming = anyio.Lock()
 
-    async def begin(self, new: NewRun, workflow: Pattern) -> tuple[Run | None, RunInfo]:
-        """Store a new run and work on it; or no run, and what is stored in its place.
+    async def begin(self, new: NewRun, workflow: Pattern, *, urgent: bool = False) -> tuple[Run | None, RunInfo]:
+        """Store a new run and work on it, `urgent` or as soon as there is a slot; or what is stored in its place.
 
         Raises:
             StoreError: It could not be stored.
         """
-        answer = _Answer()
+        answer: Answer[tuple[Run | None, RunInfo]] = Answer()
         self._beginning.append(new.run_id)
-        self._group.start_soon(self._begin, new, workflow, answer)
+        self._group.start_soon(self._begin, new, workflow, urgent, answer)
         return await answer.get()
 
-    async def claim(self, run_id: str, workflow: Pattern, *, reopen: bool = False) -> Run:
+    async def take_up(
+        self, run_id: str, workflow: Pattern, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
+    ) -> Run:
         """Become the owner of a stored run and work on it, unless that is so already.
 
         Raises:
@@ -85,28 +82,50 @@ class Desk:
             RunnerStopped: The runner is being left.
         """
         async with self._claiming:
-            run = await self.find(run_id)
+            await self._begun(run_id)
+            run = self._held(run_id, urgent=urgent)
             if run is not None:
                 return run
-            snapshot = await self._store.load(run_id)
-            if snapshot.run.cancelling and snapshot.run.status is RunStatus.RUNNING:
-                await self.end(run_id)
-                raise RunCancelled(run_id)
-            check_compatible(snapshot, workflow.program)  # or it stays as it is
-            lease = await self._store.claim(run_id, self.owner, reopen=reopen)
-            snapshot = await self._store.load(run_id)
-            if self._stopping:
-                raise RunnerStopped(run_id)
-            active = self._activate(snapshot, lease)
-            self._group.start_soon(self._work, snapshot, workflow, active, True)
-            return active.run
+            await self._check(run_id, workflow)
+            job = Job.of(run_id, workflow, self.outcomes.of(run_id), recovering=recovering)
+            if not (reopen or urgent or self._line.has_room):
+                self._line.join(job)
+                return job.run
+            snapshot, lease = await self._claim(job, reopen=reopen)
+            has_slot = not urgent and self._line.enter()
+            if has_slot or urgent:
+                active = self._shift.enter(job, snapshot, lease, has_slot=has_slot)
+                self._group.start_soon(self._shift.work, snapshot, active, True)
+            else:
+                self._line.join(job)
+            return job.run
 
-    async def find(self, run_id: str) -> Run | None:
-        """The run, if it is worked on here, or is just being stored by somebody else's `begin`."""
-        while run_id not in self._active and run_id in self._beginning:
+    async def find(self, run_id: str, *, urgent: bool = False) -> Run | None:
+        """The run, if it is worked on here, or in line for it, or just being stored or woken by somebody else.
+
+        Args:
+            run_id: The run.
+            urgent: Do not let it wait in line any longer.
+        """
+        await self._begun(run_id)
+        while run_id not in self._shift.runs and run_id in self._waking:
             await self._changed.wait()
-        active = self._active.get(run_id)
-        return None if active is None else active.run
+        return self._held(run_id, urgent=urgent)
+
+    async def _begun(self, run_id: str) -> None:
+        while run_id not in self._shift.runs and run_id in self._beginning:
+            await self._changed.wait()
+
+    def _held(self, run_id: str, *, urgent: bool) -> Run | None:
+        active = self._shift.runs.get(run_id)
+        if active is not None:
+            return active.job.run
+        job = self._line.pass_by(run_id) if urgent else None
+        if job is not None:
+            self._group.start_soon(self._take_turn, job, False)
+            return job.run
+        waiting = self._line.find(run_id)
+        return None if waiting is None else waiting.run
 
     async def cancel(self, run_id: str, patience: float) -> None:
         """End an open run, whether it is worked on here or not.
@@ -119,32 +138,82 @@ class Desk:
             RunNotOpen: It has ended.
         """
         await self._store.cancel(run_id)
-        active = self._active.get(run_id)
+        self._line.drop(run_id)
+        active = self._shift.runs.get(run_id)
         if active is not None:
             active.execution.scope.cancel()
             with anyio.move_on_after(patience):
-                await active.outcome.ended()
-        if active is None or not active.outcome.is_known:
+                await active.job.outcome.ended()
+        if active is None or not active.job.outcome.is_known:
             await self.end(run_id)
-        if active is not None:
-            active.outcome.cancel(RunCancelled(run_id))
+        outcome = self.outcomes.of(run_id) if active is None else active.job.outcome
+        outcome.cancel(RunCancelled(run_id))
 
     async def end(self, run_id: str) -> None:
         """Commit the end of a run that somebody has cancelled, over the head of whoever works on it."""
-        with suppress(RunNotOpen):  # it has ended by itself
-            lease = await self._store.claim(run_id, self.owner)
-            await self._store.commit(Commit(lease=lease, closing=Closing(RunStatus.CANCELLED)))
+        await self._close(run_id, Closing(RunStatus.CANCELLED))
+
+    async def bury(self, info: RunInfo) -> RunDead:
+        """Commit that a run is not taken up any more; returns why."""
+        error = RunDead(info.run_id, info.attempts)
+        await self._close(info.run_id, Closing(RunStatus.DEAD, describe(error)))
+        self.outcomes.of(info.run_id).bury(error)
+        return error
+
+    async def wake(self, *run_ids: str) -> None:
+        """Let runs go on of which a wait has ended; if one cannot, its handles are told why."""
+        self._announce(run_ids)
+        await self._wake_all(run_ids)
+
+    def wake_soon(self, run_id: str) -> None:
+        """The same for one run, without waiting for it."""
+        self._announce([run_id])
+        self._group.start_soon(self._wake_all, [run_id])
+
+    def _announce(self, run_ids: Sequence[str]) -> None:
+        self._waking += run_ids
+        for run_id in run_ids:
+            self.outcomes.of(run_id).go_on()
+
+    async def _wake_all(self, run_ids: Sequence[str]) -> None:
+        try:
+            for run_id in run_ids:
+                await self._wake(run_id)
+        finally:
+            for run_id in run_ids:
+                self._waking.remove(run_id)
+            self._notify()
+
+    async def _wake(self, run_id: str) -> None:
+        active = self._shift.runs.get(run_id)
+        try:
+            if active is not None:
+                active.woken = True
+                active.execution.hear((await self._store.load(run_id)).waits)
+            elif self._line.find(run_id) is None:
+                await self._take_up_again(run_id)
+        except RunNotOpen:  # it has ended since
+            return
+        except (WorkflowError, CheckpointError) as error:
+            self.outcomes.of(run_id).leave(error)
 
     async def finish(self, grace: float) -> None:
         """Start no further step and wait for those under way, at most `grace` seconds."""
         self._stopping = True
-        for active in self._active.values():
-            active.execution.stopping = True
+        self._line.close()
+        self._shift.stop()
         with anyio.move_on_after(grace):
-            while self._active or self._beginning:
+            while self._shift.runs or self._beginning or self._line.is_moving:
                 await self._changed.wait()
+        self.outcomes.close(but=self._shift.runs)
 
-    async def _begin(self, new: NewRun, workflow: Pattern, answer: "_Answer") -> None:
+    async def _begin(
+        self,
+        new: NewRun,
+        workflow: Pattern,
+        urgent: bool,  # noqa: FBT001  # passed by start_soon, which knows no keywords
+        answer: Answer[tuple[Run | None, RunInfo]],
+    ) -> None:
         try:
             lease, info = await self._store.create(new)
         except CheckpointError as error:
@@ -157,82 +226,87 @@ class Desk:
             self._beginning.remove(new.run_id)
             self._notify()
         if lease is None:
-            answer.give(None, info)
+            answer.give((None, info))
             return
-        snapshot = Snapshot(info, {"": new.root}, ())
-        active = self._activate(snapshot, lease)
-        answer.give(active.run, info)
-        await self._work(snapshot, workflow, active, recovered=False)
+        job = Job.of(new.run_id, workflow, self.outcomes.of(new.run_id))
+        has_slot = not urgent and self._line.enter()
+        if not has_slot and not urgent:
+            self._line.join(job)
+            answer.give((job.run, info))
+            return
+        snapshot = Snapshot(info, {"": new.root})
+        active = self._shift.enter(job, snapshot, lease, has_slot=has_slot)
+        answer.give((job.run, info))
+        await self._shift.work(snapshot, active, recovered=False)
 
-    def _activate(self, snapshot: Snapshot, lease: Lease) -> "_Active":
-        info, outcome = snapshot.run, Outcome()
-        journal = Journal(self._store, lease)
-        execution = Execution(info.run_id, info.workflow, self._emitter, self._deps, self._hub, journal)
-        execution.stopping = self._stopping
-        active = _Active(Run(info.run_id, info.workflow, outcome), execution, outcome)
-        self._active[info.run_id] = active
-        self._notify()
-        return active
+    async def _take_up_again(self, run_id: str) -> None:
+        info = await self._store.info(run_id)
+        if info.status is RunStatus.RUNNING:
+            with suppress(RunCancelled):
+                await self.take_up(run_id, self._workflow_of(info))
+        elif info.status is RunStatus.WAITING:  # what has come is not what it waits for
+            self.outcomes.of(run_id).park(open_waits(await self._store.load(run_id)))
 
-    async def _work(
-        self,
-        snapshot: Snapshot,
-        workflow: Pattern,
-        active: "_Active",
-        recovered: bool,  # noqa: FBT001  # passed by start_soon, which knows no keywords
-    ) -> None:
-        run_id, execution, outcome = snapshot.run.run_id, active.execution, active.outcome
+    async def _check(self, run_id: str, workflow: Pattern) -> None:
+        snapshot = await self._store.load(run_id)
+        if snapshot.run.cancelling and snapshot.run.status.is_open:
+            await self.end(run_id)
+            raise RunCancelled(run_id)
+        check_compatible(snapshot, workflow.program)  # or it stays as it is
+
+    async def _claim(self, job: Job, *, reopen: bool = False) -> tuple[Snapshot, Lease]:
+        lease = await self._store.claim(job.run_id, self.means.owner, reopen=reopen, recovering=job.recovering)
+        snapshot = await self._store.load(job.run_id)
+        if self._stopping:
+            raise RunnerStopped(job.run_id)
+        return snapshot, lease
+
+    async def _take_turn(self, job: Job, has_slot: bool) -> None:  # noqa: FBT001  # as above
+        """Work on a run that was in line."""
         try:
-            execution.restore(snapshot)
-            branch = Branch(execution, workflow.program, snapshot.root)
-            await observed(execution, branch, recovered=recovered)
-            outcome.complete(branch.view())
-        except RunCancelled as error:
-            outcome.cancel(error)
-        except WorkflowError as error:
-            failure = RunFailed(run_id, describe(error))
-            failure.__cause__ = error
-            outcome.fail(failure)
-        except CheckpointError as error:
-            outcome.leave(error)
-        except Stopping:
-            outcome.leave(RunnerStopped(run_id))
+            await self._check(job.run_id, job.workflow)
+            snapshot, lease = await self._claim(job)
+            active = self._shift.enter(job, snapshot, lease, has_slot=has_slot)
+        except BaseException as error:
+            self._give_up(job, error, has_slot=has_slot)
+            if isinstance(error, WorkflowError | CheckpointError):
+                return
+            raise
         finally:
-            outcome.leave(RunnerStopped(run_id))  # unless it has ended: cancelled behind the grace
-            del self._active[run_id]
+            self._line.arrive(job.run_id)
             self._notify()
+        await self._shift.work(snapshot, active, recovered=True)
+
+    def _give_up(self, job: Job, error: BaseException, *, has_slot: bool) -> None:
+        if isinstance(error, RunCancelled):
+            job.outcome.cancel(error)
+        else:
+            job.outcome.leave(error if isinstance(error, Exception) else RunnerStopped(job.run_id))
+        if has_slot:
+            self._line.exit()
+            self._move_up()
+
+    async def _close(self, run_id: str, closing: Closing) -> None:
+        with suppress(RunNotOpen):  # it has ended by itself
+            lease = await self._store.claim(run_id, self.means.owner)
+            await self._store.commit(Commit(lease=lease, closing=closing))
+        await self.lookout.ended(run_id)
+
+    def _left(self, active: Active) -> None:
+        if active.woken and active.execution.parked:  # by somebody who came when it rested and was still known here
+            self.wake_soon(active.job.run_id)
+        if active.has_slot:
+            self._line.exit()
+        self._notify()
+        self._move_up()
+
+    def _move_up(self) -> None:
+        while not self._stopping and (job := self._line.next()) is not None:
+            self._group.start_soon(self._take_turn, job, True)
+
+    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._group.start_soon(work)
 
     def _notify(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
-
-
-class _Active(NamedTuple):
-    """A run that is worked on."""
-
-    run: Run
-    execution: Execution
-    outcome: Outcome
-
-
-class _Answer:
-    """What has become of a new run, for the caller who waits for it."""
-
-    def __init__(self) -> None:
-        self._given = anyio.Event()
-        self._value: tuple[Run | None, RunInfo] | None = None
-        self._error: Exception = RuntimeError("no answer")
-
-    def give(self, run: Run | None, info: RunInfo) -> None:
-        self._value = (run, info)
-        self._given.set()
-
-    def fail(self, error: Exception) -> None:
-        self._error = error
-        self._given.set()
-
-    async def get(self) -> tuple[Run | None, RunInfo]:
-        await self._given.wait()
-        if self._value is None:
-            raise self._error
-        return self._value

@@ -14,7 +14,9 @@ from ._branch import Branch, first_frame
 from ._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
 from ._execution import Execution
 from ._fan_out import FanOut
+from ._performing import perform
 from ._program import ArrowPlace, FanOutPlace, Place, Program, RoutePlace, StepPlace
+from ._signals import Parked
 from .errors import HubRequired, RunCancelled, WorkflowError
 
 
@@ -54,6 +56,9 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
     try:
         await _to_its_end(execution, branch)
         status = "completed"
+    except Parked:
+        status = "waiting"
+        raise
     except CancelRequested:
         await execution.cancel()
         status = "cancelled"
@@ -72,6 +77,8 @@ async def _to_its_end(execution: Execution, branch: Branch) -> None:
         except WorkflowError as error:
             await execution.fail(error)
             raise
+        except Parked:
+            await execution.park()
         return
     raise CancelRequested(execution.run_id)
 
@@ -82,6 +89,7 @@ async def advance(branch: Branch) -> None:
     Raises:
         WorkflowError: A step failed.
         CheckpointError: A commit failed; nothing behind it was started.
+        Parked: It waits for something.
     """
     await branch.execution.pause()
     while (place := branch.place()) is not None:
@@ -93,7 +101,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
     branch.execution.emit(StepStarted, path=path)
     state = branch.view()
     try:
-        result = await place.step.run(state, branch.context(place.path, place.within))
+        result = await perform(place.step, state, branch.context(place.path, place.within))
         if place.step.into is not None:
             result = {place.step.into: result}
         updates = branch.program.schema.updates(result, branch.values, place.step.name)
@@ -108,7 +116,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
 async def _take_route(branch: Branch, place: RoutePlace) -> None:
     state = branch.view()
     try:
-        route = await place.step.run(state, branch.context(place.path, place.within))
+        route = await perform(place.step, state, branch.context(place.path, place.within))
         way, name = _way(place, route)
     except Exception as error:  # noqa: BLE001  # another one
         failure = branch.failure(place.within, error, state=state)

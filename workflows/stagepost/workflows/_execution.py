@@ -1,9 +1,10 @@
 """What all branches of one run share while a process works on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import perf_counter
-from typing import Any, TypedDict, Unpack
+from time import perf_counter, time
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
 
 from anyio import CancelScope
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
@@ -12,24 +13,28 @@ from stagepost.checkpoint import (
     CheckpointStore,
     Closing,
     Commit,
+    Effect,
     Frame,
     Item,
     ItemStatus,
     Joined,
     Lease,
+    NewWait,
     RunStatus,
     Snapshot,
+    StoredValue,
+    Wait,
 )
 from stagepost.hub import Emitter, Hub
 
 from ._events import RunEvent
+from ._ledger import Ledger
+from ._signals import Parked, Stopping
 from .errors import describe
 
+Listener: TypeAlias = Callable[[Sequence[str]], None]
+
 _FAIR = 0.001  # seconds that the engine works before it lets others run
-
-
-class Stopping(Exception):
-    """A signal inside the engine, when the runner is being left: no further step is to be started."""
 
 
 class Parts(TypedDict, total=False):
@@ -38,9 +43,28 @@ class Parts(TypedDict, total=False):
     frame: Frame
     frozen: tuple[Item, ...]
     outcomes: tuple[Item, ...]
+    values: tuple[StoredValue, ...]
     ended: str | None
     joined: Joined | None
+    effects: tuple[Effect, ...]
     closing: Closing
+    settles: bool
+
+
+class Watch(Protocol):
+    """Is told of the waits that a run opens, since some of them end by themselves."""
+
+    async def expect(self, wait: NewWait) -> None:
+        """A wait is about to be opened.
+
+        Raises:
+            ChildElsewhere: Nobody would hear of its end.
+        """
+        ...
+
+    async def opened(self, wait: Wait) -> None:
+        """A wait was opened."""
+        ...
 
 
 class Journal:
@@ -49,15 +73,39 @@ class Journal:
     Args:
         store: The store.
         lease: The right to commit to the run.
+        watch: Is told of waits.
+        is_attempt: Whether the run counts as an attempt to recover it until its first commit.
     """
 
-    def __init__(self, store: CheckpointStore, lease: Lease) -> None:
+    def __init__(self, store: CheckpointStore, lease: Lease, watch: Watch, *, is_attempt: bool = False) -> None:
         self._store = store
         self._lease = lease
+        self._watch = watch
+        self._is_attempt = is_attempt
 
     async def save(self, **parts: Unpack[Parts]) -> None:
         """Commit one change; what raises here ends the run in this process."""
+        if self._is_attempt:
+            parts["settles"] = True
         await self._store.commit(Commit(lease=self._lease, **parts))
+        self._is_attempt = False
+
+    async def wait(self, wait: NewWait) -> Wait:
+        """Open a wait, or get the one that a signal has answered already."""
+        await self._watch.expect(wait)
+        return await self._store.wait(self._lease, wait)
+
+    async def opened(self, wait: Wait) -> None:
+        """A wait was opened, and everybody here knows."""
+        await self._watch.opened(wait)
+
+    async def note(self, effect: Effect) -> None:
+        """Save what became of an effect."""
+        await self.save(effects=(effect,))
+
+    async def park(self, heard: int) -> bool:
+        """Let the run rest, unless more of its waits have ended than this process has heard of."""
+        return await self._store.park(self._lease, heard)
 
 
 @dataclass(slots=True)
@@ -94,10 +142,14 @@ class Execution:
         emitter: Where events go.
         deps: What the process gives to steps.
         hub: Where agents are asked.
+        clock: Seconds since 1970.
         journal: Where the run is saved; None in memory.
+        ledger: Its waits and effects.
         frames: Frames of items that a process before this one left, by path.
         items: Items of fan-outs under way, by the fan-out's path.
         stopping: Whether the runner is being left.
+        news: How often it was told of waits that have ended.
+        parked: Whether it rests in the store.
         scope: What the run is executed in; cancelling it cancels the run.
     """
 
@@ -106,11 +158,16 @@ class Execution:
     emitter: Emitter
     deps: Any = None
     hub: Hub | None = None
+    clock: Callable[[], float] = time
     journal: Journal | None = None
+    ledger: Ledger = field(default_factory=lambda: Ledger(None))
     frames: dict[str, Frame] = field(default_factory=dict)
     items: dict[str, list[ItemRecord]] = field(default_factory=dict)
     stopping: bool = False
+    news: int = 0
+    parked: bool = False
     scope: CancelScope = field(default_factory=CancelScope)
+    _listeners: list[Listener] = field(default_factory=list)
     _cancelled: list[Item] = field(default_factory=list)
     _worked_since: float = field(default_factory=perf_counter)
 
@@ -120,6 +177,7 @@ class Execution:
         for item in snapshot.items:
             record = ItemRecord(item.idx, item.input, item.status, item.value, item.error)
             self.items.setdefault(item.path, []).append(record)
+        self.ledger.restore(snapshot)
 
     async def save(self, **parts: Unpack[Parts]) -> None:
         """Commit a change, if the run is stored."""
@@ -160,6 +218,32 @@ class Execution:
     async def cancel(self) -> None:
         """Commit that the run was cancelled, and which of its items with it."""
         await self._end(Closing(RunStatus.CANCELLED))
+
+    async def park(self) -> None:
+        """Let the run rest until one of its waits ends.
+
+        Raises:
+            Parked: It rests, or one of its waits has ended meanwhile: what is stored tells.
+        """
+        if self.journal is not None:
+            self.parked = await self.journal.park(self.ledger.heard)
+        raise Parked
+
+    def hear(self, waits: Iterable[Wait]) -> None:
+        """Tell those who wait which waits have ended."""
+        ended = self.ledger.hear(waits)
+        self.news += 1
+        for listener in tuple(self._listeners):
+            listener(ended)
+
+    @contextmanager
+    def listening(self, listener: Listener) -> Iterator[None]:
+        """Be told the places of waits that end."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
 
     async def _end(self, closing: Closing) -> None:
         await self.save(closing=closing, outcomes=self.take_cancelled())

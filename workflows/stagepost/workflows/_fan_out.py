@@ -12,8 +12,11 @@ from stagepost.checkpoint import ItemStatus, Joined
 
 from ._branch import Branch, ItemBranch
 from ._events import ItemEnded, ItemsFrozen
-from ._execution import ItemRecord, Stopping
+from ._execution import ItemRecord
+from ._performing import perform
 from ._program import Done, FanOutPlace, Target
+from ._queue import ItemQueue
+from ._signals import Parked, Stopping
 from ._step import Step
 from .errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError, describe
 
@@ -38,6 +41,7 @@ class FanOut:
         self._path = branch.full_path(place.path)
         self._visit = branch.visit(place.within)
         self._items: list[ItemRecord] = []
+        self._queue = ItemQueue(self._path, ())
         self._done = 0
         self._failed = 0
 
@@ -47,15 +51,29 @@ class FanOut:
         Raises:
             WorkflowError: The items could not be had, or one failed.
             CheckpointError: A commit failed.
+            Parked: All that is left to do waits for something.
         """
         self._items = await self._freeze()
         self._done = sum(1 for _ in self._with(ItemStatus.OK))
         self._failed = sum(1 for _ in self._with(ItemStatus.FAILED))
         self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
-        await self._work_on(self._with(ItemStatus.WAITING))
-        self._check()
-        await self._run.pause()  # here the workers have ended early if the runner is being left
+        self._queue = ItemQueue(self._path, self._with(ItemStatus.WAITING))
+        with self._run.listening(self._queue.hear):
+            await self._work()
         await self._join()
+
+    async def _work(self) -> None:
+        """Have the items worked on until each has ended or rests."""
+        while True:
+            if not self._failed_for_good():  # a failure that is committed stands until somebody resumes the run
+                await self._run_workers()
+            self._check()
+            await self._run.pause()  # here the workers have ended early if the runner is being left
+            if not self._queue.has_work:
+                break
+        if self._queue.is_resting:
+            self._run.items[self._path] = self._items
+            raise Parked
 
     async def _freeze(self) -> list[ItemRecord]:
         if self._branch.width is not None:
@@ -77,30 +95,35 @@ class FanOut:
         where, codec = f"{self._pattern.name}[{index}]", self._pattern.item_codec
         return codec.dump(codec.convert(item, where), where)
 
-    async def _work_on(self, items: Iterator[ItemRecord]) -> None:
-        if self._failed_for_good():  # committed before a crash, and stands until somebody resumes the run
-            return
+    async def _run_workers(self) -> None:
         try:
             async with anyio.create_task_group() as group:
                 for _ in range(self._pattern.width(len(self._items))):
-                    group.start_soon(self._worker, items, group.cancel_scope)
+                    group.start_soon(self._worker, group.cancel_scope)
         except BaseExceptionGroup as errors:
             raise _first(errors) from None
 
-    async def _worker(self, items: Iterator[ItemRecord], scope: anyio.CancelScope) -> None:
+    async def _worker(self, scope: anyio.CancelScope) -> None:
         """Take items until there are no more, each only after the one before is committed."""
         with suppress(Stopping):  # passed on, it would cancel the other workers, who are given time
-            for item in items:
-                await self._run.pause()
-                if not self._failed_for_good():
-                    await self._account_for(item)
+            while (item := await self._queue.take()) is not None:
+                try:
+                    await self._run.pause()
+                    if not self._failed_for_good():
+                        await self._account_for(item)
+                finally:
+                    self._queue.put_down()
                 if self._failed_for_good():
                     scope.cancel()
                     return
 
     async def _account_for(self, item: ItemRecord) -> None:
+        news = self._run.news
         try:
             await self._one(item)
+        except Parked:
+            self._queue.rest(item, again=self._run.news != news)
+            return
         except anyio.get_cancelled_exc_class():
             self._note_cancelled(item)
             raise
@@ -114,6 +137,9 @@ class FanOut:
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
         try:
             await self._advance(branch)  # its last commit is the item's
+        except Parked:
+            branch.put_aside()
+            raise
         except WorkflowError as error:
             await self._commit(item, replace(item, status=ItemStatus.FAILED, error=error))
 
@@ -121,7 +147,7 @@ class FanOut:
         """Run a plain worker; returns what became of the item."""
         context = replace(self._branch.context(self._place.path, self._place.within), path=f"{self._path}[{item.idx}]")
         try:
-            value = await worker.run(self._pattern.item_codec.load(item.input), context)
+            value = await perform(worker, self._pattern.item_codec.load(item.input), context)
             data = self._pattern.value_codec.dump(value, f"the value of {context.path}")
         except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
             return replace(item, status=ItemStatus.FAILED, error=error)

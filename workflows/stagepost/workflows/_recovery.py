@@ -1,19 +1,16 @@
 """Taking up runs that a process before this one has left open."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic_core import from_json
 
-from stagepost.checkpoint import Frame, Item, Snapshot
+from stagepost.checkpoint import Frame, Item, Snapshot, WaitStatus
 
+from ._places import program_at
 from ._program import FanOutPlace, Program
 from ._run import Run
-from ._step import Step
 from .errors import IncompatibleCheckpoint, WorkflowError
-
-_ITEM = re.compile(r"([^\[\]]+)\[(\d+)\]/?")  # a fan-out in the path of a frame, and which of its items
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +21,27 @@ class RecoveryReport:
         resumed: Runs that go on now.
         left_open: Runs that do not, by id, with the reason.
         cancelled: Ids of runs whose end had been asked for and is committed now.
+        dead: Runs that were recovered too often without getting anywhere, by id, with the reason.
     """
 
     resumed: Sequence[Run] = ()
     left_open: Mapping[str, WorkflowError] = field(default_factory=dict)
     cancelled: Sequence[str] = ()
+    dead: Mapping[str, WorkflowError] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RecoveryNotes:
+    """What becomes a `RecoveryReport`; see there."""
+
+    resumed: list[Run] = field(default_factory=list)
+    left_open: dict[str, WorkflowError] = field(default_factory=dict)
+    cancelled: list[str] = field(default_factory=list)
+    dead: dict[str, WorkflowError] = field(default_factory=dict)
+
+    def report(self) -> RecoveryReport:
+        """It, when all has been found."""
+        return RecoveryReport(tuple(self.resumed), self.left_open, tuple(self.cancelled), self.dead)
 
 
 def check_compatible(snapshot: Snapshot, program: Program) -> None:
@@ -43,13 +56,19 @@ def check_compatible(snapshot: Snapshot, program: Program) -> None:
         raise IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, gone[0])
 
 
+def open_waits(snapshot: Snapshot) -> Sequence[str]:
+    """Ids of the waits that a run is parked at."""
+    waits = (wait.place for wait in snapshot.waits if wait.status is WaitStatus.OPEN)
+    return tuple(f"{snapshot.run.run_id}/{place}" for place in waits)
+
+
 def _place_of(frame: Frame) -> str:
     return f"{frame.path}/{frame.next}" if frame.path else str(frame.next)
 
 
 def _has_place(program: Program, frame: Frame) -> bool:
     """Whether a frame can go on: its place is there, and is a fan-out if its items were frozen."""
-    inner = _program_at(program, frame.path)
+    inner = program_at(program, frame.path)
     if inner is None or frame.next is None:
         return inner is not None
     place = inner.places.get(frame.next)
@@ -59,21 +78,8 @@ def _has_place(program: Program, frame: Frame) -> bool:
 def _has_worker(program: Program, item: Item) -> bool:
     """Whether an item still has the worker that it was frozen for: branches may come and go and change their order."""
     outer, _, path = item.path.rpartition("]/")
-    inner = _program_at(program, f"{outer}]" if outer else "")
+    inner = program_at(program, f"{outer}]" if outer else "")
     place = None if inner is None else inner.places.get(path)
     if not isinstance(place, FanOutPlace):
         return False
     return not place.branches or place.branches[item.idx : item.idx + 1] == (from_json(item.input),)
-
-
-def _program_at(program: Program, path: str) -> Program | None:
-    """The program of the frame at a path: the root's own, or that of the worker the path leads to."""
-    for name, idx in _ITEM.findall(path):
-        place = program.places.get(name)
-        if not isinstance(place, FanOutPlace) or not place.has_worker(int(idx)):
-            return None
-        worker = place.worker(int(idx))
-        if isinstance(worker, Step):
-            return None
-        program = worker
-    return program

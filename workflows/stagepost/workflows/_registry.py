@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from ._pattern import Pattern
+from ._places import check_signals
 from .errors import DefinitionError, UnknownWorkflow
 
 
@@ -26,7 +27,7 @@ class Registry:
                 f"workflow {workflow.name!r}",
                 f"another one of version {workflow.version} is registered: raise version= or change the name",
             )
-        _ = workflow.program  # compiled now, so that what does not fit is said here
+        check_signals(workflow.name, workflow.program)  # compiled now, so that what does not fit is said here
 
     def check(self, workflow: Pattern) -> None:
         """See that a workflow can be found again after a crash.

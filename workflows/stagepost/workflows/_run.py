@@ -1,5 +1,6 @@
 """A run as its starter sees it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -12,11 +13,14 @@ class Outcome:
 
     Attributes:
         status: Where the run stands.
+        waits: Ids of the waits that it is parked at.
     """
 
     def __init__(self) -> None:
         self.status = RunStatus.RUNNING
+        self.waits: Sequence[str] = ()
         self._ended = anyio.Event()
+        self._settled = anyio.Event()
         self._state: Any = None
         self._error: BaseException | None = None
 
@@ -32,18 +36,43 @@ class Outcome:
         """The run's cancellation is committed."""
         self._end(RunStatus.CANCELLED, error=error)
 
+    def bury(self, error: BaseException) -> None:
+        """It is committed that the run is not taken up any more."""
+        self._end(RunStatus.DEAD, error=error)
+
     def leave(self, error: BaseException) -> None:
         """This process does no more for the run, which stays open."""
         self._end(RunStatus.RUNNING, error=error)
 
+    def park(self, waits: Sequence[str]) -> None:
+        """The run rests until one of these waits ends."""
+        if not self.is_known:
+            self.status, self.waits = RunStatus.WAITING, waits
+            self._settled.set()
+
+    def go_on(self) -> None:
+        """The run rests no longer."""
+        if not self.is_known and self._settled.is_set():
+            self.status, self.waits = RunStatus.RUNNING, ()
+            self._settled = anyio.Event()
+
     @property
     def is_known(self) -> bool:
-        """Whether it has been set."""
+        """Whether the end has been set."""
         return self._ended.is_set()
 
     async def ended(self) -> None:
-        """Wait until it has been set."""
+        """Wait until the end has been set."""
         await self._ended.wait()
+
+    async def settled(self) -> RunStatus:
+        """Where the run stands once it has ended or is parked; or the error, if this process has left it open."""
+        while True:
+            await self._settled.wait()
+            if self.status is not RunStatus.RUNNING:
+                return self.status
+            if self._error is not None:
+                raise self._error.with_traceback(None)
 
     async def wait(self) -> Any:
         """The final state, or the error."""
@@ -54,8 +83,9 @@ class Outcome:
 
     def _end(self, status: RunStatus, *, state: Any = None, error: BaseException | None = None) -> None:
         if not self._ended.is_set():
-            self.status, self._state, self._error = status, state, error
+            self.status, self.waits, self._state, self._error = status, (), state, error
             self._ended.set()
+            self._settled.set()
 
 
 class Run:
@@ -79,6 +109,23 @@ class Run:
         """Where it stands, as far as this process knows."""
         return self._outcome.status
 
+    @property
+    def waits(self) -> Sequence[str]:
+        """Ids of the waits that it is parked at; empty if it is not."""
+        return tuple(self._outcome.waits)
+
+    async def settled(self) -> RunStatus:
+        """Wait until it has ended, or waits for somebody and nothing of it goes on.
+
+        Returns:
+            Where it stands then.
+
+        Raises:
+            RunnerStopped: The runner was left before.
+            CheckpointError: A commit failed; the run stays open in the store.
+        """
+        return await self._outcome.settled()
+
     async def result(self) -> Any:
         """Wait for the end; any number of tasks may, and giving up waiting does not touch the run.
 
@@ -88,6 +135,7 @@ class Run:
         Raises:
             RunFailed: It has failed; the cause is the error itself, where it happened in this process.
             RunCancelled: Somebody has cancelled it.
+            RunDead: Its process died with it too often.
             RunnerStopped: The runner was left before it ended.
             RunNotHeld: It is open, but this runner does not work on it.
             CheckpointError: A commit failed; the run stays open in the store.

@@ -1,7 +1,8 @@
 """Background runs on a store: started, recovered, resumed, served."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from time import time
 from types import TracebackType
 from typing import Any, Protocol, Self
 from uuid import uuid4
@@ -10,18 +11,38 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CheckpointStore, NewRun, RunInfo, RunNotOpen, RunStatus, join_values
+from stagepost.checkpoint import (
+    CheckpointStore,
+    NewRun,
+    RunInfo,
+    RunNotOpen,
+    RunStatus,
+    WaitKind,
+    join_values,
+)
 from stagepost.hub import Emitter, Hub, HubError, Message, Observer, check_name
 
 from ._branch import first_frame, to_bytes, to_values
 from ._desk import Desk
 from ._engine import check_hub
 from ._ids import new_run_id
+from ._inbox import Inbox, PendingWait, stored
+from ._means import Means
 from ._pattern import Pattern
-from ._recovery import RecoveryReport
+from ._recovery import RecoveryNotes, RecoveryReport, open_waits
 from ._registry import Registry
 from ._run import Outcome, Run
-from .errors import HubRequired, RunCancelled, RunConflict, RunFailed, RunnerNotOpen, RunNotHeld, WorkflowError
+from .errors import (
+    HubRequired,
+    RunCancelled,
+    RunConflict,
+    RunDead,
+    RunFailed,
+    RunnerNotOpen,
+    RunNotHeld,
+    RunParked,
+    WorkflowError,
+)
 
 _PAGE = 200  # runs read at once while recovering
 
@@ -47,6 +68,11 @@ class Runner:
         deps: Given to steps as ``context.deps``; never stored.
         observer: Gets the events of all runs.
         grace: Seconds, see above.
+        max_running: How many runs are worked on at once; more are stored and taken up in their order. Parked runs do
+            not count, nor do those that `serve` starts, since others may wait for them. None for no limit.
+        max_attempts: How often in a row a run may be recovered without one commit in between, before it counts as
+            ``dead``: it may be what ends the process. None for no limit.
+        clock: Seconds since 1970, for what waits for the time.
 
     Raises:
         StoreInUse: Another runner works on this store (on entering).
@@ -61,13 +87,23 @@ class Runner:
         deps: Any = None,
         observer: Observer | None = None,
         grace: float = 10.0,
+        max_running: int | None = 100,
+        max_attempts: int | None = 5,
+        clock: Callable[[], float] = time,
     ) -> None:
+        for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value}: give at least 1, or None for no limit")
         self._store = store
         self._hub = hub
         self._registry = Registry(workflows)
         self._deps = deps
         self._emitter = Emitter(observer)
         self._grace = grace
+        self._max_running = max_running
+        self._max_attempts = max_attempts
+        self._clock = clock
+        self._inbox = Inbox(store, self._registry)
         self._served: list[str] = []
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
@@ -78,7 +114,8 @@ class Runner:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._store.admit(owner))
             self._group = await stack.enter_async_context(anyio.create_task_group())
-            self._desk = Desk(self._store, self._group, owner, emitter=self._emitter, hub=self._hub, deps=self._deps)
+            means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock)
+            self._desk = Desk(means, self._group, self._workflow_of, slots=self._max_running)
             self._stack = stack.pop_all()
         return self
 
@@ -124,15 +161,26 @@ class Runner:
             RunConflict: The id or key stands for a run of another workflow or with another input.
             StoreError: The run could not be stored.
         """
+        return await self._start(workflow, state, run_id=run_id, key=key)
+
+    async def _start(
+        self,
+        workflow: Pattern,
+        state: Mapping[str, object] | BaseModel | None,
+        *,
+        run_id: str | None = None,
+        key: str | None = None,
+        urgent: bool = False,
+    ) -> Run:
         desk = self._open()
         self._registry.check(workflow)
         check_hub(workflow.name, workflow.program, self._hub)
-        new = _new_run(workflow, state, desk.owner, run_id, key)
-        run, info = await desk.begin(new, workflow)
+        new = _new_run(workflow, state, desk.means.owner, run_id, key)
+        run, info = await desk.begin(new, workflow, urgent=urgent)
         if run is not None:
             return run
         _check_same(info, new)
-        return await self._attach(info)
+        return await self._attach(info, urgent=urgent)
 
     async def recover(self) -> RecoveryReport:
         """Take up every open run of the store that this runner does not work on yet; may be called again.
@@ -141,26 +189,30 @@ class Runner:
             What goes on now, when all of it has been scheduled, and what was left open and why.
         """
         desk = self._open()
-        resumed: list[Run] = []
-        left_open: dict[str, WorkflowError] = {}
-        cancelled: list[str] = []
+        found = RecoveryNotes()
         after = ""
         while page := await self._store.find(status=RunStatus.RUNNING, after=after, limit=_PAGE):
             after = page[-1].run_id
             for info in page:
-                if await desk.find(info.run_id) is not None:
-                    continue
-                try:
-                    if info.cancelling:  # whether its workflow is known or not
-                        await desk.end(info.run_id)
-                        cancelled.append(info.run_id)
-                    else:
-                        resumed.append(await self._claim(info))
-                except RunNotOpen:  # it has ended since
-                    continue
-                except WorkflowError as error:
-                    left_open[info.run_id] = error
-        return RecoveryReport(tuple(resumed), left_open, tuple(cancelled))
+                if await desk.find(info.run_id) is None:
+                    await self._recover(info, found)
+        await desk.lookout.recover()
+        return found.report()
+
+    async def _recover(self, info: RunInfo, found: RecoveryNotes) -> None:
+        desk = self._open()
+        try:
+            if info.cancelling:  # whether its workflow is known or not
+                await desk.end(info.run_id)
+                found.cancelled.append(info.run_id)
+            elif self._max_attempts is not None and info.attempts >= self._max_attempts:
+                found.dead[info.run_id] = await desk.bury(info)
+            else:
+                found.resumed.append(await self._claim(info, recovering=True))
+        except RunNotOpen:  # it has ended since
+            return
+        except WorkflowError as error:
+            found.left_open[info.run_id] = error
 
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
@@ -194,6 +246,88 @@ class Runner:
         await desk.cancel(run_id, self._grace)
         return run or await self._stored(run_id)
 
+    async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
+        """What runs wait for, in the order of their ids: an inbox for whoever answers.
+
+        Args:
+            run_id: Only what this run waits for; where it waits for other runs, what those wait for instead.
+            kind: Only waits of this kind, such as ``WaitKind.ANSWER``.
+
+        Raises:
+            RunNotFound: There is no such run.
+        """
+        self._open()
+        return await self._inbox.waits(run_id, kind)
+
+    async def answer(self, wait_id: str, value: object, *, by: str | None = None) -> None:
+        """Answer a `Wait`; when this returns the answer is on disk, and the run goes on.
+
+        Args:
+            wait_id: The wait, as in `PendingWait.id`.
+            value: The answer; checked against the wait's ``expect=``.
+            by: Who answers; stored with it.
+
+        Raises:
+            WaitNotFound: No step waits there for an answer.
+            AlreadyAnswered: Another answer came first, or the time was up.
+            CannotStore: It is no valid answer; the wait stays open.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            UnknownWorkflow: The runner does not know its workflow.
+        """
+        desk = self._open()
+        desk.wake_soon(await self._inbox.answer(wait_id, value, by))
+
+    async def signal(self, run_id: str, name: str, value: object = None, *, dedup: str | None = None) -> bool:
+        """Send a signal to a run: to the `Receive` that waits for it, or kept until one does.
+
+        Args:
+            run_id: The run.
+            name: The signal's name.
+            value: What it carries; checked against ``expect=`` of the step that receives it.
+            dedup: A signal of this name and `dedup` is taken once, however often it is sent.
+
+        Returns:
+            Whether it is new.
+
+        Raises:
+            UnknownSignal: The workflow receives no such signal.
+            CannotStore: `value` is not what the step expects.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            UnknownWorkflow: The runner does not know its workflow.
+        """
+        desk = self._open()
+        is_new = await self._inbox.signal(run_id, name, value, dedup)
+        desk.wake_soon(run_id)
+        return is_new
+
+    async def settle(
+        self, run_id: str, key: str, *, value: object = None, retry: bool = False, place: str | None = None
+    ) -> None:
+        """Say what became of an effect in doubt (see `StepContext.once`), so that its run goes on.
+
+        Args:
+            run_id: The run.
+            key: The effect's key.
+            value: It has happened, and this is what it returned.
+            retry: It has not happened: the step does it now.
+            place: Which step, if several are in doubt about an effect of this key.
+
+        Raises:
+            ValueError: Both `value` and `retry`, or several steps and no `place`.
+            EffectNotFound: The run waits for no word of such an effect.
+            CannotStore: `value` has no stored form.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+        """
+        desk = self._open()
+        if retry and value is not None:
+            raise ValueError("settle() takes value= (it has happened) or retry=True (it has not), and got both")
+        data = None if retry else stored(value, f"what effect {key!r} returned")
+        await self._inbox.settle(run_id, key, data, place)
+        desk.wake_soon(run_id)
+
     async def get(self, run_id: str) -> Run:
         """The handle of a run: one that is worked on here, or as it stands in the store.
 
@@ -208,7 +342,9 @@ class Runner:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.
 
         A request with the header ``idempotency-key`` joins the run that has this key; without it the message's id is
-        the key. Whoever stops waiting does not stop the run. Leaving the runner takes the workflow off the hub.
+        the key. Whoever stops waiting does not stop the run. A run that parks is answered with `RunParked`, the cause
+        of the requester's `HandlerFailed`; asking again with the same key attaches to it. Leaving the runner takes the
+        workflow off the hub.
 
         Raises:
             HubRequired: The runner has no hub.
@@ -222,7 +358,9 @@ class Runner:
 
         async def handle(message: Message[object]) -> object:
             key = message.headers.get("idempotency-key", message.id)
-            run = await self.start(workflow, workflow.accept(message.data), key=key)
+            run = await self._start(workflow, workflow.accept(message.data), key=key, urgent=True)
+            if await run.settled() is RunStatus.WAITING:
+                raise RunParked(run.id, run.waits)
             return workflow.reply(await run.result())
 
         hub.register(workflow.name, handle, concurrency=None, detach=True)
@@ -241,24 +379,31 @@ class Runner:
             raise HubRequired(name, name)
         return self._hub
 
-    async def _attach(self, info: RunInfo, *, claim: bool = True) -> Run:
+    async def _attach(self, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
         """A handle of a stored run, whatever its status."""
-        run = await self._open().find(info.run_id)
+        run = await self._open().find(info.run_id, urgent=urgent)
         if run is not None:
             return run
         if claim and info.status is RunStatus.RUNNING:
             with suppress(RunNotOpen, RunCancelled):  # it has ended since
-                return await self._claim(info)
+                return await self._claim(info, urgent=urgent)
         return await self._stored(info.run_id)
 
-    async def _claim(self, info: RunInfo, *, reopen: bool = False) -> Run:
+    async def _claim(
+        self, info: RunInfo, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
+    ) -> Run:
+        workflow = self._workflow_of(info)
+        return await self._open().take_up(info.run_id, workflow, reopen=reopen, recovering=recovering, urgent=urgent)
+
+    def _workflow_of(self, info: RunInfo) -> Pattern:
         workflow = self._registry.find(info.run_id, info.workflow, info.version)
         check_hub(workflow.name, workflow.program, self._hub)
-        return await self._open().claim(info.run_id, workflow, reopen=reopen)
+        return workflow
 
     async def _stored(self, run_id: str) -> Run:
         snapshot = await self._store.load(run_id)
-        info, outcome = snapshot.run, Outcome()
+        info = snapshot.run
+        outcome = self._open().outcomes.of(run_id)
         match info.status:
             case RunStatus.COMPLETED:
                 workflow = self._registry.find(run_id, info.workflow, info.version)
@@ -267,7 +412,12 @@ class Runner:
                 outcome.fail(RunFailed(run_id, info.error or "unknown error"))
             case RunStatus.CANCELLED:
                 outcome.cancel(RunCancelled(run_id))
+            case RunStatus.DEAD:
+                outcome.bury(RunDead(run_id, info.attempts))
+            case RunStatus.WAITING:
+                outcome.park(open_waits(snapshot))
             case RunStatus.RUNNING:
+                outcome = Outcome()  # nobody here will ever say more of it
                 outcome.leave(RunNotHeld(run_id))
         return Run(run_id, info.workflow, outcome)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import anyio
 import anyio.to_thread
 
+from stagepost.checkpoint import Codec, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 
 from ._guards import Call, Errors, caught, timed
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
     from ._context import StepContext
 
 StepFunction: TypeAlias = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Receives:
+    """What somebody outside may send to a step that waits.
+
+    Attributes:
+        kind: An answer or a signal.
+        name: Of the step, or of the signal.
+        codec: For its value.
+    """
+
+    kind: WaitKind
+    name: str
+    codec: Codec[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +53,7 @@ class Step:
         into: Key of the state that its result is stored under; None if the result is the update itself.
         caught_into: Key of the state for errors that are results; None if there are none.
         asks: Agents that it asks, so that a missing hub is noticed before the run starts.
+        receives: What somebody outside may send to it, if it waits for somebody.
     """
 
     name: str
@@ -46,6 +63,7 @@ class Step:
     into: str | None = None
     caught_into: str | None = None
     asks: tuple[str, ...] = ()
+    receives: Receives | None = None
 
     def __post_init__(self) -> None:
         check_name("step name", self.name)

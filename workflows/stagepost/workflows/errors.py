@@ -8,6 +8,12 @@
     ├── RunnerNotOpen                    a runner was used outside its ``async with``
     ├── MergeConflict                    two branches of a parallel have written one key
     ├── MissingKey(KeyError)             a step reads a key that the state does not have
+    ├── RunnerRequired                   a step waits for somebody, and the run is in memory
+    ├── WaitExpired(TimeoutError)        nobody answered within the time that a wait was given
+    ├── EffectError                      an effect on the world outside
+    │   ├── EffectNotDone                raised by the effect itself: it has not happened
+    │   ├── EffectUnderWay               `once` was called with a key whose effect is under way
+    │   └── OutcomeUnknown               nobody knows whether it has happened; the run parks
     ├── StepResultError(TypeError)       a step returned something that is no update of the state
     ├── StepTimeout(TimeoutError)        a step took longer than it may
     ├── StepCancelled                    a step awaited something that was cancelled by others than the engine
@@ -20,6 +26,10 @@
     └── RunError                         a background run
         ├── RunFailed                    it ended with a committed failure
         ├── RunCancelled                 somebody has cancelled it
+        ├── RunParked                    it waits for somebody: an answer, a signal, the time
+        ├── RunDead                      its process died with it too often
+        ├── ChildElsewhere               the run that a step waits for is kept in another store
+        ├── UnknownSignal(LookupError)   its workflow receives no signal of this name
         ├── RunConflict                  its id or key stands for another workflow or input
         ├── RunnerStopped                the runner was left before it ended; it stays open in the store
         ├── RunNotHeld                   it is open, but no runner of this process works on it
@@ -29,13 +39,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 __all__ = [
     "BranchError",
     "ChainError",
+    "ChildElsewhere",
     "ConditionalError",
     "DefinitionError",
+    "EffectError",
+    "EffectNotDone",
+    "EffectUnderWay",
     "GraphError",
     "HubRequired",
     "IncompatibleCheckpoint",
@@ -43,19 +58,25 @@ __all__ = [
     "ItemFailure",
     "MergeConflict",
     "MissingKey",
+    "OutcomeUnknown",
     "ParallelError",
     "PatternError",
     "RunCancelled",
     "RunConflict",
+    "RunDead",
     "RunError",
     "RunFailed",
     "RunNotHeld",
+    "RunParked",
     "RunnerNotOpen",
+    "RunnerRequired",
     "RunnerStopped",
     "StepCancelled",
     "StepResultError",
     "StepTimeout",
+    "UnknownSignal",
     "UnknownWorkflow",
+    "WaitExpired",
     "WorkflowError",
 ]
 
@@ -116,6 +137,67 @@ class MissingKey(WorkflowError, KeyError):
 
     def __str__(self) -> str:  # KeyError would show the representation of its argument
         return str(self.args[0])
+
+
+class RunnerRequired(WorkflowError):
+    """A step waits for somebody, which a run in memory cannot."""
+
+    def __init__(self, workflow: str, step: str) -> None:
+        super().__init__(
+            f"step {step!r} of {workflow!r} waits for somebody outside, and a run in memory cannot: "
+            "start it on a Runner; Runner(MemoryStore(), …) will do",
+        )
+        self.workflow = workflow
+        self.step = step
+
+
+class WaitExpired(WorkflowError, TimeoutError):
+    """Nobody answered within the time that a wait was given, and it has no ``otherwise=``.
+
+    Attributes:
+        step: Name of the step that waited.
+        due_at: When its time was up (UTC).
+    """
+
+    def __init__(self, step: str, due_at: datetime | None) -> None:
+        when = "" if due_at is None else f" by {due_at:%Y-%m-%d %H:%M:%S} UTC"
+        super().__init__(f"nobody answered {step!r}{when}: give it otherwise=, or resume the run to wait anew")
+        self.step = step
+        self.due_at = due_at
+
+
+class EffectError(WorkflowError):
+    """Root of what concerns effects on the world outside."""
+
+
+class EffectNotDone(EffectError):
+    """To be raised by an effect, or by its ``on_unknown=``: it has certainly not happened."""
+
+
+class EffectUnderWay(EffectError):
+    """`once` was called with a key whose effect is under way in the same step."""
+
+    def __init__(self, key: str, path: str) -> None:
+        super().__init__(f"effect {key!r} of step {path!r} is under way: give each effect of a step a key of its own")
+        self.key = key
+        self.path = path
+
+
+class OutcomeUnknown(EffectError):
+    """Nobody knows whether an effect has happened; its run parks until somebody says.
+
+    Attributes:
+        key: The effect's name within its step.
+        path: Where the step stands.
+    """
+
+    def __init__(self, key: str, path: str) -> None:
+        super().__init__(
+            f"nobody knows whether effect {key!r} of step {path!r} has happened: find out, "
+            "then call runner.settle(run_id, key, value=…) if it has, or retry=True if it has not",
+        )
+        self.key = key
+        self.path = path
 
 
 class StepResultError(WorkflowError, TypeError):
@@ -311,6 +393,52 @@ class RunCancelled(RunError):
 
     def __init__(self, run_id: str) -> None:
         super().__init__(f"run {run_id!r} was cancelled", run_id)
+
+
+class RunParked(RunError):
+    """The run waits for somebody; it goes on when a wait has ended.
+
+    Attributes:
+        run_id: The run.
+        waits: Ids of its open waits, for `Runner.answer`.
+    """
+
+    def __init__(self, run_id: str, waits: Sequence[str]) -> None:
+        super().__init__(f"run {run_id!r} is parked: it waits at {', '.join(waits) or 'nothing that is known'}", run_id)
+        self.waits = tuple(waits)
+
+
+class RunDead(RunError):
+    """Its process died with it so often, without one commit in between, that it is not taken up any more."""
+
+    def __init__(self, run_id: str, attempts: int) -> None:
+        super().__init__(
+            f"run {run_id!r} is dead: it was recovered {attempts} times in a row and got nowhere; "
+            "find out what ends the process, then resume() it",
+            run_id,
+        )
+        self.attempts = attempts
+
+
+class ChildElsewhere(RunError):
+    """The run that a step waits for is kept in another store, so this runner would not hear of its end."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"run {run_id!r}, which a step asked for, is parked in another runner's store: "
+            "serve the agent that was asked on the runner that asks, or handle RunParked in a step of your own",
+            run_id,
+        )
+
+
+class UnknownSignal(RunError, LookupError):
+    """The run's workflow receives no signal of this name."""
+
+    def __init__(self, run_id: str, name: str, known: Sequence[str]) -> None:
+        there_are = ", ".join(sorted(known)) or "none"
+        super().__init__(f"run {run_id!r} receives no signal {name!r}; its workflow receives: {there_are}", run_id)
+        self.name = name
+        self.known = tuple(known)
 
 
 class RunConflict(RunError):

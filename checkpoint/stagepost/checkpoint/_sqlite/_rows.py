@@ -67,7 +67,11 @@ def runs_query(status: RunStatus | None, workflow: str | None, after: str, limit
 
 def waits_query(run_id: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:
     """A page of open waits in the order of their runs and places."""
-    filters: list[str] = ["waits.status = 'open'", "run_id || '/' || place > ?"]
+    filters: list[str] = [
+        "waits.status = 'open'",
+        "runs.status IN ('running', 'waiting')",
+        "run_id || '/' || place > ?",
+    ]
     values: list[str | int] = [after]
     if run_id is not None:
         filters.append("run_id = ?")

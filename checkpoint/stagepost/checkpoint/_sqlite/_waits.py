@@ -41,10 +41,13 @@ _QUEUED = "SELECT id, value FROM signals WHERE rk = ? AND name = ? AND taken = 0
 _RECEIVED = "UPDATE signals SET taken = 1 WHERE id = ?"
 _DUE = """
 SELECT run_id, place FROM waits JOIN runs USING (rk)
-WHERE waits.status = 'open' AND due_at <= ? ORDER BY due_at LIMIT ?
+WHERE waits.status = 'open' AND due_at <= ? AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT ?
 """
 _EXPIRE = f"UPDATE waits SET status = 'expired', ended_at = ? WHERE rk = {_RK} AND place = ?"
-_NEXT_DUE = "SELECT min(due_at) FROM waits WHERE status = 'open' AND due_at IS NOT NULL"
+_NEXT_DUE = """
+SELECT due_at FROM waits JOIN runs USING (rk)
+WHERE waits.status = 'open' AND due_at IS NOT NULL AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT 1
+"""
 _PARENTS = """
 SELECT run_id, place FROM waits JOIN runs USING (rk)
 WHERE kind = 'child' AND name = ? AND waits.status = 'open'
@@ -102,8 +105,8 @@ def expire(connection: sqlite3.Connection, now: int, limit: int) -> Due:
     for run_id, place in due:
         connection.execute(_EXPIRE, (now, run_id, place))
         connection.execute(_WAKE, (run_id,))
-    (next_at,) = connection.execute(_NEXT_DUE).fetchone()
-    return Due(tuple(dict.fromkeys(run_id for run_id, _ in due)), None if next_at is None else to_time(next_at))
+    following = connection.execute(_NEXT_DUE).fetchone()
+    return Due(tuple(dict.fromkeys(run_id for run_id, _ in due)), None if following is None else to_time(*following))
 
 
 def release(connection: sqlite3.Connection, child: str, now: int) -> tuple[str, ...]:

@@ -1,0 +1,136 @@
+"""The waits and effects of one run, as far as this process knows them."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from stagepost.checkpoint import Effect, EffectStatus, NewWait, Snapshot, Wait, WaitStatus
+
+from ._signals import Parks
+
+
+class Records(Protocol):
+    """Where waits and effects are saved."""
+
+    async def wait(self, wait: NewWait) -> Wait:
+        """Open a wait, or get the one that a signal has answered already."""
+        ...
+
+    async def opened(self, wait: Wait) -> None:
+        """A wait was opened, and everybody here knows."""
+        ...
+
+    async def note(self, effect: Effect) -> None:
+        """Save what became of an effect."""
+        ...
+
+
+class Ledger:
+    """Waits by their place, effects by their place and key.
+
+    Args:
+        records: Where they are saved; None for a run in memory, which cannot wait.
+    """
+
+    def __init__(self, records: Records | None) -> None:
+        self._records = records
+        self._waits: dict[str, Wait] = {}
+        self._effects: dict[tuple[str, str], Effect] = {}
+        self._doubts: dict[str, str] = {}
+        self._under_way: set[tuple[str, str]] = set()
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether what is written here is saved."""
+        return self._records is not None
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Take up what is stored."""
+        self._waits = {wait.place: wait for wait in snapshot.waits}
+        self._effects = {(effect.place, effect.key): effect for effect in snapshot.effects}
+
+    @property
+    def has_waits(self) -> bool:
+        """Whether it knows of any wait, open or ended."""
+        return bool(self._waits)
+
+    @property
+    def has_doubts(self) -> bool:
+        """Whether an effect is in doubt."""
+        return bool(self._doubts)
+
+    # waits
+
+    def is_waiting(self, place: str) -> bool:
+        """Whether the step there has an open wait."""
+        wait = self._waits.get(place)
+        return wait is not None and wait.status is WaitStatus.OPEN
+
+    def ended(self, place: str) -> Wait | None:
+        """The wait of the step there, if it has ended."""
+        wait = self._waits.get(place)
+        return None if wait is None or wait.status is WaitStatus.OPEN else wait
+
+    @property
+    def open_waits(self) -> tuple[Wait, ...]:
+        """All that are open."""
+        return tuple(wait for wait in self._waits.values() if wait.status is WaitStatus.OPEN)
+
+    @property
+    def heard(self) -> int:
+        """How many have ended."""
+        return sum(wait.status is not WaitStatus.OPEN for wait in self._waits.values())
+
+    async def open(self, place: str, request: Parks) -> None:
+        """Save that the step there waits.
+
+        Raises:
+            CheckpointError: It could not be saved.
+        """
+        assert self._records is not None  # noqa: S101  # `perform` asks beforehand
+        self._waits.pop(place, None)
+        wait = await self._records.wait(NewWait(place, request.kind, request.name, request.prompt, request.due_at))
+        self._waits.setdefault(place, wait)  # somebody may have heard of its end before us
+        await self._records.opened(wait)
+
+    def hear(self, waits: Iterable[Wait]) -> tuple[str, ...]:
+        """Take note of waits as they are stored now; returns the places of those that have ended since."""
+        ended = [wait for wait in waits if wait.status is not WaitStatus.OPEN and self.ended(wait.place) is None]
+        self._waits.update({wait.place: wait for wait in ended})
+        return tuple(wait.place for wait in ended)
+
+    # effects
+
+    def effect(self, place: str, key: str) -> Effect | None:
+        """What is known of an effect."""
+        return self._effects.get((place, key))
+
+    async def note(self, effect: Effect) -> None:
+        """Save what became of an effect.
+
+        Raises:
+            CheckpointError: It could not be saved.
+        """
+        if self._records is not None:
+            await self._records.note(effect)
+        if effect.status is EffectStatus.UNDONE:
+            self._effects.pop((effect.place, effect.key), None)
+        else:
+            self._effects[effect.place, effect.key] = effect
+
+    def begin(self, place: str, key: str) -> bool:
+        """Note that an effect is under way; False if it is so already."""
+        fresh = (place, key) not in self._under_way
+        self._under_way.add((place, key))
+        return fresh
+
+    def finish(self, place: str, key: str) -> None:
+        """It no longer is."""
+        self._under_way.discard((place, key))
+
+    def doubt(self, place: str, key: str) -> None:
+        """Nobody knows whether an effect of the step there has happened, so its run must wait for word."""
+        self._doubts[place] = key
+
+    def take_doubt(self, place: str) -> str | None:
+        """The key of the effect in doubt at a place, once."""
+        return self._doubts.pop(place, None)

@@ -1,0 +1,56 @@
+"""What runs are executed with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from stagepost.checkpoint import CheckpointStore, Lease, Snapshot
+from stagepost.hub import Emitter, Hub
+
+from ._execution import Execution, Journal, Watch
+from ._ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a runner executes runs with; each process supplies its own.
+
+    Attributes:
+        store: Where runs are saved.
+        owner: Name of the runner in the store.
+        emitter: Where events go.
+        hub: Where steps ask agents.
+        deps: Given to steps.
+        clock: Seconds since 1970.
+    """
+
+    store: CheckpointStore
+    owner: str
+    emitter: Emitter
+    hub: Hub | None
+    deps: Any
+    clock: Callable[[], float]
+
+    def execution(self, snapshot: Snapshot, lease: Lease, watch: Watch, *, is_attempt: bool) -> Execution:
+        """A stored run in this process.
+
+        Args:
+            snapshot: It as it is stored.
+            lease: The right to commit to it.
+            watch: Is told of the waits that it opens.
+            is_attempt: Whether it counts as an attempt to recover it until its first commit.
+        """
+        journal = Journal(self.store, lease, watch, is_attempt=is_attempt)
+        run = snapshot.run
+        execution = Execution(
+            run.run_id,
+            run.workflow,
+            self.emitter,
+            self.deps,
+            self.hub,
+            clock=self.clock,
+            journal=journal,
+            ledger=Ledger(journal),
+        )
+        execution.restore(snapshot)
+        return execution

@@ -1,0 +1,81 @@
+"""Finding the program or the step that a stored path belongs to."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stagepost.checkpoint import Codec, WaitKind
+
+from ._program import FanOutPlace, Program, RoutePlace, StepPlace
+from ._step import Step
+from .errors import DefinitionError
+
+_ITEM = re.compile(r"([^\[\]]+)\[(\d+)\]/?")  # a fan-out in a path, and which of its items
+
+
+def program_at(program: Program, path: str) -> Program | None:
+    """The program of the frame at a path: the root's own, or that of the worker that the path leads to."""
+    for name, idx in _ITEM.findall(path):
+        worker = _worker(program, name, int(idx))
+        if worker is None or isinstance(worker, Step):
+            return None
+        program = worker
+    return program
+
+
+def step_at(program: Program, place: str) -> Step | None:
+    """The step at a place, visits or not; None if the workflow has no such step."""
+    path = place.partition("#")[0]
+    outer, bracket, name = path.rpartition("]/")
+    inner = program_at(program, f"{outer}]" if bracket else "")
+    if inner is None:
+        return None
+    item = _ITEM.fullmatch(name)
+    if item is not None:
+        worker = _worker(inner, item[1], int(item[2]))
+        return worker if isinstance(worker, Step) else None
+    found = inner.places.get(name)
+    return found.step if isinstance(found, StepPlace | RoutePlace) else None
+
+
+def _worker(program: Program, name: str, idx: int) -> Step | Program | None:
+    place = program.places.get(name)
+    return place.worker(idx) if isinstance(place, FanOutPlace) and place.has_worker(idx) else None
+
+
+def signals_of(program: Program) -> Mapping[str, Codec[Any]]:
+    """The signals that a workflow receives, workers included, and what each carries."""
+    found: dict[str, Codec[Any]] = {}
+    for step in _steps(program):
+        if step.receives is not None and step.receives.kind is WaitKind.SIGNAL:
+            found.setdefault(step.receives.name, step.receives.codec)
+    return found
+
+
+def check_signals(name: str, program: Program) -> None:
+    """See that a signal carries the same wherever it is received.
+
+    Raises:
+        DefinitionError: Two steps expect different types.
+    """
+    known = signals_of(program)
+    for step in _steps(program):
+        receives = step.receives
+        if receives is not None and receives.kind is WaitKind.SIGNAL and receives.codec is not known[receives.name]:
+            raise DefinitionError(
+                f"workflow {name!r}",
+                f"step {step.name!r} expects another type of signal {receives.name!r} than a step before it: "
+                "give both the same expect=, or one another signal=",
+            )
+
+
+def _steps(program: Program) -> Iterator[Step]:
+    for place in program.places.values():
+        if isinstance(place, StepPlace):
+            yield place.step
+        elif isinstance(place, FanOutPlace):
+            for worker in place.workers:
+                if isinstance(worker, Step):
+                    yield worker
+                else:
+                    yield from _steps(worker)

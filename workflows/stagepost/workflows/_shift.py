@@ -1,0 +1,123 @@
+"""The runs that are worked on at this moment, each by one task."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stagepost.checkpoint import CheckpointError, Lease, Snapshot
+
+from ._branch import Branch
+from ._engine import observed
+from ._execution import Execution
+from ._line import Job
+from ._lookout import Lookout
+from ._means import Means
+from ._signals import Parked, Stopping
+from .errors import RunCancelled, RunFailed, RunnerStopped, WorkflowError, describe
+
+
+@dataclass(eq=False, slots=True)
+class Active:
+    """A run that is worked on.
+
+    Attributes:
+        job: The run.
+        lease: The right to commit to it.
+        execution: It in this process.
+        has_slot: Whether it takes up a slot.
+        woken: Whether somebody has said that one of its waits has ended.
+    """
+
+    job: Job
+    lease: Lease
+    execution: Execution
+    has_slot: bool
+    woken: bool = False
+
+
+class Shift:
+    """Takes runs to their ends, or until they park, and tells their handles.
+
+    Args:
+        means: What they are executed with.
+        lookout: Is told of waits, and of runs that have ended.
+        on_leave: Called when a run is no longer worked on.
+    """
+
+    def __init__(self, means: Means, lookout: Lookout, on_leave: Callable[[Active], None]) -> None:
+        self._means = means
+        self._lookout = lookout
+        self._on_leave = on_leave
+        self._active: dict[str, Active] = {}
+        self._stopping = False
+
+    @property
+    def runs(self) -> dict[str, Active]:
+        """Those that are worked on, by id."""
+        return self._active
+
+    def stop(self) -> None:
+        """Start no further step of any run."""
+        self._stopping = True
+        for active in self._active.values():
+            active.execution.stopping = True
+
+    def enter(self, job: Job, snapshot: Snapshot, lease: Lease, *, has_slot: bool) -> Active:
+        """Take on a run; `work` then has to follow."""
+        job.outcome.go_on()
+        execution = self._execution(snapshot, lease, is_attempt=job.recovering)
+        active = self._active[job.run_id] = Active(job, lease, execution, has_slot)
+        return active
+
+    async def work(
+        self,
+        snapshot: Snapshot,
+        active: Active,
+        recovered: bool,  # noqa: FBT001  # passed by start_soon, which knows no keywords
+    ) -> None:
+        """Work on a run as long as something of it can go on."""
+        run_id, outcome = active.job.run_id, active.job.outcome
+        try:
+            while not await self._advance(snapshot, active, recovered=recovered):
+                snapshot, recovered = await self._means.store.load(run_id), True
+                active.execution, active.woken = self._execution(snapshot, active.lease, is_attempt=False), False
+        except RunCancelled as error:
+            outcome.cancel(error)
+        except WorkflowError as error:
+            failure = RunFailed(run_id, describe(error))
+            failure.__cause__ = error
+            outcome.fail(failure)
+        except CheckpointError as error:
+            outcome.leave(error)
+        except Stopping:
+            outcome.leave(RunnerStopped(run_id))
+        except Parked:
+            outcome.park([f"{run_id}/{wait.place}" for wait in active.execution.ledger.open_waits])
+        except BaseException:  # cancelled behind the grace
+            outcome.leave(RunnerStopped(run_id))
+            raise
+        finally:
+            del self._active[run_id]
+            self._on_leave(active)
+        if not outcome.status.is_open:
+            await self._lookout.ended(run_id)
+
+    async def _advance(self, snapshot: Snapshot, active: Active, *, recovered: bool) -> bool:
+        """Take a run to its end; False if one of its waits ended when it was about to park.
+
+        Raises:
+            Parked: It rests.
+        """
+        branch = Branch(active.execution, active.job.workflow.program, snapshot.root)
+        try:
+            await observed(active.execution, branch, recovered=recovered)
+        except Parked:
+            if active.execution.parked:
+                raise
+            return False
+        active.job.outcome.complete(branch.view())
+        return True
+
+    def _execution(self, snapshot: Snapshot, lease: Lease, *, is_attempt: bool) -> Execution:
+        execution = self._means.execution(snapshot, lease, self._lookout, is_attempt=is_attempt)
+        execution.stopping = self._stopping
+        return execution

@@ -36,7 +36,7 @@ def _cycle(library: Any, limit: int) -> tuple[Any, type[Any]]:
     namespace = {"run": run, "__module__": __name__}
     node: type[Any] = make_dataclass("Tick", [], bases=(library.BaseNode,), namespace=namespace)
     run.__annotations__ = {"ctx": library.GraphRunContext, "return": node | library.End[int]}
-    return library.Graph(nodes=[node]), node
+    return library.Graph(nodes=[node], auto_instrument=False), node
 
 
 def chain(number: int) -> float:

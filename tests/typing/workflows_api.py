@@ -21,6 +21,7 @@ from stagepost.workflows import (
     ParallelError,
     Pattern,
     RecoveryReport,
+    Retry,
     Run,
     RunEnded,
     RunEvent,
@@ -86,9 +87,12 @@ def page(state: State) -> Document:
 
 named = step("tidy-again", tidy)
 inline = step(tidy, inline=True)
+patient = Retry(attempts=None, first=1, most=30.0, jitter=0, on=(ConnectionError, TimeoutError))
+selective = Retry(on=lambda error: "again" in str(error))
+assert_type(step(load, retry=patient, timeout=1, catch=OSError, into="problem"), Step)
 assert_type(named, Step)
 assert_type(inline, Step)
-assert_type(Ask("oncall", page, expect=Ack, timeout=60), Step)
+assert_type(Ask("oncall", page, expect=Ack, timeout=60, retry=selective), Step)
 
 digest = Chain(
     "digest",

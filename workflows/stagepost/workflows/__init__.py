@@ -13,6 +13,7 @@ from ._events import (
     RunEvent,
     RunStarted,
     StepEnded,
+    StepRetried,
     StepStarted,
 )
 from ._graph import Graph
@@ -21,6 +22,7 @@ from ._parallel import Parallel
 from ._pattern import Pattern
 from ._predicates import key_equals, key_exists
 from ._recovery import RecoveryReport
+from ._retry import Retry
 from ._run import Run
 from ._runner import Runner, Servable
 from ._state import State
@@ -35,6 +37,7 @@ from .errors import (
     EffectError,
     EffectNotDone,
     EffectUnderWay,
+    ExtraMissing,
     GraphError,
     HubRequired,
     IncompatibleCheckpoint,
@@ -76,6 +79,7 @@ __all__ = [
     "EffectError",
     "EffectNotDone",
     "EffectUnderWay",
+    "ExtraMissing",
     "Graph",
     "GraphError",
     "HubRequired",
@@ -95,6 +99,7 @@ __all__ = [
     "PendingWait",
     "Receive",
     "RecoveryReport",
+    "Retry",
     "RouteTaken",
     "Run",
     "RunCancelled",
@@ -119,6 +124,7 @@ __all__ = [
     "StepContext",
     "StepEnded",
     "StepResultError",
+    "StepRetried",
     "StepStarted",
     "StepTimeout",
     "UnknownSignal",

@@ -8,6 +8,7 @@ from stagepost.checkpoint import WaitKind
 from stagepost.hub import HandlerFailed
 
 from ._context import StepContext
+from ._retry import Retry
 from ._signals import Parks
 from ._step import Step, caller, step
 from ._types import item_types
@@ -22,6 +23,7 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
     name: str | None = None,
     into: str | None = None,
     timeout: float | None = None,
+    retry: Retry | None = None,
 ) -> Step:
     """A step that sends a request to an agent and stores its answer.
 
@@ -36,7 +38,9 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
         name: The step's name; by default the agent's id.
         into: Key of the state for the answer; by default the step's name.
         timeout: Seconds to wait for the answer; None for no limit. The hub's default does not apply to steps, which
-            may rightly take as long as their agent.
+            may rightly take as long as their agent. With `retry` each attempt has them for itself.
+        retry: When to ask again after an error. The request keeps its key, so where the agent is served by a `Runner`,
+            another attempt joins the same run.
     """
     name = agent if name is None else name
     payload = caller(name, build, inline=True)
@@ -58,4 +62,5 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
                 raise Parks(WaitKind.CHILD, error.cause.run_id) from None
             raise
 
-    return replace(step(name, ask), takes=takes, gives=expect, into=name if into is None else into, asks=(agent,))
+    asking = step(name, ask, retry=retry)
+    return replace(asking, takes=takes, gives=expect, into=name if into is None else into, asks=(agent,))

@@ -8,6 +8,7 @@ from stagepost.checkpoint import PLAIN
 from stagepost.hub import Hub
 
 from ._effects import once
+from ._events import RunEvent
 from ._execution import Execution
 from ._guards import Errors
 from ._ledger import Ledger
@@ -51,6 +52,13 @@ class StepContext:
     def hub(self) -> Hub | None:
         """The hub of the runner or of ``run``, if there is one."""
         return self.execution.hub
+
+    def emit(self, kind: Callable[..., RunEvent], **details: object) -> None:
+        """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
+
+        They are metadata: no value of the state belongs into one.
+        """
+        self.execution.emit(kind, **details)
 
     @property
     def ledger(self) -> Ledger:

@@ -72,6 +72,24 @@ class StepEnded(RunEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepRetried(RunEvent):
+    """A step has failed and will be tried again.
+
+    Attributes:
+        path: Where it stands.
+        attempt: Which attempt has failed, from 1.
+        seconds: Until the next one.
+        error: Name of the error's class.
+    """
+
+    level: ClassVar[Level] = "warning"
+    path: str
+    attempt: int
+    seconds: float
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RouteTaken(RunEvent):
     """A conditional's choice is committed.
 

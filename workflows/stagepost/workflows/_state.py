@@ -78,6 +78,9 @@ class State(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"State({', '.join(self._values)})"  # names only: values may be large or private
 
+    def __deepcopy__(self, memo: object) -> "State":
+        return State(self._values, self._types)  # what is typed, and so may be changed, is made anew
+
     def set(self, key: str, value: object) -> "State":
         """A state with one key set; this one stays as it is.
 

@@ -14,6 +14,7 @@ from stagepost.checkpoint import Codec, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 
 from ._guards import Call, Errors, caught, timed
+from ._retry import Retry, retried
 from ._state import Types
 from ._types import codec_of, item_types
 from .errors import DefinitionError, StepCancelled
@@ -101,6 +102,7 @@ def step(
     *,
     inline: bool = False,
     timeout: Duration | None = None,
+    retry: Retry | None = None,
     catch: Errors = (),
     into: str | None = None,
 ) -> Step: ...
@@ -111,6 +113,7 @@ def step(
     *,
     inline: bool = False,
     timeout: Duration | None = None,
+    retry: Retry | None = None,
     catch: Errors = (),
     into: str | None = None,
 ) -> Step: ...
@@ -121,6 +124,7 @@ def step(
     *,
     inline: bool = False,
     timeout: Duration | None = None,
+    retry: Retry | None = None,
     catch: Errors = (),
     into: str | None = None,
 ) -> Step:
@@ -136,14 +140,15 @@ def step(
         inline: Run a sync function on the event loop instead of in a thread. For functions that take microseconds.
         timeout: How long it may take; then it is cancelled and has failed with `StepTimeout`. Nothing can stop a
             thread: what a sync function still does then, it does unheeded.
-        catch: Errors that are results: what is raised of them is stored as ``{"error", "message"}``, its type and text,
-            and the run goes on.
+        retry: When it is tried again after an error; each attempt has the `timeout` for itself.
+        catch: Errors that are results: what is raised of them, with `retry` by the last attempt, is stored as
+            ``{"error", "message"}``, its type and text, and the run goes on.
         into: Key of the state for them.
 
     Raises:
         DefinitionError: The function has no usable name, takes other parameters, or the options do not go together.
     """
-    options = _Options(inline=inline, timeout=timeout, catch=catch, into=into)
+    options = _Options(inline=inline, timeout=timeout, retry=retry, catch=catch, into=into)
     if isinstance(name_or_function, str):
         if function is None:
             raise DefinitionError(f"step {name_or_function!r}", "give the function too: step(name, function)")
@@ -157,6 +162,7 @@ class _Options:
 
     inline: bool
     timeout: Duration | None
+    retry: Retry | None
     catch: Errors
     into: str | None
 
@@ -169,6 +175,8 @@ def _make(name: str, function: StepFunction, options: _Options) -> Step:
             why = "an inline function holds up the event loop and with it every clock: leave inline= or timeout= away"
             raise DefinitionError(f"step {name!r}", why)
         call = timed(call, name, seconds(options.timeout))
+    if options.retry is not None:
+        call = retried(call, options.retry)
     if (options.into is None) != (options.catch == ()):
         raise DefinitionError(f"step {name!r}", "catch= and into= go together: which errors, and under which key")
     if options.into is not None:

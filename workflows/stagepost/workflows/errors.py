@@ -5,6 +5,7 @@
     WorkflowError
     ├── DefinitionError(ValueError)      a pattern is built wrong; raised where it is built
     │   └── HubRequired                  a step asks an agent, and there is no hub
+    ├── ExtraMissing(ImportError)        an option needs a package that is not installed
     ├── RunnerNotOpen                    a runner was used outside its ``async with``
     ├── MergeConflict                    two branches of a parallel have written one key
     ├── MissingKey(KeyError)             a step reads a key that the state does not have
@@ -51,6 +52,7 @@ __all__ = [
     "EffectError",
     "EffectNotDone",
     "EffectUnderWay",
+    "ExtraMissing",
     "GraphError",
     "HubRequired",
     "IncompatibleCheckpoint",
@@ -103,6 +105,22 @@ class HubRequired(DefinitionError):
             f"a step asks agent {agent!r}, so it needs a hub: run(…, hub=hub) or Runner(store, hub=hub)",
         )
         self.agent = agent
+
+
+class ExtraMissing(WorkflowError, ImportError):
+    """An option needs a package that is not installed.
+
+    Attributes:
+        what: The option.
+        package: What it needs.
+        extra: Which extra of stagepost brings it.
+    """
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs {package}, which is not installed: pip install 'stagepost[{extra}]'")
+        self.what = what
+        self.package = package
+        self.extra = extra
 
 
 class RunnerNotOpen(WorkflowError):

@@ -31,8 +31,11 @@ from stagepost.workflows import (
     Step,
     StepContext,
     WorkflowError,
+    all_of,
+    any_of,
     key_equals,
     key_exists,
+    not_,
     step,
 )
 
@@ -129,6 +132,7 @@ review.add("done", digest)
 review.edge("draft", "check")
 review.edge("check", "done", when=key_equals("ok", value=True))
 review.edge("check", "done", when=key_exists("text"))
+review.edge("check", "draft", when=all_of(not_(key_exists("a")), any_of(key_equals("b", 1), lambda draft: draft.ok)))
 review.edge("check", "draft", when=lambda draft: not draft.ok)
 review.start("draft")
 review.finish("done")

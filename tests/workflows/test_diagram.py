@@ -60,7 +60,7 @@ def test_a_graph_is_drawn_with_its_conditions() -> None:
         ["a", "after", "b", "c", "choice"],
         {
             ("a", """x is 'a 'quoted' text'""", "b"),
-            ("a", "<lambda>", "choice"),
+            ("a", "when", "choice"),
             ("b", "", "a"),
             ("choice", "high", "c"),
             ("c", "", "after"),

@@ -20,7 +20,7 @@ from ._graph import Graph
 from ._inbox import PendingWait
 from ._parallel import Parallel
 from ._pattern import Pattern
-from ._predicates import key_equals, key_exists
+from ._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
 from ._recovery import RecoveryReport
 from ._retry import Retry
 from ._run import Run
@@ -97,6 +97,7 @@ __all__ = [
     "Pattern",
     "PatternError",
     "PendingWait",
+    "Predicate",
     "Receive",
     "RecoveryReport",
     "Retry",
@@ -132,7 +133,10 @@ __all__ = [
     "Wait",
     "WaitExpired",
     "WorkflowError",
+    "all_of",
+    "any_of",
     "key_equals",
     "key_exists",
+    "not_",
     "step",
 ]

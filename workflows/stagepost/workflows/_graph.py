@@ -1,18 +1,17 @@
 """Steps as the nodes of a graph, with edges that may lead back."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from stagepost.hub import check_name
 
 from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._predicates import Predicate, check_predicate, label_of
 from ._program import ArrowPlace, Builder, Position, Trail, Within, child_path
 from .errors import DefinitionError, GraphError, describe
-
-Predicate: TypeAlias = Callable[[Any], bool]
 
 
 class Edge(NamedTuple):
@@ -88,9 +87,11 @@ class Graph(Pattern):
         """Lead from one node to another, always or when a predicate of the state says so.
 
         Raises:
-            DefinitionError: One of the nodes has not been added.
+            DefinitionError: One of the nodes has not been added, or the predicate is no sync function.
         """
         self._check_unused()
+        if when is not None:
+            check_predicate(f"{self._where}, edge from {source!r} to {target!r}", when)
         self._edges[self._known(source)].append(Edge(self._known(target), when))
 
     def start(self, name: str) -> None:
@@ -226,4 +227,4 @@ def _arrow(path: str, node: str) -> str:
 
 
 def _label(edge: Edge) -> str | None:
-    return None if edge.when is None else getattr(edge.when, "__name__", "when")
+    return None if edge.when is None else label_of(edge.when)

@@ -171,7 +171,7 @@ def _make(name: str, function: StepFunction, options: _Options) -> Step:
     takes, gives = item_types(function)
     call = caller(name, function, inline=options.inline, may_leave=options.timeout is not None)
     if options.timeout is not None:
-        if options.inline and not _is_async(function):
+        if options.inline and not is_async(function):
             why = "an inline function holds up the event loop and with it every clock: leave inline= or timeout= away"
             raise DefinitionError(f"step {name!r}", why)
         call = timed(call, name, seconds(options.timeout))
@@ -230,7 +230,7 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
     """
     with_context = wants_context(name, function)
 
-    if _is_async(function):
+    if is_async(function):
 
         async def call(value: Any, context: "StepContext") -> Any:
             return await (function(value, context=context) if with_context else function(value))
@@ -249,7 +249,8 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
     return call
 
 
-def _is_async(function: StepFunction) -> bool:
+def is_async(function: StepFunction) -> bool:
+    """Whether what a function returns is to be awaited."""
     while isinstance(function, partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004  # its kind, not its presence

@@ -13,6 +13,8 @@ from stagepost.workflows import (
     ChainError,
     Conditional,
     ConditionalError,
+    Fold,
+    FoldError,
     Graph,
     GraphError,
     ItemAccounts,
@@ -96,6 +98,13 @@ assert_type(step(load, retry=patient, timeout=1, catch=OSError, into="problem"),
 assert_type(named, Step)
 assert_type(inline, Step)
 assert_type(Ask("oncall", page, expect=Ack, timeout=60, retry=selective), Step)
+
+
+def tell(state: State, item: Document, context: StepContext) -> dict[str, str]:
+    return {"last": item.name}
+
+
+assert_type(Chain.fold("tell", tell, over="documents", retry=patient, timeout=1), Fold)
 
 digest = Chain(
     "digest",
@@ -193,6 +202,9 @@ def explain(error: BaseException | None) -> None:
     match error:
         case ChainError():
             assert_type(error.step, str)
+            assert_type(error.index, int)
+        case FoldError():
+            assert_type(error.index, int | None)
         case ConditionalError():
             assert_type(error.route, str | None)
         case GraphError():

@@ -139,6 +139,29 @@ def _parallel(worker: Maker | None, items: int, workers: int, salt: int) -> Make
     return make
 
 
+def _fold(items: int, salt: int) -> Maker:
+    """Takes its items from what it changes itself."""
+
+    def make(numbers: Iterator[int]) -> Meant:
+        name = f"f{next(numbers)}"
+
+        def apply(state: Values, item: int) -> dict[str, Any]:
+            return {"x": _hash(state["x"], item, salt), name: [*state.get(name, [])[-5:], item]}
+
+        def taken(state: Values) -> list[int]:
+            return [_hash(state["x"], index) for index in range(items)]
+
+        def fold(state: Values) -> dict[str, Any]:
+            written: dict[str, Any] = {}
+            for item in taken(state):
+                written |= apply({**state, **written}, item)
+            return written
+
+        return Meant(Chain.fold(name, apply, over=taken, inline=True), fold)
+
+    return make
+
+
 def _extended(makers: st.SearchStrategy[Maker]) -> st.SearchStrategy[Maker]:
     return st.one_of(
         st.lists(makers, min_size=1, max_size=3).map(_chain),
@@ -148,7 +171,8 @@ def _extended(makers: st.SearchStrategy[Maker]) -> st.SearchStrategy[Maker]:
     )
 
 
-MAKERS = st.recursive(st.integers(0, 99).map(_step), _extended, max_leaves=8)
+_LEAVES = st.integers(0, 99).map(_step) | st.builds(_fold, st.integers(0, 3), st.integers(0, 99))
+MAKERS = st.recursive(_LEAVES, _extended, max_leaves=8)
 
 
 def _workflow(maker: Maker) -> Meant:

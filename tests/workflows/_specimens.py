@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from stagepost.workflows import Chain, Conditional, Graph, Parallel, Pattern, State, Step, StepContext, step
+from stagepost.workflows import Chain, Conditional, Fold, Graph, Parallel, Pattern, State, Step, StepContext, step
 
 Note = Callable[[str], None]
 
@@ -29,11 +29,12 @@ def specimens(note: Note) -> Mapping[str, Specimen]:
         Specimen(made.nested(), rows, at_once=4),
         Specimen(made.loop("cycle", Parallel("fan", made.worker(), over="rows", workers=2)), rows, at_once=4),
         Specimen(made.branches("branches"), {"item": [1, 0, 2]}, at_once=4),
+        Specimen(made.folds("folds"), {"item": [3, 1, 2], "rows": [[1, 2], [], [3]]}, at_once=2),
     ]
     return {specimen.workflow.name: specimen for specimen in found}
 
 
-NAMES = ("chain", "parallel", "conditional", "graph", "nested", "cycle", "branches")
+NAMES = ("chain", "parallel", "conditional", "graph", "nested", "cycle", "branches", "folds")
 
 
 class _Maker:
@@ -71,6 +72,18 @@ class _Maker:
         at_once = Parallel("at-once", {"left": left, "right": self.writes("c"), "fan": self.items("inner")})
         keyed = Parallel("keyed", step("same", self._same, inline=True), over="item", key=str)
         return Chain(name, [at_once, keyed, self.adds("end")])
+
+    def fold(self, name: str) -> Fold:
+        def add(state: State, item: int, context: StepContext) -> Mapping[str, object]:
+            self._say(context)
+            return {name: [*state.get(name, []), item, len(state["item"])], "item": list(state["item"])[1:]}
+
+        return Chain.fold(name, add, over="item", inline=True)
+
+    def folds(self, name: str) -> Chain:
+        """Folds that change what their items come from: alone, in a cycle and in the items of a fan-out."""
+        fan = Parallel("fan", Chain("in-fan", [self.fold("inner"), self.adds("x")]), over="rows", workers=2)
+        return Chain(name, [self.loop("cycle", self.fold("sum")), fan, self.adds("end")])
 
     def _same(self, item: int, context: StepContext) -> int:
         self._say(context)

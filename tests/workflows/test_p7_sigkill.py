@@ -73,7 +73,16 @@ def committed_items(snapshot: Snapshot) -> set[str]:
     return {f"{item.path}[{item.idx}]" for item in done}
 
 
-MIDDLES = {"chain": 3, "parallel": 4, "conditional": 4, "graph": 5, "nested": 20, "cycle": 25, "branches": 6}  # batches
+MIDDLES = {  # batches
+    "chain": 3,
+    "parallel": 4,
+    "conditional": 4,
+    "graph": 5,
+    "nested": 20,
+    "cycle": 25,
+    "branches": 6,
+    "folds": 4,
+}
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: str(point).replace(" ", "-"))

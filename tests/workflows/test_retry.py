@@ -86,7 +86,7 @@ async def test_without_a_limit_it_is_tried_for_ever() -> None:
         (Exception, lambda: MissingKey("a", []), 1),
         (Exception, lambda: StepResultError("a", 1), 1),
         (WorkflowError, lambda: StepTimeout("a", 1), 2),
-        (PatternError, lambda: ChainError("a", "b", ValueError(), state={}), 2),
+        (PatternError, lambda: ChainError("a", "b", ValueError(), index=0, state={}), 2),
     ],
     ids=["subclass", "several", "function", "other", "function says no", "engine", "result", "timeout", "inner run"],
 )

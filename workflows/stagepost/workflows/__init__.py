@@ -5,6 +5,7 @@ from ._chain import Chain
 from ._conditional import Conditional
 from ._context import StepContext
 from ._events import (
+    ChainProgress,
     ItemEnded,
     ItemsFrozen,
     NodeRevisited,
@@ -16,6 +17,7 @@ from ._events import (
     StepRetried,
     StepStarted,
 )
+from ._fold import Fold
 from ._graph import Graph
 from ._inbox import PendingWait
 from ._parallel import Parallel
@@ -38,6 +40,7 @@ from .errors import (
     EffectNotDone,
     EffectUnderWay,
     ExtraMissing,
+    FoldError,
     GraphError,
     HubRequired,
     IncompatibleCheckpoint,
@@ -72,6 +75,7 @@ __all__ = [
     "BranchError",
     "Chain",
     "ChainError",
+    "ChainProgress",
     "ChildElsewhere",
     "Conditional",
     "ConditionalError",
@@ -80,6 +84,8 @@ __all__ = [
     "EffectNotDone",
     "EffectUnderWay",
     "ExtraMissing",
+    "Fold",
+    "FoldError",
     "Graph",
     "GraphError",
     "HubRequired",

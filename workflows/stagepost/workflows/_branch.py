@@ -79,16 +79,29 @@ class Branch:
         """A step's failure with everything that encloses it."""
         return within.failure(error, state=state, trail=tuple(self.trail), own=own)
 
-    async def move(self, updates: Values, after: str | None, *, joined: Joined | None = None) -> None:
+    async def move(
+        self,
+        updates: Values,
+        after: str | None,
+        *,
+        joined: Joined | None = None,
+        visits: Mapping[str, int] | None = None,
+    ) -> None:
         """Save a step's result together with where the branch goes on.
 
         If an arrow cannot be followed, the result is saved with the way on left open, and then the error raised.
+
+        Args:
+            updates: What the step changes.
+            after: Where the branch goes on.
+            joined: Items that are no longer needed.
+            visits: Counts that replace the branch's.
 
         Raises:
             WorkflowError: An arrow cannot be followed.
         """
         own = {**self.own, **updates} if updates else self.own
-        open_end = Position(after, self.position.visits)
+        open_end = Position(after, self.position.visits if visits is None else visits)
         try:
             position = self._settle(open_end, own)
         except WorkflowError:

@@ -5,8 +5,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from stagepost.hub import Duration
+
+from ._fold import Fold
+from ._over import Over
 from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
 from ._program import Builder, Within, child_path
+from ._retry import Retry
+from ._step import StepFunction
 from .errors import ChainError, DefinitionError
 
 
@@ -49,6 +55,51 @@ class Chain(Pattern):
         if not self._children:
             raise DefinitionError(f"chain {name!r}", "it has no steps: give at least one")
 
+    @staticmethod
+    def fold(
+        name: str,
+        worker: StepFunction,
+        *,
+        over: Over,
+        inline: bool = False,
+        timeout: Duration | None = None,
+        retry: Retry | None = None,
+        state: type[BaseModel] | None = None,
+        types: Mapping[str, Any] | None = None,
+        version: int = 1,
+    ) -> Fold:
+        """A chain of one worker: applied to one item after the other, each time on the state as it is by then.
+
+        The items are taken once and frozen. The state is saved after each, together with how many are done, so a
+        crash repeats at most one. What `Parallel` does at once, this does in order.
+
+        Args:
+            name: Its name.
+            worker: ``(state, item)`` or ``(state, item, context)``; it returns what a step returns. The annotation of
+                `item` gives the type of the items.
+            over: Key of the state that holds the items, or a function of the state that returns them.
+            inline: Run a sync worker on the event loop instead of in a thread.
+            timeout: How long it may take for one item.
+            retry: When it is tried again on an item after an error.
+            state: A pydantic model for the state instead of a plain `State`.
+            types: Types of single keys of a plain state.
+            version: Declared version of the definition.
+
+        Raises:
+            DefinitionError: The worker takes other parameters.
+        """
+        return Fold(
+            name,
+            worker,
+            over=over,
+            inline=inline,
+            timeout=timeout,
+            retry=retry,
+            state=state,
+            types=types,
+            version=version,
+        )
+
     @property
     def children(self) -> Mapping[str, Node]:
         return self._children
@@ -61,4 +112,4 @@ class Chain(Pattern):
         return entry
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> ChainError:  # noqa: ARG002  # the pattern's signature
-        return ChainError(self.name, child, cause, state=state)
+        return ChainError(self.name, child, cause, index=list(self._children).index(child), state=state)

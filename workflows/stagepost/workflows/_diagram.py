@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ._program import ArrowPlace, FanOutPlace, Program, RoutePlace, StepPlace
+from ._program import ArrowPlace, FanOutPlace, FoldPlace, Program, RoutePlace, StepPlace
 from ._step import Step
 
 
@@ -36,6 +36,9 @@ class _Drawing:
                     yield f"    {self._id(path)}{{{_text(place.step.name)}}}"
                     for route, target in place.ways.items():
                         yield from self._arrows(path, target, route)
+                case FoldPlace():
+                    yield f"    {self._id(path)}[[{_text(f'each of {place.source.name}, in order')}]]"
+                    yield from self._arrows(path, place.after)
                 case FanOutPlace():
                     yield from self._fan_out(path, place)
                     yield from self._arrows(path, place.after)

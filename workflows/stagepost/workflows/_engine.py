@@ -14,8 +14,9 @@ from ._branch import Branch, first_frame
 from ._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
 from ._execution import Execution
 from ._fan_out import FanOut
+from ._folding import fold_on
 from ._performing import perform
-from ._program import ArrowPlace, FanOutPlace, Place, Program, RoutePlace, StepPlace
+from ._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
 from ._signals import Parked
 from .errors import HubRequired, RunCancelled, WorkflowError
 
@@ -145,6 +146,7 @@ async def _follow(branch: Branch, place: ArrowPlace) -> None:
 _ACTIONS: Mapping[type[Place], Callable[[Branch, Any], Awaitable[None]]] = {
     StepPlace: _run_step,
     RoutePlace: _take_route,
+    FoldPlace: fold_on,
     FanOutPlace: _fan_out,
     ArrowPlace: _follow,
 }

@@ -72,6 +72,21 @@ class StepEnded(RunEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChainProgress(RunEvent):
+    """A step of a chain, or an item of a fold, has ended well.
+
+    Attributes:
+        path: Where the chain or fold stands.
+        index: Position of the step or item, from 0.
+        total: How many there are.
+    """
+
+    path: str
+    index: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepRetried(RunEvent):
     """A step has failed and will be tried again.
 

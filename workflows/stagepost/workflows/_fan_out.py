@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import anyio
 from pydantic_core import to_json
@@ -18,6 +18,7 @@ from ._program import Done, FanOutPlace, Target
 from ._queue import ItemQueue
 from ._signals import Parked, Stopping
 from ._step import Step
+from ._taking import take_items
 from .errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError, describe
 
 Advance = Callable[[Branch], Awaitable[None]]
@@ -78,22 +79,9 @@ class FanOut:
     async def _freeze(self) -> list[ItemRecord]:
         if self._branch.width is not None:
             return self._run.items.pop(self._path, [])
-        items = self._take()
+        items = take_items(self._branch, self._place.within, self._pattern)
         await self._branch.freeze(items, self._path, self._visit)
         return items
-
-    def _take(self) -> list[ItemRecord]:
-        state = self._branch.view()
-        try:
-            found = self._pattern.items(state)
-            return [ItemRecord(index, self._dump(item, index)) for index, item in enumerate(found)]
-        except Exception as error:  # noqa: BLE001  # `over` is a user's function
-            failure = self._branch.failure(self._place.within, error, state=state)
-            raise failure from failure.__cause__
-
-    def _dump(self, item: Any, index: int) -> bytes:
-        where, codec = f"{self._pattern.name}[{index}]", self._pattern.item_codec
-        return codec.dump(codec.convert(item, where), where)
 
     async def _run_workers(self) -> None:
         try:

@@ -1,9 +1,9 @@
 """Many at once: one worker on many items, or different steps on one state."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -11,6 +11,7 @@ from stagepost.checkpoint import PLAIN, Codec, codec_for
 from stagepost.hub import Hub, Observer, check_name
 
 from ._joins import ByKey, InOrder, Join, Key, Merge, Merged, Union
+from ._over import Over, take
 from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
 from ._program import Builder, Done, FanOutPlace, Program, Target, Within
 from ._schema import PlainSchema
@@ -18,8 +19,6 @@ from ._state import Types, Value
 from ._step import Step
 from ._types import codec_of
 from .errors import BranchError, DefinitionError, ParallelError, describe
-
-Over: TypeAlias = str | Callable[[Any], Sequence[Any]]
 
 _MOST_WORKERS = 16
 _ITEM = "item"
@@ -170,9 +169,7 @@ class Parallel(Pattern):
         """
         if self._branches:
             return tuple(self._branches)
-        found = self._over(state) if callable(self._over) else _read(state, str(self._over))
-        if isinstance(found, str | bytes | Mapping) or not isinstance(found, Sequence):
-            raise TypeError(f"over= must give a list of items, not {type(found).__name__}")
+        found = take(self._over or "", state)
         self._join.check([self.item_codec.convert(item, f"{self.name}[{i}]") for i, item in enumerate(found)])
         return found
 
@@ -247,7 +244,3 @@ class _Branch:
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> BranchError:  # noqa: ARG002  # the pattern's signature
         return BranchError(self.name, cause, state=state)
-
-
-def _read(state: Any, key: str) -> Any:
-    return getattr(state, key) if isinstance(state, BaseModel) else state[key]

@@ -23,6 +23,9 @@ from .errors import GraphError, WorkflowError
 Trail: TypeAlias = Callable[[], Sequence[str]]  # the nodes entered so far, put together only for an error
 
 
+COUNTER = "[]"  # behind the path of a fold: how many of its items are done; no name can contain it
+
+
 class Enclosing(Protocol):
     """A pattern as the one who says where a failure happened."""
 
@@ -97,6 +100,27 @@ class RoutePlace:
 
 
 @dataclass(frozen=True, slots=True)
+class FoldPlace:
+    """Applies a worker to one item after the other; each result is saved before the next one begins.
+
+    Attributes:
+        step: Takes a `Pair`.
+        source: Where its items come from.
+    """
+
+    path: str
+    within: Within
+    step: Step
+    source: "Source"
+    after: str | None
+
+    @property
+    def counter(self) -> str:
+        """Where the visits of its branch's frame say how many items are done."""
+        return f"{self.path}{COUNTER}"
+
+
+@dataclass(frozen=True, slots=True)
 class FanOutPlace:
     """Runs a worker on each of many items at once.
 
@@ -156,26 +180,34 @@ class Target:
         return self.schema.adopt(stored, self.values, self.name)
 
 
-class Items(Protocol):
-    """A fan-out as its executor sees it.
+class Source(Protocol):
+    """Where the items of a fan-out or a fold come from.
 
     Attributes:
         name: The pattern's name.
-        failures: Key of the state for the failures; None if the first failure fails the fan-out.
         item_codec: Codec of its items.
-        value_codec: Codec of the values that a plain worker makes.
-        item_key: Key of the state that a pattern as the worker finds its item under; None if it gets none.
     """
 
     name: str
-    failures: str | None
     item_codec: Codec[Any]
-    value_codec: Codec[Any]
-    item_key: str | None
 
     def items(self, state: Any) -> Sequence[Any]:
         """The items of a state."""
         ...
+
+
+class Items(Source, Protocol):
+    """A fan-out as its executor sees it.
+
+    Attributes:
+        failures: Key of the state for the failures; None if the first failure fails the fan-out.
+        value_codec: Codec of the values that a plain worker makes.
+        item_key: Key of the state that a pattern as the worker finds its item under; None if it gets none.
+    """
+
+    failures: str | None
+    value_codec: Codec[Any]
+    item_key: str | None
 
     def width(self, count: int) -> int:
         """How many workers run at once."""
@@ -227,7 +259,7 @@ class ArrowPlace:
             raise failure from failure.__cause__
 
 
-Place: TypeAlias = StepPlace | RoutePlace | FanOutPlace | ArrowPlace
+Place: TypeAlias = StepPlace | RoutePlace | FoldPlace | FanOutPlace | ArrowPlace
 
 
 class Position(NamedTuple):

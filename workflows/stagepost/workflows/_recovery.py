@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from pydantic_core import from_json
 
-from stagepost.checkpoint import Frame, Item, Snapshot, WaitStatus
+from stagepost.checkpoint import Frame, Item, ItemStatus, Snapshot, WaitStatus
 
 from ._places import program_at
-from ._program import FanOutPlace, Program
+from ._program import COUNTER, FanOutPlace, FoldPlace, Program
 from ._run import Run
 from .errors import IncompatibleCheckpoint, WorkflowError
 
@@ -67,12 +67,14 @@ def _place_of(frame: Frame) -> str:
 
 
 def _has_place(program: Program, frame: Frame) -> bool:
-    """Whether a frame can go on: its place is there, and is a fan-out if its items were frozen."""
+    """Whether a frame can go on: its place is there, and takes items if some were frozen, in order if some are done."""
     inner = program_at(program, frame.path)
     if inner is None or frame.next is None:
         return inner is not None
     place = inner.places.get(frame.next)
-    return place is not None and (frame.width is None or isinstance(place, FanOutPlace))
+    if f"{frame.next}{COUNTER}" in frame.visits:
+        return isinstance(place, FoldPlace)
+    return place is not None and (frame.width is None or isinstance(place, FanOutPlace | FoldPlace))
 
 
 def _has_worker(program: Program, item: Item) -> bool:
@@ -80,6 +82,8 @@ def _has_worker(program: Program, item: Item) -> bool:
     outer, _, path = item.path.rpartition("]/")
     inner = program_at(program, f"{outer}]" if outer else "")
     place = None if inner is None else inner.places.get(path)
+    if isinstance(place, FoldPlace):
+        return item.status is ItemStatus.WAITING  # of a fan-out it may have been done already
     if not isinstance(place, FanOutPlace):
         return False
     return not place.branches or place.branches[item.idx : item.idx + 1] == (from_json(item.input),)

@@ -1,16 +1,15 @@
 """Trying a step again after errors that pass. When to try is tenacity's business."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
-from stagepost.checkpoint import FrozenDict, FrozenList
 from stagepost.hub import Duration, seconds
 
 from ._events import StepRetried
+from ._state import anew
 from .errors import DefinitionError, ExtraMissing, PatternError, StepTimeout, WorkflowError
 
 if TYPE_CHECKING:
@@ -90,16 +89,11 @@ def retried(call: "Call", retry: Retry) -> "Call":
             )
 
         async def attempt() -> Any:
-            return await call(_anew(value), context)
+            return await call(anew(value), context)
 
         return await _retrying(retry, tell)(attempt)
 
     return trying
-
-
-def _anew(value: Any) -> Any:
-    """What a step gets, for one attempt: what another one has changed in it is not to be seen."""
-    return value if isinstance(value, FrozenDict | FrozenList) else deepcopy(value)
 
 
 def _retrying(retry: Retry, tell: "Callable[[RetryCallState], None]") -> "AsyncRetrying":

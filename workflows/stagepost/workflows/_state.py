@@ -1,11 +1,12 @@
 """The state of a run, as its steps see it: an immutable mapping over values in their stored form."""
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 from pydantic_core import from_json
 
-from stagepost.checkpoint import PLAIN, JsonValue, TypedCodec, freeze
+from stagepost.checkpoint import PLAIN, FrozenDict, FrozenList, JsonValue, TypedCodec, freeze
 
 from .errors import MissingKey
 
@@ -100,6 +101,11 @@ class State(Mapping[str, Any]):
     def changes(self, before: Values) -> dict[str, Value]:
         """The values that are other than `before`, in their stored form."""
         return {key: value for key, value in self._values.items() if before.get(key) is not value}
+
+
+def anew(value: Any) -> Any:
+    """A state or an item, as it was before a step could change what is typed in it."""
+    return value if isinstance(value, FrozenDict | FrozenList) else deepcopy(value)
 
 
 def store(updates: Mapping[str, object], types: Types) -> dict[str, Value]:

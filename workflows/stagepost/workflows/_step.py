@@ -1,7 +1,7 @@
 """Steps: the functions that do the work, and what the engine needs to know of them."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -191,23 +191,37 @@ def _own_name(function: StepFunction) -> str:
     return str(name)
 
 
-def wants_context(name: str, function: StepFunction) -> bool:
-    """Whether a function has a parameter ``context`` beside its first one.
+def wants_context(name: str, function: StepFunction, *, takes: tuple[str, ...] = ("state",)) -> bool:
+    """Whether a function has a parameter ``context`` beside its first ones.
+
+    Args:
+        name: The step's name, for errors.
+        function: The function.
+        takes: What its first parameters get.
 
     Raises:
-        DefinitionError: It takes no argument, or needs other ones.
+        DefinitionError: It takes fewer arguments, or needs other ones.
     """
     parameters = _parameters(name, function)
-    if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
-        raise DefinitionError(f"step {name!r}", "its function must take the state (or, as a worker, the item)")
-    others = [p for p in parameters[1:] if p.name != "context" and p.default is p.empty]
+    if not _takes(parameters, len(takes)):
+        what = "the state (or, as a worker, the item)" if len(takes) == 1 else f"({', '.join(takes)})"
+        raise DefinitionError(f"step {name!r}", f"its function must take {what}")
+    others = [p for p in parameters[len(takes) :] if p.name != "context" and p.default is p.empty]
     others = [p for p in others if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if others:
         raise DefinitionError(
             f"step {name!r}",
-            f"nothing is passed to its parameter {others[0].name!r}: a step takes (state) or (state, context)",
+            f"nothing is passed to its parameter {others[0].name!r}: "
+            f"a step takes ({', '.join(takes)}) or ({', '.join((*takes, 'context'))})",
         )
-    return any(p.name == "context" for p in parameters[1:])
+    return any(p.name == "context" for p in parameters[len(takes) :])
+
+
+def _takes(parameters: Sequence[inspect.Parameter], count: int) -> bool:
+    """Whether so many values can be passed by position."""
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters[:count]):
+        return True
+    return len([p for p in parameters[:count] if p.kind is not p.KEYWORD_ONLY]) == count
 
 
 def _parameters(name: str, function: StepFunction) -> list[inspect.Parameter]:

@@ -36,12 +36,24 @@ def item_types(function: Callable[..., Any]) -> tuple[Any, Any]:
 
     Names that only type checkers can see count as missing.
     """
+    first, *_ = (*parameter_types(function), None)
+    return first, _hints(function).get("return")
+
+
+def parameter_types(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """Annotations of a function's parameters, in their order; None where there are none."""
+    hints = _hints(function)
     try:
-        hints = get_type_hints(_annotated(function))
-        first = next(iter(inspect.signature(function).parameters), "")
+        return tuple(hints.get(name) for name in inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return ()
+
+
+def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    try:
+        return get_type_hints(_annotated(function))
     except (NameError, TypeError, ValueError):
-        return None, None
-    return hints.get(first), hints.get("return")
+        return {}
 
 
 def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:

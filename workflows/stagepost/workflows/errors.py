@@ -19,7 +19,8 @@
     ├── StepTimeout(TimeoutError)        a step took longer than it may
     ├── StepCancelled                    a step awaited something that was cancelled by others than the engine
     ├── PatternError                     a step failed; each enclosing pattern adds where
-    │   ├── ChainError                   .step
+    │   ├── ChainError                   .step, .index
+    │   ├── FoldError                    .index, .item
     │   ├── ParallelError                .failures, .accounts
     │   ├── BranchError                  .branch
     │   ├── ConditionalError             .route
@@ -53,6 +54,7 @@ __all__ = [
     "EffectNotDone",
     "EffectUnderWay",
     "ExtraMissing",
+    "FoldError",
     "GraphError",
     "HubRequired",
     "IncompatibleCheckpoint",
@@ -285,15 +287,34 @@ def _text(error: BaseException) -> str:
 
 
 class ChainError(PatternError):
-    """A step of a chain failed.
+    """A step of a chain failed; `state` is what the steps before it have made.
 
     Attributes:
         step: Name of the step.
+        index: Its position, from 0: as many steps have ended well.
     """
 
-    def __init__(self, name: str, step: str, cause: BaseException, *, state: Any) -> None:
+    def __init__(self, name: str, step: str, cause: BaseException, *, index: int, state: Any) -> None:
         super().__init__(f"chain {name!r} failed at step {step!r}: {describe(cause)}", name=name, state=state)
         self.step = step
+        self.index = index
+
+
+class FoldError(PatternError):
+    """The worker of a fold failed, or its items could not be had; `state` is what the items before have made.
+
+    Attributes:
+        index: Position of the item, from 0; None if there were none yet. As many items have ended well.
+        item: The item. Never part of the message.
+    """
+
+    def __init__(self, name: str, index: int | None, cause: BaseException, *, item: Any = None, state: Any) -> None:
+        where = "its items could not be had" if index is None else f"at item {index}"
+        super().__init__(
+            f"fold {name!r} failed{':' if index is None else ''} {where}: {describe(cause)}", name=name, state=state
+        )
+        self.index = index
+        self.item = item
 
 
 class BranchError(PatternError):

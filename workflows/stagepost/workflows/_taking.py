@@ -1,0 +1,26 @@
+"""The items of a fan-out or a fold, taken from the state once."""
+
+from typing import Any
+
+from ._branch import Branch
+from ._execution import ItemRecord
+from ._program import Source, Within
+
+
+def take_items(branch: Branch, within: Within, source: Source) -> list[ItemRecord]:
+    """The items that a branch's state gives, in their stored form.
+
+    Raises:
+        WorkflowError: They could not be had, or one has no stored form.
+    """
+    state = branch.view()
+    try:
+        return [ItemRecord(index, _dump(source, item, index)) for index, item in enumerate(source.items(state))]
+    except Exception as error:  # noqa: BLE001  # `over` is a user's function
+        failure = branch.failure(within, error, state=state)
+        raise failure from failure.__cause__
+
+
+def _dump(source: Source, item: Any, index: int) -> bytes:
+    where, codec = f"{source.name}[{index}]", source.item_codec
+    return codec.dump(codec.convert(item, where), where)

@@ -23,6 +23,7 @@ from ._records import (
     StoredValue,
 )
 from ._sqlite._store import SqliteStore
+from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
 from ._waiting import Due, Effect, EffectStatus, NewWait, OpenWait, Wait, WaitKind, WaitStatus
 from .errors import (
@@ -45,6 +46,7 @@ from .errors import (
     StoreFull,
     StoreInUse,
     StoreLocked,
+    StoreNotReadable,
     StoreNotWritable,
     WaitNotFound,
 )
@@ -94,7 +96,9 @@ __all__ = [
     "StoreFull",
     "StoreInUse",
     "StoreLocked",
+    "StoreNotReadable",
     "StoreNotWritable",
+    "StoreReader",
     "StoredValue",
     "TypedCodec",
     "Wait",

@@ -9,11 +9,11 @@ from typing import Self, TypeVar, cast
 from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
 from ._admission import Admission
-from ._runs import Runs
 from ._sqlite._batch import run_batch
 from ._sqlite._connect import MEMORY, Connection, connect_memory
 from ._sqlite._faults import translate
 from ._sqlite._rows import Query, Row
+from ._sqlite._runs import Runs
 from .errors import StoreClosed
 
 T = TypeVar("T")

@@ -18,6 +18,7 @@
         ├── StoreInUse                   another Runner works on this store object
         ├── StoreLocked(TimeoutError)    another process owns the file
         ├── StoreNotWritable(OSError)    the file or its folder refuses to be written
+        ├── StoreNotReadable(OSError)        there is no such file, or it or its folder refuses to be read
         ├── StoreFull(OSError)           no space: nothing of the commit is on disk, the store stays usable
         ├── StoreFailed                  an I/O error or a silent disk: what is on disk is known only after reopening
         ├── NotAStore(ValueError)        the file is something else, or of a newer stagepost
@@ -47,6 +48,7 @@ __all__ = [
     "StoreFull",
     "StoreInUse",
     "StoreLocked",
+    "StoreNotReadable",
     "StoreNotWritable",
     "WaitNotFound",
 ]
@@ -209,6 +211,18 @@ class StoreNotWritable(StoreError, OSError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} cannot be written ({reason}): give a file in a folder that this user may write")
+        self.path = path
+        self.reason = reason
+
+
+class StoreNotReadable(StoreError, OSError):
+    """The database file is missing, or refuses to be read."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path} cannot be read ({reason}): give the file of a store that this user may read, in a folder that it "
+            "may write (SQLite keeps an index for readers beside the file)",
+        )
         self.path = path
         self.reason = reason
 

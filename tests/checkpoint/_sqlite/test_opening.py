@@ -1,17 +1,15 @@
 """A file becomes a store, or is refused untouched and with what to do."""
 
-import os
-import shutil
 import sqlite3
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from anyio import fail_after
 from tests.checkpoint._builders import started
+from tests.checkpoint._users import as_nobody
 
 from stagepost.checkpoint import (
     BackendNotSupported,
@@ -21,6 +19,7 @@ from stagepost.checkpoint import (
     StoreError,
     StoreFailed,
     StoreLocked,
+    StoreNotReadable,
     StoreNotWritable,
 )
 from stagepost.checkpoint._sqlite import _connect, _store
@@ -52,29 +51,6 @@ async def test_files_are_readable_by_their_owner_only(file: Path) -> None:
     async with SqliteStore(file) as store:
         await started(store)
         assert modes(file) == dict.fromkeys(["runs.db", "runs.db-wal", "runs.db-shm", "runs.db.lock"], "0o600")
-
-
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """Without root's right to write everywhere."""
-    if os.geteuid() != 0:  # an ordinary user has no such right
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-@pytest.fixture
-def public() -> Iterator[Path]:
-    """A folder that everybody can enter."""
-    folder = Path(tempfile.mkdtemp(dir="/tmp"))  # pytest's folders are closed to other users
-    folder.chmod(0o755)
-    yield folder
-    folder.chmod(0o755)
-    shutil.rmtree(folder)
 
 
 def close_folder(folder: Path) -> None:
@@ -187,7 +163,7 @@ async def test_a_reader_that_cannot_be_opened_leaves_nothing_behind(
 ) -> None:
     with monkeypatch.context() as broken:
         broken.setattr(_store, "read_only", lambda path: f"file:{path}.missing?mode=ro")
-        with pytest.raises(StoreNotWritable):
+        with pytest.raises(StoreNotReadable):
             await opening(file)
     await opening(file)
 

@@ -22,11 +22,16 @@ _SYNCHRONOUS: dict[Durability, int] = {"power": 2, "process": 1}  # FULL and NOR
 def create_file(path: Path) -> None:
     """Make the database file, readable by its owner only, unless it is there.
 
+    A file that is there is not even opened: closing it would drop the locks of this process's other connections.
+
     Raises:
-        StoreNotWritable: The folder is missing or refuses.
+        StoreNotWritable: The folder is missing or refuses, or the path is a folder.
     """
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        if path.is_dir():
+            raise StoreNotWritable(path, "Is a directory") from None
     except OSError as error:
         raise StoreNotWritable(path, error.strerror or str(error)) from error
 

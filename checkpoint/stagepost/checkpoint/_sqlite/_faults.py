@@ -3,10 +3,13 @@
 import sqlite3
 from pathlib import Path
 
-from ..errors import StoreError, StoreFailed, StoreFull, StoreLocked, StoreNotWritable
+from ..errors import NotAStore, StoreError, StoreFailed, StoreFull, StoreLocked, StoreNotReadable, StoreNotWritable
 from ._batch import is_fatal, primary_code
 
 BUSY_TIMEOUT = 5.0  # seconds that SQLite itself waits for another program's write
+
+
+_REFUSED = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})
 
 
 def translate(error: Exception, path: Path) -> Exception:
@@ -24,8 +27,24 @@ def _translate(error: sqlite3.Error, path: Path) -> StoreError:
     match primary_code(error):
         case sqlite3.SQLITE_FULL:
             return StoreFull(path)
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+        case code if code in _REFUSED:
             return StoreNotWritable(path, str(error))
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreLocked(path, "a program that writes to it beside stagepost", BUSY_TIMEOUT)
     return StoreError(f"{path}: {error}")
+
+
+def translate_read(error: sqlite3.Error, path: Path) -> StoreError:
+    """The same for a connection that only reads."""
+    translated = _translate_read(error, path)
+    translated.__cause__ = error
+    return translated
+
+
+def _translate_read(error: sqlite3.Error, path: Path) -> StoreError:
+    match primary_code(error):
+        case sqlite3.SQLITE_NOTADB:
+            return NotAStore(path, "it is no SQLite database; give another file name")
+        case code if code in _REFUSED:
+            return StoreNotReadable(path, str(error))
+    return _translate(error, path)

@@ -12,7 +12,7 @@ from pathlib import Path
 import aiosqlite
 import anyio
 
-from ._faults import BUSY_TIMEOUT, translate
+from ._faults import BUSY_TIMEOUT, translate_read
 from ._rows import Query, Row
 
 
@@ -28,14 +28,14 @@ class Reader:
         try:
             return list(await self._connection.execute_fetchall(query.text, query.values))
         except sqlite3.Error as error:
-            raise translate(error, self._path) from error
+            raise translate_read(error, self._path) from error
 
 
 async def _opened(connection: aiosqlite.Connection, path: Path) -> None:
     try:
         await connection
     except sqlite3.Error as error:
-        raise translate(error, path) from error
+        raise translate_read(error, path) from error
 
 
 @asynccontextmanager

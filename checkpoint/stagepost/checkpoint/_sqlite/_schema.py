@@ -111,6 +111,16 @@ def check_version(found: tuple[int, int, int]) -> None:
         raise SqliteTooOld(".".join(map(str, found)), ".".join(map(str, NEEDED)))
 
 
+def check_known(version: int, path: Path) -> None:
+    """Refuse the tables of another version.
+
+    Raises:
+        NotAStore: They are.
+    """
+    if version != VERSION:
+        raise NotAStore(path, f"its schema is version {version}, this stagepost knows {VERSION}; upgrade stagepost")
+
+
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Make a new file a store, or see that an existing one is.
 
@@ -133,10 +143,9 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     marker = _pragma(connection, "application_id")
     version = _pragma(connection, "user_version")
-    if marker == APPLICATION_ID and version == VERSION:
-        return
     if marker == APPLICATION_ID:
-        raise NotAStore(path, f"its schema is version {version}, this stagepost knows {VERSION}; upgrade stagepost")
+        check_known(version, path)
+        return
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
         raise NotAStore(path, "it is the database of something else; give another file name")
     for statement in TABLES.split(";\n"):

@@ -1,6 +1,5 @@
 """The store on an SQLite file."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -12,13 +11,14 @@ from typing import Self, TypeVar
 import anyio
 
 from .._admission import Admission
-from .._runs import Runs
-from ..errors import BackendNotSupported, StoreClosed
+from ..errors import StoreClosed
 from ._batch import Single, run_batch
 from ._connect import Connection, Durability, connector, create_file, read_only
 from ._lock import FileLock
 from ._reader import Reader, open_reader
 from ._rows import Query, Row
+from ._runs import Runs
+from ._store_reader import StoreReader, check_backend, open_store_reader
 from ._writer import RunBatch, Writer
 
 T = TypeVar("T")
@@ -64,8 +64,25 @@ class SqliteStore(Runs):
         self._reader: Reader | None = None
         self._stack = AsyncExitStack()
 
+    @staticmethod
+    def reader(path: str | PathLike[str]) -> AbstractAsyncContextManager[StoreReader]:
+        """Read the runs of a file without owning it: from any process, whether its owner lives, was killed or is none.
+
+        ::
+
+            async with SqliteStore.reader("runs.db") as reader:
+                snapshot = await reader.load("digest-42")
+
+        Raises:
+            StoreNotReadable: There is no such file, or it or its folder refuses (on entering).
+            NotAStore: The file is something else (on entering).
+            SqliteTooOld: SQLite is older than 3.37 (on entering).
+            BackendNotSupported: The loop is not asyncio's (on entering).
+        """
+        return open_store_reader(Path(path))
+
     async def __aenter__(self) -> Self:
-        _check_backend()
+        check_backend()
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._locked())
             self._writer = await stack.enter_async_context(self._writing())
@@ -125,10 +142,3 @@ class SqliteStore(Runs):
         if self._reader is None:
             raise StoreClosed(str(self.path))
         return self._reader
-
-
-def _check_backend() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise BackendNotSupported from None

@@ -1,33 +1,22 @@
 """The protocol on top of SQL: what a store has to add is how a piece of work and a query reach its connection."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from ._records import Commit, Lease, NewRun, RunInfo, RunStatus, Snapshot
-from ._sqlite import _statements as statements
-from ._sqlite import _waits as waits
-from ._sqlite._connect import Connection
-from ._sqlite._rows import (
-    SELECT_RUN,
-    Query,
-    Row,
-    runs_query,
-    snapshot_query,
-    to_micros,
-    to_open_wait,
-    to_run,
-    to_snapshot,
-    waits_query,
-)
-from ._waiting import Due, NewWait, OpenWait, Wait, WaitKind
-from .errors import RunNotFound
+from .._records import Commit, Lease, NewRun, RunInfo
+from .._waiting import Due, NewWait, Wait
+from . import _statements as statements
+from . import _waits as waits
+from ._connect import Connection
+from ._reading import Reading
+from ._rows import to_micros
 
 T = TypeVar("T")
 
 
-class Runs(ABC):
+class Runs(Reading):
     """Keeps runs in tables.
 
     Args:
@@ -40,10 +29,6 @@ class Runs(ABC):
     @abstractmethod
     async def _write(self, work: Callable[[Connection], T], *, single: bool = False) -> T:
         """Run work in a transaction; `single` says that it is one statement at most."""
-
-    @abstractmethod
-    async def _read(self, query: Query) -> Sequence[Row]:
-        """The rows of a query."""
 
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
@@ -92,38 +77,6 @@ class Runs(ABC):
     async def settle(self, run_id: str, place: str, key: str, value: bytes | None) -> None:
         """Say what became of an effect in doubt."""
         await self._write(partial(waits.settle, run_id=run_id, place=place, key=key, value=value, now=self._now()))
-
-    async def waits(
-        self,
-        *,
-        run_id: str | None = None,
-        kind: WaitKind | None = None,
-        after: str = "",
-        limit: int = 100,
-    ) -> Sequence[OpenWait]:
-        """Open waits in the order of their runs and places."""
-        return tuple(map(to_open_wait, await self._read(waits_query(run_id, kind, after, limit))))
-
-    async def load(self, run_id: str) -> Snapshot:
-        """All that is stored of a run."""
-        return to_snapshot(run_id, await self._read(snapshot_query(run_id)))
-
-    async def info(self, run_id: str) -> RunInfo:
-        """What is known of a run without its state."""
-        for row in await self._read(Query(SELECT_RUN, (run_id,))):
-            return to_run(row)
-        raise RunNotFound(run_id)
-
-    async def find(
-        self,
-        *,
-        status: RunStatus | None = None,
-        workflow: str | None = None,
-        after: str = "",
-        limit: int = 100,
-    ) -> Sequence[RunInfo]:
-        """Runs in the order of their ids."""
-        return tuple(map(to_run, await self._read(runs_query(status, workflow, after, limit))))
 
     def _now(self) -> int:
         return to_micros(self._clock())

@@ -1,0 +1,66 @@
+"""Reading a store's file without owning it, from any process."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from ..errors import BackendNotSupported, NotAStore, StoreNotReadable
+from ._connect import read_only
+from ._reader import Reader, open_reader
+from ._reading import Reading
+from ._rows import Query, Row
+from ._schema import APPLICATION_ID, check_known, check_version
+
+_MARKS = Query("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version", ())
+
+
+class StoreReader(Reading):
+    """What a store says of its runs. `SqliteStore.reader` opens one.
+
+    Each call is one short transaction of its own, so it sees what has been acknowledged before, holds nobody up, and is
+    not held up by commits.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    async def _read(self, query: Query) -> Sequence[Row]:
+        return await self._reader.fetch(query)
+
+
+@asynccontextmanager
+async def open_store_reader(path: Path) -> AsyncIterator[StoreReader]:
+    """Open a file for reading, whoever owns it, and see that it is a store.
+
+    Raises:
+        StoreNotReadable: There is no such file, or it or its folder refuses.
+        NotAStore: It is something else.
+        SqliteTooOld: SQLite is older than 3.37.
+        BackendNotSupported: The loop is not asyncio's.
+    """
+    check_backend()
+    check_version(sqlite3.sqlite_version_info)
+    if not await anyio.Path(path).is_file():
+        raise StoreNotReadable(path, "there is no such file")
+    async with open_reader(read_only(path), path) as reader:
+        ((marker, version),) = await reader.fetch(_MARKS)
+        if marker != APPLICATION_ID:
+            raise NotAStore(path, "no store was ever opened on it; give the file of one")
+        check_known(version, path)
+        yield StoreReader(reader)
+
+
+def check_backend() -> None:
+    """Refuse any event loop but asyncio's.
+
+    Raises:
+        BackendNotSupported: It is another one.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise BackendNotSupported from None

@@ -22,6 +22,7 @@ FILE = Path("runs.db")
         (errors.StoreLocked(FILE, "process 7", 1.5), "process 7, which did not let go within 1.5 s"),
         (errors.StoreNotWritable(FILE, "Permission denied"), "give a file in a folder that this user may write"),
         (errors.StoreNotReadable(FILE, "there is no such file"), "a store that this user may read"),
+        (errors.StoreTakenOver(FILE), "this process must not go on"),
         (errors.StoreFull(FILE), "free some space and resume the run"),
         (errors.StoreFailed(FILE, "disk I/O error"), "reopen the store, recover the runs"),
         (errors.NotAStore(FILE, "why"), "not usable as a checkpoint store: why"),

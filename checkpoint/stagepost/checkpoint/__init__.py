@@ -48,6 +48,7 @@ from .errors import (
     StoreLocked,
     StoreNotReadable,
     StoreNotWritable,
+    StoreTakenOver,
     WaitNotFound,
 )
 
@@ -99,6 +100,7 @@ __all__ = [
     "StoreNotReadable",
     "StoreNotWritable",
     "StoreReader",
+    "StoreTakenOver",
     "StoredValue",
     "TypedCodec",
     "Wait",

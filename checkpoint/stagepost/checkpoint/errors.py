@@ -17,8 +17,9 @@
         ├── StoreClosed                  used before it was opened or after it was closed
         ├── StoreInUse                   another Runner works on this store object
         ├── StoreLocked(TimeoutError)    another process owns the file
+        ├── StoreTakenOver               another process has taken the file over: this one saves nothing more
         ├── StoreNotWritable(OSError)    the file or its folder refuses to be written
-        ├── StoreNotReadable(OSError)        there is no such file, or it or its folder refuses to be read
+        ├── StoreNotReadable(OSError)    there is no such file, or it or its folder refuses to be read
         ├── StoreFull(OSError)           no space: nothing of the commit is on disk, the store stays usable
         ├── StoreFailed                  an I/O error or a silent disk: what is on disk is known only after reopening
         ├── NotAStore(ValueError)        the file is something else, or of a newer stagepost
@@ -50,6 +51,7 @@ __all__ = [
     "StoreLocked",
     "StoreNotReadable",
     "StoreNotWritable",
+    "StoreTakenOver",
     "WaitNotFound",
 ]
 
@@ -199,11 +201,23 @@ class StoreLocked(StoreError, TimeoutError):
     def __init__(self, path: Path, holder: str, waited: float) -> None:
         super().__init__(
             f"{path} is owned by {holder}, which did not let go within {waited:g} s: "
-            "wait for it or stop it, raise lock_timeout=, or open another file",
+            "wait for it or end it, raise lock_timeout=, pass take_over=True if it is stopped and will not go on, "
+            "or open another file",
         )
         self.path = path
         self.holder = holder
         self.waited = waited
+
+
+class StoreTakenOver(StoreError):
+    """Another process has opened the file since: this one owns none of its runs any more."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} was taken over by another process: nothing of this was saved, and this process must not go on "
+            "with the store's runs; leave the store",
+        )
+        self.path = path
 
 
 class StoreNotWritable(StoreError, OSError):

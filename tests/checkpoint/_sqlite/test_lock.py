@@ -7,8 +7,9 @@ import pytest
 from anyio import fail_after
 from tests.checkpoint._builders import started
 from tests.checkpoint._processes import running
+from tests.checkpoint._users import as_nobody
 
-from stagepost.checkpoint import SqliteStore, StoreLocked, StoreNotWritable
+from stagepost.checkpoint import SqliteStore, StoreLocked, StoreNotWritable, StoreTakenOver
 from stagepost.checkpoint._sqlite import _lock
 from stagepost.checkpoint._sqlite._lock import FileLock
 
@@ -150,6 +151,72 @@ async def test_children_close_their_copies(tmp_path: Path) -> None:
     _lock._release_in_child()
     await second.acquire(0, tmp_path)
     second.release()
+
+
+async def test_whoever_waits_for_a_lock_that_is_replaced_waits_for_the_new_one(tmp_path: Path) -> None:
+    first, second, third = (FileLock(tmp_path / "lock") for _ in range(3))
+    with fail_after(10):
+        await first.acquire(0, tmp_path)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(third.acquire, 10, tmp_path)
+            await anyio.wait_all_tasks_blocked()
+            second.confirm(tmp_path)
+            first.release()
+            with pytest.raises(StoreLocked):
+                await FileLock(tmp_path / "lock").acquire(0.2, tmp_path)
+            assert second.is_held
+            second.release()
+        third.confirm(tmp_path)
+        third.release()
+
+
+async def test_whoever_replaces_a_lock_is_alone_once_its_holder_has_gone(tmp_path: Path) -> None:
+    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    await first.acquire(0, tmp_path)
+    assert first.is_alone()
+    second.confirm(tmp_path)
+    assert not second.is_alone()
+    with pytest.raises(StoreTakenOver):
+        first.confirm(tmp_path)
+    first.release()
+    assert second.is_alone()
+    second.confirm(tmp_path)
+    second.release()
+
+
+async def test_children_close_the_lock_that_was_replaced_too(tmp_path: Path) -> None:
+    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    open_before = open_files()
+    await first.acquire(0, tmp_path)
+    second.confirm(tmp_path)
+    _lock._release_in_child()
+    assert open_files() == open_before
+
+
+async def test_a_lock_that_cannot_be_replaced_is_not_writable(public: Path) -> None:
+    first, second = FileLock(public / "lock"), FileLock(public / "lock")
+    await first.acquire(0, public)
+    close_folder(public)
+    with as_nobody(), pytest.raises(StoreNotWritable, match="Permission denied"):
+        second.confirm(public)
+    second.release()
+    first.release()
+
+
+def close_folder(folder: Path) -> None:
+    """Its files can be written, but none can be added."""
+    for path in folder.iterdir():
+        path.chmod(0o666)
+    folder.chmod(0o555)
+
+
+def test_a_lock_whose_file_was_deleted_is_lost(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "lock")
+    assert lock.try_acquire()
+    lock.path.unlink()
+    with pytest.raises(StoreTakenOver):
+        lock.confirm(tmp_path)
+    lock.release()
 
 
 async def test_a_lock_that_cannot_be_made_is_not_writable(tmp_path: Path) -> None:

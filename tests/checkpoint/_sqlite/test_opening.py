@@ -86,6 +86,11 @@ async def test_a_missing_folder_is_not_writable(tmp_path: Path) -> None:
         await opening(tmp_path / "missing" / "runs.db")
 
 
+def test_a_database_cannot_be_made_in_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(StoreNotWritable, match="No such file or directory"):
+        _connect.create_file(tmp_path / "missing" / "runs.db")
+
+
 async def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(StoreNotWritable, match="Is a directory"):
         await opening(tmp_path)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from ..errors import CheckpointError
+from ._generation import taken_over
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sqlite3.Connection], object]
@@ -51,7 +52,11 @@ def run_batch(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Out
     """Run all requests and commit once; the outcomes are in the order of the requests."""
     try:
         connection.execute("BEGIN IMMEDIATE")
+        if taken_over(connection):
+            roll_back(connection)
+            return [Outcome(error=taken_over(connection)) for _ in batch]  # one each: they are raised in several tasks
     except sqlite3.Error as error:  # nobody's fault in the batch: another program holds the file, or it is broken
+        roll_back(connection)
         return [Outcome(error=error)] * len(batch)
     try:
         outcomes = [_attempt(connection, work) for work in batch]

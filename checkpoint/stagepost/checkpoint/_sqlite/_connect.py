@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from ..errors import NotAStore, StoreNotWritable
 from ._faults import BUSY_TIMEOUT, translate
+from ._generation import OwnedConnection, begin_generation
 from ._schema import check_version, prepare
 
 Connection: TypeAlias = sqlite3.Connection
@@ -41,16 +42,25 @@ def read_only(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=ro"
 
 
-def connector(path: Path, durability: Durability) -> Callable[[], sqlite3.Connection]:
-    """A function that opens the writing connection, in the thread that calls it."""
+def connector(
+    path: Path, durability: Durability, confirm: Callable[[], None] = lambda: None
+) -> Callable[[], sqlite3.Connection]:
+    """A function that opens the writing connection, in the thread that calls it, and fences the owners before.
+
+    Args:
+        path: The file.
+        durability: What a commit shall survive.
+        confirm: Called while nobody else can write; raises if the file is not ours to own.
+    """
 
     def connect() -> sqlite3.Connection:
         check_version(sqlite3.sqlite_version_info)
-        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT)
+        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, factory=OwnedConnection)
         try:
             _restrict(connection)
             prepare(connection, path)  # before WAL, which would change the file of another application
             _set_up(connection, path, durability)
+            begin_generation(connection, path, confirm)
         except sqlite3.Error as error:
             connection.close()
             raise translate(error, path) from error

@@ -2,18 +2,24 @@
 
 `flock` on ``<file>.lock`` is held from opening to closing, and the kernel drops it when the process dies, however it
 dies. A forked child would keep it alive beyond its parent's death, so children close their copy at once.
+
+A process that is stopped keeps its lock. Whoever takes over from it puts a lock file of its own in the place of that
+one: the stopped process then holds a file that nobody looks at any more. So a lock counts only if its file is the one
+at the path, which is looked at behind every successful try.
 """
 
 import fcntl
 import os
 import socket
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NoReturn
 
 import anyio
 
-from ..errors import StoreLocked, StoreNotWritable
+from ..errors import StoreLocked, StoreNotWritable, StoreTakenOver
 
 _POLL: Final = 0.05  # seconds between tries: flock cannot be waited for without blocking a thread for good
 
@@ -28,6 +34,7 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._fd: int | None = None
+        self._previous: int | None = None  # the lock file of the owner that this one has taken over from
 
     async def acquire(self, timeout: float, store: Path) -> None:
         """Wait at most `timeout` seconds for the lock and write down who holds it.
@@ -36,32 +43,116 @@ class FileLock:
             StoreLocked: Another process holds it; the error names that process.
             StoreNotWritable: The lock file cannot be made.
         """
-        self._fd = fd = self._open()
         _OPEN.add(self)  # before the lock is ours: a child that is forked meanwhile would share it
         try:
             with anyio.move_on_after(timeout) as waiting:
-                while not _try_lock(fd):  # noqa: ASYNC110  # another process can set no event
+                while not self._try():  # noqa: ASYNC110  # another process can set no event
                     await anyio.sleep(_POLL)
             if waiting.cancelled_caught:
-                _refuse(store, fd, timeout)
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+                self._refuse(store, timeout)
         except BaseException:
             self.release()
             raise
 
+    def try_acquire(self) -> bool:
+        """Take the lock if nobody holds it.
+
+        Raises:
+            StoreNotWritable: The lock file cannot be made.
+        """
+        _OPEN.add(self)
+        if not self._try():
+            self.release()
+        return self.is_held
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this object has the lock, unless somebody has taken over since."""
+        return self._fd is not None
+
+    def confirm(self, store: Path) -> None:
+        """See that the lock is still ours, or take it from its holder; called while nobody else can write to the store.
+
+        Raises:
+            StoreTakenOver: It was ours, and somebody has taken over since.
+            StoreNotWritable: The lock file cannot be replaced.
+        """
+        if self._fd is not None and not self._is_at_path(self._fd):
+            raise StoreTakenOver(store)
+        if not self.is_held and not self.try_acquire():  # unless its holder has ended in the meantime
+            self._replace()
+
+    def _replace(self) -> None:
+        _OPEN.add(self)
+        self._previous = _open(self.path)
+        ours = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        self._fd = fd = _open(ours)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _sign(fd)
+        with _as_ours(self.path):
+            ours.replace(self.path)
+
+    def is_alone(self) -> bool:
+        """Whether the process that this one has taken over from has ended, or there was none."""
+        previous = self._previous
+        if previous is None:
+            return True
+        if not _try_lock(previous):
+            return False
+        self._previous = None
+        os.close(previous)
+        return True
+
     def release(self) -> None:
         """Let go; also what a forked child does with its copy, which leaves the parent's lock alone."""
-        if self._fd is not None:
-            _OPEN.discard(self)
+        _OPEN.discard(self)
+        ours, self._fd = self._fd, None
+        previous, self._previous = self._previous, None
+        for fd in (ours, previous):
+            if fd is not None:
+                os.close(fd)
+
+    def holder(self) -> str:
+        """Who holds the lock, as written down by the holder; nothing if it has not yet."""
+        fd = _open(self.path)
+        try:
+            return os.pread(fd, 200, 0).decode(errors="replace")
+        finally:
+            os.close(fd)
+
+    def _try(self) -> bool:
+        """One try, at the file that is at the path now."""
+        if self._fd is not None and not self._is_at_path(self._fd):
             os.close(self._fd)
             self._fd = None
+        if self._fd is None:
+            self._fd = _open(self.path)
+        if not _try_lock(self._fd) or not self._is_at_path(self._fd):
+            return False
+        _sign(self._fd)
+        return True
 
-    def _open(self) -> int:
+    def _is_at_path(self, fd: int) -> bool:
         try:
-            return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise StoreNotWritable(self.path, error.strerror or str(error)) from error
+            return os.path.samestat(os.fstat(fd), self.path.stat())
+        except FileNotFoundError:
+            return False
+
+    def _refuse(self, store: Path, waited: float) -> NoReturn:
+        raise StoreLocked(store, self.holder() or "a process that has not written its name yet", waited)
+
+
+def _open(path: Path) -> int:
+    with _as_ours(path):
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+@contextmanager
+def _as_ours(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreNotWritable(path, error.strerror or str(error)) from error
 
 
 def _try_lock(fd: int) -> bool:
@@ -72,9 +163,9 @@ def _try_lock(fd: int) -> bool:
     return True
 
 
-def _refuse(store: Path, fd: int, waited: float) -> NoReturn:
-    holder = os.pread(fd, 200, 0).decode(errors="replace")
-    raise StoreLocked(store, holder or "a process that has not written its name yet", waited)
+def _sign(fd: int) -> None:
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
 
 
 # The one piece of module state: what a fork hook, which cannot be taken back, has to reach.

@@ -10,6 +10,12 @@ VERSION = 1
 NEEDED = (3, 37, 0)  # STRICT tables
 
 TABLES = """
+CREATE TABLE meta (
+  name        TEXT PRIMARY KEY,           -- generation: raised at every opening for writing, compared at every commit
+  value       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES ('generation', 0);
+
 CREATE TABLE runs (
   rk          INTEGER PRIMARY KEY,        -- surrogate: keeps the keys of the other tables short
   run_id      TEXT NOT NULL UNIQUE,

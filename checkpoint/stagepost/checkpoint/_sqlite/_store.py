@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -11,9 +12,10 @@ from typing import Self, TypeVar
 import anyio
 
 from .._admission import Admission
-from ..errors import StoreClosed
+from ..errors import StoreClosed, StoreLocked
 from ._batch import Single, run_batch
 from ._connect import Connection, Durability, connector, create_file, read_only
+from ._generation import taken_over
 from ._lock import FileLock
 from ._reader import Reader, open_reader
 from ._rows import Query, Row
@@ -34,11 +36,15 @@ class SqliteStore(Runs):
         durability: ``"power"`` loses no acknowledged commit in a power cut (one fsync per group of commits);
             ``"process"`` survives SIGKILL, but a power cut may lose the last commits.
         lock_timeout: Seconds to wait for another process to let go of the file.
+        take_over: Do not wait for another process that owns the file, but fence it: for one that is stopped and will
+            not go on. If it does go on, all that it tries to write is refused with `StoreTakenOver`. While it lives,
+            the WAL grows and is not copied into the file.
         clock: Seconds since 1970, for the times that runs carry.
         run_batch: How a batch of requests becomes a transaction; tests inject faults here.
 
     Raises:
-        StoreLocked: Another process owns the file (on entering).
+        StoreLocked: Another process owns the file (on entering); with `take_over` only if it is stopped in the middle
+            of a commit, so that nobody can write before it is ended.
         StoreNotWritable: The file or its folder refuses (on entering).
         NotAStore: The file is something else (on entering).
         SqliteTooOld: SQLite is older than 3.37 (on entering).
@@ -51,6 +57,7 @@ class SqliteStore(Runs):
         *,
         durability: Durability = "power",
         lock_timeout: float = 10.0,
+        take_over: bool = False,
         clock: Callable[[], float] = time.time,
         run_batch: RunBatch = run_batch,
     ) -> None:
@@ -58,6 +65,7 @@ class SqliteStore(Runs):
         self.path = Path(path)
         self._durability: Durability = durability
         self._lock_timeout = lock_timeout
+        self._take_over = take_over
         self._run_batch = run_batch
         self._admission = Admission(str(self.path))
         self._writer: Writer | None = None
@@ -84,8 +92,8 @@ class SqliteStore(Runs):
     async def __aenter__(self) -> Self:
         check_backend()
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._locked())
-            self._writer = await stack.enter_async_context(self._writing())
+            lock = await stack.enter_async_context(self._locked())
+            self._writer = await stack.enter_async_context(self._writing(lock))
             self._reader = await stack.enter_async_context(open_reader(read_only(self.path), self.path))
             stack.callback(self._forget)
             self._stack = stack.pop_all()
@@ -112,21 +120,35 @@ class SqliteStore(Runs):
         return await self._open_reader().fetch(query)
 
     @asynccontextmanager
-    async def _locked(self) -> AsyncIterator[None]:
+    async def _locked(self) -> AsyncIterator[FileLock]:
         lock = FileLock(self.path.with_name(self.path.name + ".lock"))
-        await lock.acquire(self._lock_timeout, self.path)
+        if self._take_over:
+            lock.try_acquire()  # if somebody holds it, it is taken when nobody can write
+        else:
+            await lock.acquire(self._lock_timeout, self.path)
         try:
-            yield
+            yield lock
         finally:
             lock.release()
 
     @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[Writer]:
+    async def _writing(self, lock: FileLock) -> AsyncIterator[Writer]:
         create_file(self.path)
-        writer = Writer(self.path, connector(self.path, self._durability), run_batch=self._run_batch)
+        writer = Writer(
+            self.path,
+            connector(self.path, self._durability, partial(lock.confirm, self.path)),
+            run_batch=self._run_batch,
+            may_checkpoint=lambda connection: lock.is_alone() and not taken_over(connection),
+        )
         try:
             await writer.start()
             yield writer
+        except StoreLocked as error:
+            if lock.is_held:
+                raise
+            raise StoreLocked(
+                self.path, f"{lock.holder()} (stopped in the middle of a commit)", error.waited
+            ) from error
         finally:
             await writer.close()
 

@@ -66,6 +66,7 @@ class Writer:
         path: The database file, for errors and the size of its WAL.
         connect: Opens the connection; called in the thread.
         run_batch: Runs a batch in one transaction; tests give their own to inject faults.
+        may_checkpoint: Whether the WAL may be copied now; asked in the thread.
         limit: Seconds that a caller waits for an answer before the store counts as failed.
         backlog: How many requests may wait; more wait outside.
     """
@@ -76,12 +77,14 @@ class Writer:
         connect: Callable[[], sqlite3.Connection],
         *,
         run_batch: RunBatch = run_batch,
+        may_checkpoint: Callable[[sqlite3.Connection], bool] = lambda _: True,
         limit: float = 30.0,
         backlog: int = 10_000,
     ) -> None:
         self._path = path
         self._connect = connect
         self._run_batch = run_batch
+        self._may_checkpoint = may_checkpoint
         self._limit = limit
         self._backlog = backlog
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
@@ -269,7 +272,8 @@ class Writer:
         if self._broken is not None:
             return True
         try:
-            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+            if self._may_checkpoint(connection):
+                connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
         except sqlite3.Error:  # every commit is safe in the WAL, and the next batch meets a failing disk itself
             return True
         return True

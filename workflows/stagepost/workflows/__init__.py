@@ -1,5 +1,6 @@
 """Workflows: steps composed in code, run in memory or, under a `Runner`, so that they survive their process."""
 
+from ._append import Append
 from ._ask import Ask
 from ._chain import Chain
 from ._conditional import Conditional
@@ -71,6 +72,7 @@ from .errors import (
 )
 
 __all__ = [
+    "Append",
     "Ask",
     "BranchError",
     "Chain",

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, RunStatus, join_values
+from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, join_values
 
 from ._context import StepContext
 from ._events import NodeRevisited
 from ._execution import Execution, ItemRecord, Parts
+from ._layout import Layout, lay_out
 from ._program import Place, Position, Program, Within, child_path
-from ._state import Value, Values
+from ._schema import to_values
+from ._state import Value, Values, merged
 from .errors import WorkflowError
 
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
@@ -40,7 +42,8 @@ class Branch:
         self.execution = execution
         self.program = program
         self.path = frame.path
-        self.own: Values = to_values(frame.state)
+        self.own: Values = to_values(frame.state, program.schema.lists)
+        self.refs = frame.refs
         self.seq = frame.seq
         self.width = frame.width
         self.position = Position(frame.next, frame.visits)
@@ -100,42 +103,55 @@ class Branch:
         Raises:
             WorkflowError: An arrow cannot be followed.
         """
-        own = {**self.own, **updates} if updates else self.own
+        own, layout = self._changed(updates)
         open_end = Position(after, self.position.visits if visits is None else visits)
         try:
             position = self._settle(open_end, own)
         except WorkflowError:
-            await self._save(own, open_end, joined)
+            await self._save(own, layout, open_end, joined)
             raise
-        await self._save(own, position, joined)
+        await self._save(own, layout, position, joined)
         await self.execution.pause()
 
     async def freeze(self, items: list[ItemRecord], path: str, visit: int) -> None:
         """Save the items of the fan-out where the branch stands."""
         frozen = tuple(item.stored(path, visit) for item in items)
-        await self.execution.save(frame=self._frame(self.own, self.position, len(items)), frozen=frozen)
+        frame = self._frame(self.own, self.refs, self.position, len(items))
+        await self.execution.save(frame=frame, frozen=frozen)
         self.seq, self.width = self.seq + 1, len(items)
         await self.execution.pause()
 
-    async def _save(self, own: Values, position: Position, joined: Joined | None) -> None:
-        if self.execution.journal is None:
-            await self.execution.save()
-        else:
-            parts = self._ending(own) if position.next is None else Parts(frame=self._frame(own, position))
+    def _changed(self, updates: Values) -> tuple[Values, Layout]:
+        """What it has written when a step's result is added, and where that is stored."""
+        if not updates:
+            return self.own, Layout(self.refs, ())
+        return merged(self.own, updates), lay_out(self.path, self.seq + 1, self.refs, updates)
+
+    async def _save(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> None:
+        if self.execution.journal is not None:
+            parts = self._parts(own, layout, position)
             if joined is not None:
                 parts["joined"] = joined
             await self.execution.save(**parts)
-        self.own, self.position, self.seq, self.width = own, position, self.seq + 1, None
+        self.own, self.refs, self.position, self.seq, self.width = own, layout.refs, position, self.seq + 1, None
 
-    def _ending(self, own: Values) -> Parts:
-        """The run's last commit carries its status."""
-        return Parts(frame=self._frame(own, Position(None, {})), closing=Closing(RunStatus.COMPLETED))
+    def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:
+        """What the commit writes; the run's last one carries its status."""
+        if position.next is None:
+            position = Position(None, {})
+        parts = Parts(frame=self._frame(own, layout.refs, position))
+        if layout.rows:
+            parts["values"] = layout.rows
+        if position.next is None:
+            parts["closing"] = Closing(RunStatus.COMPLETED)
+        return parts
 
-    def _frame(self, own: Values, position: Position, width: int | None = None) -> Frame:
-        return Frame(self.path, self.seq + 1, position.next, to_bytes(own), position.visits, width)
+    def _frame(self, own: Values, refs: Mapping[str, Ref], position: Position, width: int | None = None) -> Frame:
+        state = to_bytes({key: value for key, value in own.items() if key not in refs} if refs else own)
+        return Frame(self.path, self.seq + 1, position.next, state, position.visits, width, refs)
 
     def _seen(self, own: Values) -> Values:
-        return {**self._inherited, **own} if self._inherited else own
+        return merged(self._inherited, own) if self._inherited else own
 
     def _settle(self, position: Position, own: Values) -> Position:
         settled = self.program.settle(position, lambda: self.program.schema.view(self._seen(own)), self.trail)
@@ -184,16 +200,18 @@ class ItemBranch(Branch):
         """Leave the frame where a branch that goes on with the item finds it, as if it came from the store."""
         if self.seq:
             self.execution.frames[self.path] = Frame(
-                self.path, self.seq, self.position.next, to_bytes(self.own), self.position.visits, self.width
+                self.path, self.seq, self.position.next, to_bytes(self.own), self.position.visits, self.width, self.refs
             )
 
-    async def _save(self, own: Values, position: Position, joined: Joined | None) -> None:
-        await super()._save(own, position, joined)
+    async def _save(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> None:
+        await super()._save(own, layout, position, joined)
         if position.next is None:  # noted before anything can interrupt: the store knows it
             self._record.status, self._record.value = ItemStatus.OK, join_values(to_bytes(own))
 
-    def _ending(self, own: Values) -> Parts:
+    def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:
         """The item's last commit carries its outcome, and its frame is no longer needed."""
+        if position.next is not None:
+            return super()._parts(own, layout, position)
         done = replace(self._record, status=ItemStatus.OK, value=join_values(to_bytes(own)))
         ended = self.path if self.seq else None
         return Parts(outcomes=(done.stored(self._fan_out, self._visit),), ended=ended)
@@ -208,7 +226,7 @@ def first_frame(
     inherited: Values | None = None,
 ) -> Frame:
     """Where a branch begins. The run's own frame is stored before its first step, an item's with its first step."""
-    seen = {**(inherited or {}), **own}
+    seen = merged(inherited or {}, own)
     position = program.settle(Position(program.start, {}), lambda: program.schema.view(seen), ())
     return Frame(path, seq, position.next, to_bytes(own), position.visits)
 
@@ -216,8 +234,3 @@ def first_frame(
 def to_bytes(values: Values) -> Mapping[str, bytes]:
     """JSON of each value."""
     return {key: value.data for key, value in values.items()}
-
-
-def to_values(state: Mapping[str, bytes]) -> Values:
-    """Values of the JSON of each."""
-    return {key: Value(data) for key, data in state.items()}

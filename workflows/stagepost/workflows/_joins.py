@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 from stagepost.checkpoint import Codec, join_values, split_values
 
 from ._program import Done, Target
-from ._state import Value
+from ._state import Stored
 from .errors import MergeConflict
 
 Key: TypeAlias = str | Callable[[Any], str]
@@ -25,7 +25,7 @@ class Join(Protocol):
         """
         ...
 
-    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Value]:
+    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         """What they change in the state.
 
         Raises:
@@ -43,7 +43,7 @@ class InOrder:
     def check(self, items: Sequence[Any]) -> None:
         """Any items will do."""
 
-    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Value]:
+    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         return target.adopt({self.into: b"[" + b",".join(item.value for item in done) + b"]"})
 
 
@@ -66,7 +66,7 @@ class ByKey:
                 raise ValueError(f"items {seen[key]} and {index} have the same key {key!r}: choose another key=")
             seen[key] = index
 
-    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Value]:
+    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         return target.adopt({self.into: join_values({self._key(self.items.load(d.input)): d.value for d in done})})
 
     def _key(self, item: Any) -> Any:
@@ -85,26 +85,32 @@ class Merged:
     def check(self, items: Sequence[Any]) -> None:
         """Any items will do."""
 
-    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Value]:
+    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         result = self.merge(target.state, [self.values.load(item.value) for item in done])
         return target.schema.updates(result, target.values, target.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """All keys that the branches have written; two that write one key are in conflict."""
+    """All keys that the branches have written; two that write one key are in conflict, but for lists that only grow."""
 
     branches: Sequence[str]
 
     def check(self, items: Sequence[Any]) -> None:
         """The items are the names of the branches."""
 
-    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Value]:
+    def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         writers: dict[str, str] = {}
         stored: dict[str, bytes] = {}
         for item in done:
             for key, data in split_values(item.value).items():
-                if key in writers:
+                if key in writers and key not in target.schema.lists:
                     raise MergeConflict(key, writers[key], self.branches[item.idx])
-                writers[key], stored[key] = self.branches[item.idx], data
+                stored[key] = _both(stored[key], data) if key in writers else data
+                writers[key] = self.branches[item.idx]
         return target.adopt(stored)
+
+
+def _both(first: bytes, second: bytes) -> bytes:
+    """One JSON list of two."""
+    return b"[" + b",".join(filter(None, (first[1:-1], second[1:-1]))) + b"]"

@@ -72,8 +72,9 @@ class Ledger:
 
     @property
     def open_waits(self) -> tuple[Wait, ...]:
-        """All that are open."""
-        return tuple(wait for wait in self._waits.values() if wait.status is WaitStatus.OPEN)
+        """All that are open, in the order of their places."""
+        found = [wait for wait in self._waits.values() if wait.status is WaitStatus.OPEN]
+        return tuple(sorted(found, key=lambda wait: wait.place))
 
     @property
     def heard(self) -> int:

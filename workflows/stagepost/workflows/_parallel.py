@@ -15,7 +15,7 @@ from ._over import Over, take
 from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
 from ._program import Builder, Done, FanOutPlace, Program, Target, Within
 from ._schema import PlainSchema
-from ._state import Types, Value
+from ._state import Stored, Types
 from ._step import Step
 from ._types import codec_of
 from .errors import BranchError, DefinitionError, ParallelError, describe
@@ -173,7 +173,7 @@ class Parallel(Pattern):
         self._join.check([self.item_codec.convert(item, f"{self.name}[{i}]") for i, item in enumerate(found)])
         return found
 
-    def join(self, target: Target, done: Sequence[Done]) -> dict[str, Value]:
+    def join(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         """What the items that went well change in the state."""
         return self._join(target, done)
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 from stagepost.checkpoint import Codec
 
 from ._schema import Schema
-from ._state import Value, Values
+from ._state import Stored, Values
 from ._step import Step
 from .errors import GraphError, WorkflowError
 
@@ -175,7 +175,7 @@ class Target:
     values: Values
     schema: Schema
 
-    def adopt(self, stored: Mapping[str, bytes]) -> dict[str, Value]:
+    def adopt(self, stored: Mapping[str, bytes]) -> dict[str, Stored]:
         """Values that are in their stored form already."""
         return self.schema.adopt(stored, self.values, self.name)
 
@@ -213,7 +213,7 @@ class Items(Source, Protocol):
         """How many workers run at once."""
         ...
 
-    def join(self, target: Target, done: Sequence[Done]) -> dict[str, Value]:
+    def join(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         """What the items that went well change in the state.
 
         Raises:

@@ -59,7 +59,7 @@ def check_compatible(snapshot: Snapshot, program: Program) -> None:
 def open_waits(snapshot: Snapshot) -> Sequence[str]:
     """Ids of the waits that a run is parked at."""
     waits = (wait.place for wait in snapshot.waits if wait.status is WaitStatus.OPEN)
-    return tuple(f"{snapshot.run.run_id}/{place}" for place in waits)
+    return tuple(f"{snapshot.run.run_id}/{place}" for place in sorted(waits))
 
 
 def _place_of(frame: Frame) -> str:

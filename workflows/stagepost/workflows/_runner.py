@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from time import time
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -13,25 +14,30 @@ from pydantic import BaseModel
 
 from stagepost.checkpoint import (
     CheckpointStore,
+    Frame,
     NewRun,
     RunInfo,
     RunNotOpen,
     RunStatus,
+    StoredValue,
     WaitKind,
     join_values,
 )
 from stagepost.hub import Emitter, Hub, HubError, Message, Observer, check_name
 
-from ._branch import first_frame, to_bytes, to_values
+from ._branch import first_frame, to_bytes
 from ._desk import Desk
 from ._engine import check_hub
 from ._ids import new_run_id
 from ._inbox import Inbox, PendingWait, stored
+from ._layout import lay_out
 from ._means import Means
 from ._pattern import Pattern
 from ._recovery import RecoveryNotes, RecoveryReport, open_waits
 from ._registry import Registry
 from ._run import Outcome, Run
+from ._schema import to_values
+from ._state import Values
 from .errors import (
     HubRequired,
     RunCancelled,
@@ -407,7 +413,7 @@ class Runner:
         match info.status:
             case RunStatus.COMPLETED:
                 workflow = self._registry.find(run_id, info.workflow, info.version)
-                outcome.complete(workflow.program.schema.view(to_values(snapshot.root.state)))
+                outcome.complete(view_of(workflow, snapshot.root))
             case RunStatus.FAILED:
                 outcome.fail(RunFailed(run_id, info.error or "unknown error"))
             case RunStatus.CANCELLED:
@@ -436,8 +442,20 @@ def _new_run(
 ) -> NewRun:
     run_id = new_run_id() if run_id is None else check_name("run id", run_id)
     values = workflow.program.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
-    root = first_frame(workflow.program, values)
-    return NewRun(run_id, workflow.name, workflow.version, key, join_values(to_bytes(values)), owner, root)
+    root, rows = _placed(first_frame(workflow.program, values), values)
+    return NewRun(run_id, workflow.name, workflow.version, key, join_values(to_bytes(values)), owner, root, rows)
+
+
+def _placed(root: Frame, values: Values) -> tuple[Frame, tuple[StoredValue, ...]]:
+    """A run's first frame with its large values placed."""
+    layout = lay_out(root.path, root.seq, {}, values)
+    return replace(root, refs=layout.refs), layout.rows
+
+
+def view_of(workflow: Pattern, root: Frame) -> Any:
+    """The state that a stored frame holds."""
+    schema = workflow.program.schema
+    return schema.view(to_values(root.state, schema.lists))
 
 
 def _check_same(info: RunInfo, new: NewRun) -> None:

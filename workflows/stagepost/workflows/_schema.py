@@ -4,21 +4,29 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from stagepost.checkpoint import PLAIN, CannotRead, CannotStore, TypedCodec, codec_for, join_values, split_values
 
-from ._state import State, Types, Value, Values, store
+from ._append import Append, ListCodec, split_list
+from ._state import State, Stored, Types, Value, Values, added, merged, store
 from .errors import DefinitionError, StepResultError
 
 
 class Schema(Protocol):
-    """How values become a state that a step sees, and how what a step returns becomes values."""
+    """How values become a state that a step sees, and how what a step returns becomes values.
+
+    Attributes:
+        lists: Keys of lists that only grow.
+    """
+
+    lists: frozenset[str]
 
     def view(self, values: Values) -> Any:
         """The state that a step sees, made anew."""
         ...
 
-    def initial(self, given: object, where: str) -> dict[str, Value]:
+    def initial(self, given: object, where: str) -> dict[str, Stored]:
         """The values that a run starts with.
 
         Raises:
@@ -27,7 +35,7 @@ class Schema(Protocol):
         """
         ...
 
-    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Value]:
+    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:
         """Values that are in their stored form already, as part of the state.
 
         Raises:
@@ -35,7 +43,7 @@ class Schema(Protocol):
         """
         ...
 
-    def updates(self, result: object, before: Values, step: str) -> dict[str, Value]:
+    def updates(self, result: object, before: Values, step: str) -> dict[str, Stored]:
         """What a step's result changes.
 
         Raises:
@@ -50,19 +58,20 @@ class PlainSchema:
 
     def __init__(self, types: Types) -> None:
         self.types = types
+        self.lists = frozenset(key for key, codec in types.items() if isinstance(codec, ListCodec))
 
     def view(self, values: Values) -> State:
         return State(values, self.types)
 
-    def initial(self, given: object, where: str) -> dict[str, Value]:
+    def initial(self, given: object, where: str) -> dict[str, Stored]:
         if isinstance(given, Mapping):
             given = {key: self.types.get(key, PLAIN).convert(value, key) for key, value in given.items()}
         return self.updates(given, {}, where)
 
-    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Value]:  # noqa: ARG002  # the protocol's signature
-        return {key: Value(data) for key, data in stored.items()}
+    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:  # noqa: ARG002  # the protocol's signature
+        return to_values(stored, self.lists)
 
-    def updates(self, result: object, before: Values, step: str) -> dict[str, Value]:
+    def updates(self, result: object, before: Values, step: str) -> dict[str, Stored]:
         if result is None:
             return {}
         if isinstance(result, State):
@@ -86,37 +95,47 @@ class ModelSchema:
                 "add the field or change into=",
             )
         self.model = model
+        self.lists = frozenset(name for name, field in model.model_fields.items() if _grows(field))
         self._codec = codec_for(model)
 
     def view(self, values: Values) -> BaseModel:
         fields = {name: value.data for name, value in values.items() if name in self.model.model_fields}
         return self._codec.load(join_values(fields))
 
-    def initial(self, given: object, where: str) -> dict[str, Value]:
+    def initial(self, given: object, where: str) -> dict[str, Stored]:
         if isinstance(given, Mapping):
             given = self._build(dict(given), where)
         if not isinstance(given, self.model):
             raise StepResultError(where, given)
         return self._store(given, where)
 
-    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Value]:
-        adopted = {key: Value(data) for key, data in stored.items()}
+    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:
+        adopted = to_values(stored, self.lists)
         try:
-            self.view({**before, **adopted})
+            self.view(merged(before, adopted))
         except CannotRead as error:
             raise CannotStore(where, f"it does not fit into the state: {error}") from error
         return adopted
 
-    def updates(self, result: object, before: Values, step: str) -> dict[str, Value]:
+    def updates(self, result: object, before: Values, step: str) -> dict[str, Stored]:
         if result is None:
             return {}
         if isinstance(result, Mapping):
             current = dict(self.view(before).__dict__)
-            result = self._build({**current, **_names(result, step)}, step)
+            result = self._build({**current, **self._grown(current, _names(result, step))}, step)
         if not isinstance(result, self.model):
             raise StepResultError(step, result)
         stored = self._store(result, step)
-        return {name: value for name, value in stored.items() if name not in before or before[name].data != value.data}
+        changed = {
+            name: value for name, value in stored.items() if name not in before or before[name].data != value.data
+        }
+        return {name: added(value, before.get(name), name) for name, value in changed.items()}
+
+    def _grown(self, current: Mapping[str, Any], updates: Mapping[str, object]) -> Mapping[str, object]:
+        """The updates with whole lists where only what is added was given."""
+        return {
+            key: [*current[key], *_listed(key, value)] if key in self.lists else value for key, value in updates.items()
+        }
 
     def _build(self, fields: dict[str, Any], where: str) -> BaseModel:
         unknown = sorted(fields.keys() - self.model.model_fields.keys())
@@ -127,8 +146,8 @@ class ModelSchema:
         except ValidationError as error:
             raise CannotStore(where, f"it is no valid {self.model.__name__}: {error}") from error
 
-    def _store(self, state: BaseModel, where: str) -> dict[str, Value]:
-        return {name: Value(data) for name, data in split_values(self._codec.dump(state, where)).items()}
+    def _store(self, state: BaseModel, where: str) -> dict[str, Stored]:
+        return to_values(split_values(self._codec.dump(state, where)), self.lists)
 
 
 def _names(updates: Mapping[Any, object], step: str) -> Mapping[str, object]:
@@ -141,3 +160,23 @@ def _names(updates: Mapping[Any, object], step: str) -> Mapping[str, object]:
     if odd is not None:
         raise CannotStore(step, f"the keys of a state are text, and it returned the key {odd!r}")
     return updates
+
+
+def to_values(stored: Mapping[str, bytes], lists: Collection[str]) -> dict[str, Stored]:
+    """Values of the JSON of each.
+
+    Args:
+        stored: JSON of each key.
+        lists: Keys of lists that only grow.
+    """
+    return {key: split_list(data) if key in lists else Value(data) for key, data in stored.items()}
+
+
+def _grows(field: FieldInfo) -> bool:
+    return any(mark is Append or isinstance(mark, Append) for mark in field.metadata)
+
+
+def _listed(key: str, value: object) -> list[object] | tuple[object, ...]:
+    if not isinstance(value, list | tuple):
+        raise CannotStore(key, f"it only grows (Append): give a list of what is to be added, not {value!r:.80}")
+    return value

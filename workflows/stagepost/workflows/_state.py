@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
 from stagepost.checkpoint import PLAIN, FrozenDict, FrozenList, JsonValue, TypedCodec, freeze
 
+from ._append import Elements, ListCodec
 from .errors import MissingKey
 
 _UNREAD: Any = object()
@@ -34,7 +35,8 @@ class Value:
         return self._frozen
 
 
-Values = Mapping[str, Value]
+Stored: TypeAlias = Value | Elements
+Values = Mapping[str, Stored]
 Types = Mapping[str, TypedCodec[Any]]
 
 
@@ -62,7 +64,7 @@ class State(Mapping[str, Any]):
         if value is None:
             raise MissingKey(key, tuple(self._values))
         codec = self._types.get(key)
-        if codec is None:
+        if codec is None or (isinstance(codec, ListCodec) and codec.is_plain):
             return value.frozen
         made = self._made[key] = codec.load(value.data)
         return made
@@ -83,7 +85,7 @@ class State(Mapping[str, Any]):
         return State(self._values, self._types)  # what is typed, and so may be changed, is made anew
 
     def set(self, key: str, value: object) -> "State":
-        """A state with one key set; this one stays as it is.
+        """A state with one key set; this one stays as it is. To a list that only grows (`Append`) the value is added.
 
         Raises:
             CannotStore: The value has no stored form.
@@ -91,16 +93,21 @@ class State(Mapping[str, Any]):
         return self.merge({key: value})
 
     def merge(self, updates: Mapping[str, object]) -> "State":
-        """A state with some keys set; this one stays as it is.
+        """A state with some keys set, as by what a step returns; this one stays as it is.
 
         Raises:
             CannotStore: A value has no stored form.
         """
-        return State({**self._values, **store(updates, self._types)}, self._types)
+        return State(merged(self._values, store(updates, self._types)), self._types)
 
-    def changes(self, before: Values) -> dict[str, Value]:
-        """The values that are other than `before`, in their stored form."""
-        return {key: value for key, value in self._values.items() if before.get(key) is not value}
+    def changes(self, before: Values) -> dict[str, Stored]:
+        """The values that are other than `before`, in their stored form; of lists that only grow, what was added.
+
+        Raises:
+            CannotStore: Such a list is not a longer version of the one before.
+        """
+        changed = {key: value for key, value in self._values.items() if before.get(key) is not value}
+        return {key: added(value, before.get(key), key) for key, value in changed.items()}
 
 
 def anew(value: Any) -> Any:
@@ -108,10 +115,37 @@ def anew(value: Any) -> Any:
     return value if isinstance(value, FrozenDict | FrozenList) else deepcopy(value)
 
 
-def store(updates: Mapping[str, object], types: Types) -> dict[str, Value]:
-    """Values in their stored form.
+def store(updates: Mapping[str, object], types: Types) -> dict[str, Stored]:
+    """Values in their stored form; of lists that only grow, what is to be added.
 
     Raises:
         CannotStore: One has none; the error names its key.
     """
-    return {key: Value(types.get(key, PLAIN).dump(value, key)) for key, value in updates.items()}
+    return {key: _store(key, value, types.get(key)) for key, value in updates.items()}
+
+
+def _store(key: str, value: object, codec: TypedCodec[Any] | None) -> Stored:
+    if isinstance(codec, ListCodec):
+        return codec.elements(value, key)
+    return Value((codec or PLAIN).dump(value, key))
+
+
+def merged(before: Values, updates: Values) -> Values:
+    """Values with some changed; what is said of a list that only grows is added to it."""
+    after = {**before, **updates}
+    for key, value in updates.items():
+        if isinstance(value, Elements):
+            old = before.get(key)
+            after[key] = old.grown(value) if isinstance(old, Elements) else value
+    return after
+
+
+def added(value: Stored, before: Stored | None, key: str) -> Stored:
+    """What a value changes: of a list that only grows, the elements that `before` does not have.
+
+    Raises:
+        CannotStore: Such a list is not a longer version of `before`.
+    """
+    if isinstance(value, Elements) and isinstance(before, Elements):
+        return value.since(before, key)
+    return value

@@ -3,12 +3,12 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from stagepost.checkpoint import TypedCodec, codec_for
 
-_SCALARS = (None, NoneType, Any, object, str, int, float, bool, dict, list)
+from ._append import list_codec
+from ._plain import is_plain
 
 
 def codec_of(kind: Any) -> TypedCodec[Any] | None:
@@ -17,18 +17,7 @@ def codec_of(kind: Any) -> TypedCodec[Any] | None:
     Raises:
         CannotStore: Pydantic has no schema for the type.
     """
-    return None if _is_plain(kind) else codec_for(kind)
-
-
-def _is_plain(kind: Any) -> bool:
-    if any(kind is scalar for scalar in _SCALARS):
-        return True
-    origin, args = get_origin(kind), get_args(kind)
-    if origin in (list, Union, UnionType):
-        return all(map(_is_plain, args))
-    if origin is dict:
-        return args[0] is str and _is_plain(args[1])
-    return isinstance(kind, type) and issubclass(kind, Mapping)
+    return list_codec(kind) or (None if is_plain(kind) else codec_for(kind))
 
 
 def item_types(function: Callable[..., Any]) -> tuple[Any, Any]:

@@ -1,0 +1,130 @@
+"""Lists that only grow: stored one row per element, so that a step saves what it adds and nothing else."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic_core import from_json, to_json
+
+from stagepost.checkpoint import PLAIN, CannotStore, Codec, FrozenList, JsonValue, TypedCodec, freeze
+
+from ._plain import is_plain
+
+
+class Append:
+    """Marks a key of the state as a list that only grows: ``types={"messages": Annotated[list[Message], Append]}``.
+
+    What a step returns for such a key is appended: ``return {"messages": [answer]}``. In a typed state the field is
+    annotated so; a step that returns the whole state returns the whole list, which begins with the one it got.
+    """
+
+
+class Elements:
+    """A list in its stored form. Versions of one list share its elements, so growing costs only what is added.
+
+    Args:
+        parts: JSON of each element; only ever appended to.
+        read: Those that have been read already; likewise.
+
+    Attributes:
+        length: How many of `parts` belong to this version.
+    """
+
+    __slots__ = ("_data", "_frozen", "_parts", "_read", "length")
+
+    def __init__(self, parts: list[bytes], read: list[JsonValue] | None = None) -> None:
+        self._parts = parts
+        self._read: list[JsonValue] = [] if read is None else read
+        self._data: bytes | None = None
+        self._frozen: FrozenList | None = None
+        self.length = len(parts)
+
+    @property
+    def data(self) -> bytes:
+        """JSON of the list."""
+        if self._data is None:
+            self._data = b"[" + b",".join(self.parts) + b"]"
+        return self._data
+
+    @property
+    def parts(self) -> Sequence[bytes]:
+        """JSON of each element."""
+        return self._parts if len(self._parts) == self.length else self._parts[: self.length]
+
+    @property
+    def frozen(self) -> JsonValue:
+        """The list as immutable JSON, shared by all who read it."""
+        if self._frozen is None:
+            self._read += [freeze(from_json(part)) for part in self._parts[len(self._read) : self.length]]
+            self._frozen = FrozenList(self._read[: self.length])
+        return self._frozen
+
+    def grown(self, more: "Elements") -> "Elements":
+        """A version with more elements; this one stays as it is."""
+        if len(self._parts) == self.length:
+            parts, read = self._parts, self._read
+        else:  # another version has grown already
+            parts, read = self._parts[: self.length], self._read[: self.length]
+        parts += more.parts
+        return Elements(parts, read)
+
+    def since(self, before: "Elements", key: str) -> "Elements":
+        """What has been added to an earlier version.
+
+        Raises:
+            CannotStore: This is no later version of it.
+        """
+        if self.parts[: before.length] != before.parts:
+            raise CannotStore(key, "it only grows (Append): return what is to be added, or a list that begins with it")
+        return Elements(list(self.parts[before.length :]))
+
+
+class ListCodec(TypedCodec[list[Any]]):
+    """A list that only grows.
+
+    Attributes:
+        element: Codec of its elements.
+        is_plain: Whether these are plain JSON.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__(kind)
+        (element,) = get_args(kind) or (Any,)
+        self.is_plain = is_plain(element)
+        self.element: Codec[Any] = PLAIN if self.is_plain else TypedCodec(element)
+
+    def elements(self, added: object, key: str) -> Elements:
+        """What is to be appended, in its stored form.
+
+        Raises:
+            CannotStore: It is no list, or an element has no stored form.
+        """
+        if not isinstance(added, list | tuple):
+            raise CannotStore(key, f"it only grows (Append): give a list of what is to be added, not {added!r:.80}")
+        return Elements([self.element.dump(value, f"{key}[{index}]") for index, value in enumerate(added)])
+
+
+def split_list(data: bytes) -> Elements:
+    """The elements of a stored list."""
+    return Elements([to_json(value, inf_nan_mode="constants") for value in from_json(data)])
+
+
+def list_codec(kind: Any) -> ListCodec | None:
+    """The codec of ``Annotated[list[T], Append]``; None for any other annotation.
+
+    Raises:
+        CannotStore: It marks what is no list, or pydantic has no schema for its elements.
+    """
+    if get_origin(kind) is not Annotated or not any(
+        mark is Append or isinstance(mark, Append) for mark in get_args(kind)
+    ):
+        return None
+    listed = get_args(kind)[0]
+    if listed is not list and get_origin(listed) is not list:
+        raise CannotStore(f"type {kind!r}", "only a list can grow: annotate it as Annotated[list[…], Append]")
+    return _list_codec(listed)
+
+
+@lru_cache(maxsize=256)
+def _list_codec(kind: Any) -> ListCodec:
+    return ListCodec(kind)

@@ -1,0 +1,50 @@
+"""Where the values of a frame go: into the frame, or, if they are large or lists that grow, into rows of their own.
+
+A frame is overwritten as a whole at every commit, so what is large and does not change had better not be in it.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from stagepost.checkpoint import Ref, StoredValue
+
+from ._append import Elements
+from ._state import Values
+
+LARGE: Final = 4096  # bytes; one page of the database
+
+
+class Layout(NamedTuple):
+    """What a commit writes beside the frame.
+
+    Attributes:
+        refs: Keys of the frame whose values have rows of their own.
+        rows: Rows to be added.
+    """
+
+    refs: Mapping[str, Ref]
+    rows: tuple[StoredValue, ...]
+
+
+def lay_out(path: str, seq: int, refs: Mapping[str, Ref], updates: Values) -> Layout:
+    """Place what a step has changed.
+
+    Args:
+        path: The frame's path.
+        seq: Number of the version that is to be written: the generation of values that are written as a whole.
+        refs: Where values are now.
+        updates: What has changed; of lists that grow, what is added.
+    """
+    rows: list[StoredValue] = []
+    placed = dict(refs)
+    for key, value in updates.items():
+        if isinstance(value, Elements):
+            gen, length = placed.get(key, Ref(seq, 0))
+            rows += [StoredValue(path, key, gen, (length or 0) + i, part) for i, part in enumerate(value.parts)]
+            placed[key] = Ref(gen, (length or 0) + value.length)
+        elif len(value.data) > LARGE:
+            rows.append(StoredValue(path, key, seq, 0, value.data))
+            placed[key] = Ref(seq)
+        else:
+            placed.pop(key, None)
+    return Layout(placed, tuple(rows)) if rows or placed != refs else Layout(refs, ())

@@ -1,16 +1,40 @@
+from datetime import UTC, datetime
+from typing import Any
+
 import pytest
 from tests.workflows._words import NOTHING
 
+from stagepost.checkpoint import RunInfo, RunStatus
 from stagepost.workflows import Chain, DefinitionError, Graph, UnknownWorkflow
 from stagepost.workflows._registry import Registry
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OLD, NEW = Chain("work", [NOTHING]), Chain("work", [NOTHING], version=2)
+
+
+def stored(version: int) -> RunInfo:
+    """A run of some version."""
+    return RunInfo(
+        run_id="r",
+        workflow="work",
+        version=version,
+        status=RunStatus.RUNNING,
+        key=None,
+        input=b"{}",
+        error=None,
+        cancelling=False,
+        owner="me",
+        epoch=1,
+        attempts=0,
+        created_at=NOON,
+        finished_at=None,
+    )
 
 
 def test_versions_stand_beside_each_other() -> None:
     registry = Registry([OLD, NEW, OLD])
-    assert registry.find("r", "work", 1) is OLD
-    assert registry.find("r", "work", 2) is NEW
+    assert registry.find(stored(1)).workflow is OLD
+    assert registry.find(stored(2)).workflow is NEW
 
 
 def test_one_version_has_one_definition() -> None:
@@ -33,6 +57,20 @@ def test_only_what_is_registered_can_be_started() -> None:
 
 def test_an_unknown_workflow_is_named() -> None:
     with pytest.raises(UnknownWorkflow, match="run 'r' belongs to workflow 'work' version 3, which this") as caught:
-        Registry([OLD]).find("r", "work", 3)
+        Registry([OLD]).find(stored(3))
     assert (caught.value.run_id, caught.value.workflow, caught.value.version) == ("r", "work", 3)
     assert isinstance(caught.value, LookupError)
+
+
+def test_a_run_belongs_to_the_next_version_that_it_can_be_migrated_to() -> None:
+    def one_to_two(run: dict[str, Any]) -> dict[str, Any]:
+        return run
+
+    registry = Registry([NEW], {"work": {1: one_to_two}})
+    definition = registry.find(stored(1))
+    assert (definition.workflow, definition.migrations) == (NEW, (one_to_two,))
+    assert registry.find(stored(2)).migrations == ()
+    assert (registry.is_outdated(stored(1)), registry.is_outdated(stored(2))) == (True, False)
+    assert Registry([OLD, NEW], {"work": {1: one_to_two}}).find(stored(1)).workflow is OLD
+    with pytest.raises(UnknownWorkflow):
+        registry.find(stored(0))

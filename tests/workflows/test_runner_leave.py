@@ -1,6 +1,7 @@
 """Leaving a runner: no step starts, those under way get time, and nothing lives on."""
 
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -181,9 +182,9 @@ class Slow(MemoryStore):
         await self.gate.pass_through(None)
         return await super().create(run)
 
-    async def claim(self, run_id: str, owner: str, *, reopen: bool = False, recovering: bool = False) -> Lease:
+    async def claim(self, run_id: str, owner: str, **options: Any) -> Lease:
         await self.gate.pass_through(None)
-        return await super().claim(run_id, owner, reopen=reopen, recovering=recovering)
+        return await super().claim(run_id, owner, **options)
 
 
 async def failure_of(call: Callable[[], object], into: list[str]) -> None:

@@ -99,8 +99,9 @@ async def test_runs_that_cannot_go_on_are_left_open_each_time_with_the_reason(st
             )
         assert "version 1, which this runner does not know" in str(report.left_open["newer"])
         assert str(report.left_open["changed"]) == (
-            "run 'changed' stands at 'gate', which workflow 'changed' no longer has: "
-            "register the old definition beside the new one under its version"
+            "run 'changed' cannot go on in workflow 'changed': it stands at 'gate', which the workflow no longer has "
+            "(gone: gate (step); new: nothing (step)); register the old definition beside the new one under its "
+            "version, or give the new one another version and the runner a migration (migrations=)"
         )
         assert {run.epoch for run in await store.find()} == {1}  # nobody has claimed them
     gate.open.set()

@@ -50,6 +50,18 @@ class Ref(NamedTuple):
     length: int | None = None
 
 
+class Shape(NamedTuple):
+    """What a workflow is made of.
+
+    Attributes:
+        id: Digest of the skeleton.
+        skeleton: Names, kinds and edges, as JSON of the workflow layer's own.
+    """
+
+    id: str
+    skeleton: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class StoredValue:
     """A row of a value outside of its frame.
@@ -152,13 +164,23 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything that a store holds of one run."""
+    """Everything that a store holds of one run.
+
+    Attributes:
+        run: What is known of it.
+        frames: Its frames, by path.
+        items: Items of its fan-outs under way.
+        waits: What it waits for, or has waited for.
+        effects: What it has done to the world outside.
+        shape: Skeleton of the workflow as it was when the run was last claimed; None if nobody has said.
+    """
 
     run: RunInfo
     frames: Mapping[str, Frame]
     items: Sequence[Item] = ()
     waits: Sequence[Wait] = ()
     effects: Sequence[Effect] = ()
+    shape: bytes | None = None
 
     @property
     def root(self) -> Frame:
@@ -194,6 +216,7 @@ class NewRun:
         owner: Who runs it.
         root: Its first frame.
         values: Rows of the values that `root` refers to.
+        shape: What its workflow is made of.
     """
 
     run_id: str
@@ -204,6 +227,26 @@ class NewRun:
     owner: str
     root: Frame
     values: Sequence[StoredValue] = ()
+    shape: Shape | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """A run as one of another version of its workflow.
+
+    Attributes:
+        version: That version.
+        frames: All its frames.
+        values: Rows of the values that these refer to.
+        items: All its items.
+        lost: Places of waits that no step has any more; they are forgotten.
+    """
+
+    version: int
+    frames: Sequence[Frame]
+    values: Sequence[StoredValue] = ()
+    items: Sequence[Item] = ()
+    lost: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

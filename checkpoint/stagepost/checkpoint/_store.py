@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
-from ._records import Commit, Lease, NewRun, RunInfo, RunStatus, Snapshot
+from ._records import Commit, Lease, Migrated, NewRun, RunInfo, RunStatus, Shape, Snapshot
 from ._waiting import Due, NewWait, OpenWait, Wait, WaitKind
 
 
@@ -40,7 +40,15 @@ class CheckpointStore(Protocol):
         """
         ...
 
-    async def claim(self, run_id: str, owner: str, *, reopen: bool = False, recovering: bool = False) -> Lease:
+    async def claim(
+        self,
+        run_id: str,
+        owner: str,
+        *,
+        reopen: bool = False,
+        recovering: bool = False,
+        shape: Shape | None = None,
+    ) -> Lease:
         """Become the owner of an open run; the owner before is fenced from now on, and a parked run is running again.
 
         Args:
@@ -48,10 +56,19 @@ class CheckpointStore(Protocol):
             owner: Who claims it.
             reopen: Open a failed or dead run again; its failed and cancelled items wait again.
             recovering: Count this as an attempt, until a commit says that the run has got somewhere.
+            shape: What its workflow is made of now; None leaves what is stored.
 
         Raises:
             RunNotFound: There is none.
             RunNotOpen: It has ended (with `reopen`: other than by failing).
+        """
+        ...
+
+    async def migrate(self, lease: Lease, migrated: Migrated) -> None:
+        """Make a run one of another version of its workflow: its frames, values and items are replaced.
+
+        Raises:
+            CheckpointError: As by `commit`.
         """
         ...
 

@@ -23,9 +23,10 @@ from ._answer import Answer
 from ._line import Job, Line
 from ._lookout import Lookout
 from ._means import Means
+from ._migration import Definition
 from ._outcomes import Outcomes
 from ._pattern import Pattern
-from ._recovery import check_compatible, open_waits
+from ._recovery import open_waits
 from ._run import Run
 from ._shift import Active, Shift
 from .errors import RunCancelled, RunDead, RunnerStopped, WorkflowError, describe
@@ -37,19 +38,19 @@ class Desk:
     Args:
         means: What they are executed with.
         group: Whose tasks work on them.
-        workflow_of: Finds the definition of a stored run.
+        definition_of: Finds what a stored run is executed by.
         slots: How many runs are worked on at once; None for no limit. More wait in line.
     """
 
     def __init__(
-        self, means: Means, group: TaskGroup, workflow_of: Callable[[RunInfo], Pattern], *, slots: int | None
+        self, means: Means, group: TaskGroup, definition_of: Callable[[RunInfo], Definition], *, slots: int | None
     ) -> None:
         self.means = means
         self.outcomes = Outcomes()
         self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn)
         self._store = means.store
         self._group = group
-        self._workflow_of = workflow_of
+        self._definition_of = definition_of
         self._line = Line(slots)
         self._shift = Shift(means, self.lookout, self._left)
         self._beginning: list[str] = []  # ids of the runs that are being stored
@@ -70,7 +71,13 @@ class Desk:
         return await answer.get()
 
     async def take_up(
-        self, run_id: str, workflow: Pattern, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
+        self,
+        run_id: str,
+        definition: Definition,
+        *,
+        reopen: bool = False,
+        recovering: bool = False,
+        urgent: bool = False,
     ) -> Run:
         """Become the owner of a stored run and work on it, unless that is so already.
 
@@ -86,8 +93,8 @@ class Desk:
             run = self._held(run_id, urgent=urgent)
             if run is not None:
                 return run
-            await self._check(run_id, workflow)
-            job = Job.of(run_id, workflow, self.outcomes.of(run_id), recovering=recovering)
+            await self._check(run_id, definition)
+            job = Job.of(run_id, definition, self.outcomes.of(run_id), recovering=recovering)
             if not (reopen or urgent or self._line.has_room):
                 self._line.join(job)
                 return job.run
@@ -228,7 +235,7 @@ class Desk:
         if lease is None:
             answer.give((None, info))
             return
-        job = Job.of(new.run_id, workflow, self.outcomes.of(new.run_id))
+        job = Job.of(new.run_id, Definition(workflow), self.outcomes.of(new.run_id))
         has_slot = not urgent and self._line.enter()
         if not has_slot and not urgent:
             self._line.join(job)
@@ -243,20 +250,27 @@ class Desk:
         info = await self._store.info(run_id)
         if info.status is RunStatus.RUNNING:
             with suppress(RunCancelled):
-                await self.take_up(run_id, self._workflow_of(info))
+                await self.take_up(run_id, self._definition_of(info))
         elif info.status is RunStatus.WAITING:  # what has come is not what it waits for
             self.outcomes.of(run_id).park(open_waits(await self._store.load(run_id)))
 
-    async def _check(self, run_id: str, workflow: Pattern) -> None:
+    async def _check(self, run_id: str, definition: Definition) -> None:
         snapshot = await self._store.load(run_id)
         if snapshot.run.cancelling and snapshot.run.status.is_open:
             await self.end(run_id)
             raise RunCancelled(run_id)
-        check_compatible(snapshot, workflow.program)  # or it stays as it is
+        definition.check(snapshot)  # or it stays as it is
 
     async def _claim(self, job: Job, *, reopen: bool = False) -> tuple[Snapshot, Lease]:
-        lease = await self._store.claim(job.run_id, self.means.owner, reopen=reopen, recovering=job.recovering)
+        shape = job.definition.workflow.shape
+        lease = await self._store.claim(
+            job.run_id, self.means.owner, reopen=reopen, recovering=job.recovering, shape=shape
+        )
         snapshot = await self._store.load(job.run_id)
+        migrated = job.definition.migrated(snapshot)
+        if migrated is not None:
+            await self._store.migrate(lease, migrated)
+            snapshot = await self._store.load(job.run_id)
         if self._stopping:
             raise RunnerStopped(job.run_id)
         return snapshot, lease
@@ -264,7 +278,7 @@ class Desk:
     async def _take_turn(self, job: Job, has_slot: bool) -> None:  # noqa: FBT001  # as above
         """Work on a run that was in line."""
         try:
-            await self._check(job.run_id, job.workflow)
+            await self._check(job.run_id, job.definition)
             snapshot, lease = await self._claim(job)
             active = self._shift.enter(job, snapshot, lease, has_slot=has_slot)
         except BaseException as error:

@@ -74,7 +74,7 @@ class Inbox:
         """Store an answer; returns the run's id."""
         run_id, _, place = wait_id.partition("/")
         info = await self._store.info(run_id)
-        step = step_at(self._registry.find(run_id, info.workflow, info.version).program, place)
+        step = step_at(self._registry.find(info).workflow.program, place)
         if step is None or step.receives is None or step.receives.kind is not WaitKind.ANSWER:
             raise WaitNotFound(run_id, place)
         codec, where = step.receives.codec, f"the answer to {wait_id}"
@@ -84,7 +84,7 @@ class Inbox:
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
         """Store a signal; returns whether it is new."""
         info = await self._store.info(run_id)
-        codecs = signals_of(self._registry.find(run_id, info.workflow, info.version).program)
+        codecs = signals_of(self._registry.find(info).workflow.program)
         if name not in codecs:
             raise UnknownSignal(run_id, name, tuple(codecs))
         where = f"signal {name!r} to run {run_id!r}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from ._pattern import Pattern
+from ._migration import Definition
 from ._run import Outcome, Run
 from .errors import RunnerStopped
 
@@ -14,20 +14,20 @@ class Job:
 
     Attributes:
         run: Its handle.
-        workflow: Its definition.
+        definition: What it is executed by.
         outcome: What its handles wait for.
         recovering: Whether a process before this one has left it.
     """
 
     run: Run
-    workflow: Pattern
+    definition: Definition
     outcome: Outcome
     recovering: bool
 
     @classmethod
-    def of(cls, run_id: str, workflow: Pattern, outcome: Outcome, *, recovering: bool = False) -> Self:
+    def of(cls, run_id: str, definition: Definition, outcome: Outcome, *, recovering: bool = False) -> Self:
         """A job with a handle of its own."""
-        return cls(Run(run_id, workflow.name, outcome), workflow, outcome, recovering)
+        return cls(Run(run_id, definition.workflow.name, outcome), definition, outcome, recovering)
 
     @property
     def run_id(self) -> str:

@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import TypedCodec
+from stagepost.checkpoint import Shape, TypedCodec
 from stagepost.hub import Hub, Observer, check_name
 
 from ._diagram import mermaid
 from ._engine import run_in_memory
 from ._program import Builder, Program, StepPlace, Within
 from ._schema import ModelSchema, PlainSchema, Schema
+from ._shape import shape_of
 from ._state import Types
 from ._step import Step, StepFunction, step
 from ._types import codec_of
@@ -78,6 +79,11 @@ class Pattern(ABC):
             DefinitionError: Its parts do not fit together.
         """
         return self.compile_alone({})
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What the workflow is made of, as it is stored with its runs."""
+        return shape_of(self.program)
 
     def compile_alone(self, inherited: Types) -> Program:
         """A program of its own: at the top, or as the worker of a fan-out.

@@ -10,6 +10,7 @@ from stagepost.checkpoint import Frame, Item, ItemStatus, Snapshot, WaitStatus
 from ._places import program_at
 from ._program import COUNTER, FanOutPlace, FoldPlace, Program
 from ._run import Run
+from ._shape import places_in, shape_of
 from .errors import IncompatibleCheckpoint, WorkflowError
 
 
@@ -53,7 +54,25 @@ def check_compatible(snapshot: Snapshot, program: Program) -> None:
     gone = [_place_of(frame) for frame in snapshot.frames.values() if not _has_place(program, frame)]
     gone += [f"{item.path}[{item.idx}]" for item in snapshot.items if not _has_worker(program, item)]
     if gone:
-        raise IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, gone[0])
+        why = f"it stands at {gone[0]!r}, which the workflow no longer has{_changes(snapshot, program)}"
+        raise IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, why, place=gone[0])
+
+
+def _changes(snapshot: Snapshot, program: Program) -> str:
+    """What has changed in the workflow since the run was last claimed, in words."""
+    if snapshot.shape is None:
+        return ""
+    before, now = places_in(snapshot.shape), places_in(shape_of(program).skeleton)
+    parts = [
+        ("gone", [f"{path} ({kind})" for path, kind in before.items() if path not in now]),
+        ("new", [f"{path} ({kind})" for path, kind in now.items() if path not in before]),
+        (
+            "another kind",
+            [f"{path} ({before[path]}, now {kind})" for path, kind in now.items() if before.get(path, kind) != kind],
+        ),
+    ]
+    found = "; ".join(f"{what}: {', '.join(sorted(paths))}" for what, paths in parts if paths)
+    return f" ({found})" if found else ""
 
 
 def open_waits(snapshot: Snapshot) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """Background runs on a store: started, recovered, resumed, served."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from time import time
@@ -32,11 +32,11 @@ from ._ids import new_run_id
 from ._inbox import Inbox, PendingWait, stored
 from ._layout import lay_out
 from ._means import Means
+from ._migration import Definition
 from ._pattern import Pattern
 from ._recovery import RecoveryNotes, RecoveryReport, open_waits
-from ._registry import Registry
+from ._registry import Migrations, Registry
 from ._run import Outcome, Run
-from ._schema import to_values
 from ._state import Values
 from .errors import (
     HubRequired,
@@ -71,6 +71,8 @@ class Runner:
         store: Where runs are kept; it serves one runner at a time.
         hub: Where steps ask agents and `serve` registers.
         workflows: The definitions that runs are started from and found again by.
+        migrations: By workflow and version, how a stored run of that version becomes one of the next:
+            ``{"digest": {1: upgrade}}`` with ``upgrade(run)`` from JSON to JSON, see docs/workflows.md.
         deps: Given to steps as ``context.deps``; never stored.
         observer: Gets the events of all runs.
         grace: Seconds, see above.
@@ -90,6 +92,7 @@ class Runner:
         *,
         hub: Hub | None = None,
         workflows: Iterable[Pattern] = (),
+        migrations: Migrations | None = None,
         deps: Any = None,
         observer: Observer | None = None,
         grace: float = 10.0,
@@ -102,7 +105,7 @@ class Runner:
                 raise ValueError(f"{name}={value}: give at least 1, or None for no limit")
         self._store = store
         self._hub = hub
-        self._registry = Registry(workflows)
+        self._registry = Registry(workflows, migrations)
         self._deps = deps
         self._emitter = Emitter(observer)
         self._grace = grace
@@ -121,7 +124,7 @@ class Runner:
             await stack.enter_async_context(self._store.admit(owner))
             self._group = await stack.enter_async_context(anyio.create_task_group())
             means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock)
-            self._desk = Desk(means, self._group, self._workflow_of, slots=self._max_running)
+            self._desk = Desk(means, self._group, self._definition_of, slots=self._max_running)
             self._stack = stack.pop_all()
         return self
 
@@ -196,14 +199,23 @@ class Runner:
         """
         desk = self._open()
         found = RecoveryNotes()
-        after = ""
-        while page := await self._store.find(status=RunStatus.RUNNING, after=after, limit=_PAGE):
-            after = page[-1].run_id
-            for info in page:
-                if await desk.find(info.run_id) is None:
+        async for info in self._runs(RunStatus.RUNNING):
+            if await desk.find(info.run_id) is None:
+                await self._recover(info, found)
+        if self._registry.migrates:
+            async for info in self._runs(RunStatus.WAITING):
+                if self._registry.is_outdated(info):
                     await self._recover(info, found)
         await desk.lookout.recover()
         return found.report()
+
+    async def _runs(self, status: RunStatus) -> AsyncIterator[RunInfo]:
+        """All runs of a status, a page at a time."""
+        after = ""
+        while page := await self._store.find(status=status, after=after, limit=_PAGE):
+            for info in page:
+                yield info
+            after = page[-1].run_id
 
     async def _recover(self, info: RunInfo, found: RecoveryNotes) -> None:
         desk = self._open()
@@ -398,13 +410,13 @@ class Runner:
     async def _claim(
         self, info: RunInfo, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
     ) -> Run:
-        workflow = self._workflow_of(info)
-        return await self._open().take_up(info.run_id, workflow, reopen=reopen, recovering=recovering, urgent=urgent)
+        definition = self._definition_of(info)
+        return await self._open().take_up(info.run_id, definition, reopen=reopen, recovering=recovering, urgent=urgent)
 
-    def _workflow_of(self, info: RunInfo) -> Pattern:
-        workflow = self._registry.find(info.run_id, info.workflow, info.version)
-        check_hub(workflow.name, workflow.program, self._hub)
-        return workflow
+    def _definition_of(self, info: RunInfo) -> Definition:
+        definition = self._registry.find(info)
+        check_hub(definition.workflow.name, definition.workflow.program, self._hub)
+        return definition
 
     async def _stored(self, run_id: str) -> Run:
         snapshot = await self._store.load(run_id)
@@ -412,8 +424,7 @@ class Runner:
         outcome = self._open().outcomes.of(run_id)
         match info.status:
             case RunStatus.COMPLETED:
-                workflow = self._registry.find(run_id, info.workflow, info.version)
-                outcome.complete(view_of(workflow, snapshot.root))
+                outcome.complete(self._registry.find(info).view(snapshot))
             case RunStatus.FAILED:
                 outcome.fail(RunFailed(run_id, info.error or "unknown error"))
             case RunStatus.CANCELLED:
@@ -443,19 +454,15 @@ def _new_run(
     run_id = new_run_id() if run_id is None else check_name("run id", run_id)
     values = workflow.program.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
     root, rows = _placed(first_frame(workflow.program, values), values)
-    return NewRun(run_id, workflow.name, workflow.version, key, join_values(to_bytes(values)), owner, root, rows)
+    return NewRun(
+        run_id, workflow.name, workflow.version, key, join_values(to_bytes(values)), owner, root, rows, workflow.shape
+    )
 
 
 def _placed(root: Frame, values: Values) -> tuple[Frame, tuple[StoredValue, ...]]:
     """A run's first frame with its large values placed."""
     layout = lay_out(root.path, root.seq, {}, values)
     return replace(root, refs=layout.refs), layout.rows
-
-
-def view_of(workflow: Pattern, root: Frame) -> Any:
-    """The state that a stored frame holds."""
-    schema = workflow.program.schema
-    return schema.view(to_values(root.state, schema.lists))
 
 
 def _check_same(info: RunInfo, new: NewRun) -> None:

@@ -35,7 +35,7 @@
         ├── RunConflict                  its id or key stands for another workflow or input
         ├── RunnerStopped                the runner was left before it ended; it stays open in the store
         ├── RunNotHeld                   it is open, but no runner of this process works on it
-        ├── IncompatibleCheckpoint       its place no longer exists in the workflow
+        ├── IncompatibleCheckpoint       it cannot go on in the workflow as it is now defined
         └── UnknownWorkflow(LookupError) no workflow of this name and version is registered
 """
 
@@ -507,15 +507,22 @@ class RunNotHeld(RunError):
 
 
 class IncompatibleCheckpoint(RunError):
-    """The run stands at a place that its workflow no longer has."""
+    """The run cannot go on in the workflow as it is now defined.
 
-    def __init__(self, run_id: str, workflow: str, place: str) -> None:
+    Attributes:
+        workflow: Name of its workflow.
+        why: What does not fit.
+        place: The place that is gone, if that is what does not fit.
+    """
+
+    def __init__(self, run_id: str, workflow: str, why: str, *, place: str | None = None) -> None:
         super().__init__(
-            f"run {run_id!r} stands at {place!r}, which workflow {workflow!r} no longer has: "
-            "register the old definition beside the new one under its version",
+            f"run {run_id!r} cannot go on in workflow {workflow!r}: {why}; register the old definition beside the new "
+            "one under its version, or give the new one another version and the runner a migration (migrations=)",
             run_id,
         )
         self.workflow = workflow
+        self.why = why
         self.place = place
 
 
@@ -525,7 +532,7 @@ class UnknownWorkflow(RunError, LookupError):
     def __init__(self, run_id: str, workflow: str, version: int) -> None:
         super().__init__(
             f"run {run_id!r} belongs to workflow {workflow!r} version {version}, which this runner does not know: "
-            "add it to workflows=",
+            "add it to workflows=, or its newer version and migrations=",
             run_id,
         )
         self.workflow = workflow

@@ -18,6 +18,9 @@ WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, open
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
 _SNAPSHOT = f"""
 WITH run AS (SELECT * FROM runs WHERE run_id = ?)
+SELECT 'shape', skeleton, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM shapes WHERE id = (SELECT shape FROM run)
+UNION ALL
 SELECT 'run', {RUN_COLUMNS} FROM run
 UNION ALL
 SELECT 'frame', path, seq, next, state, visits, width, refs, NULL, NULL, NULL, NULL, NULL, NULL
@@ -112,7 +115,7 @@ def to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
     Raises:
         RunNotFound: There are none.
     """
-    parts: dict[str, list[Row]] = {kind: [] for kind in ("run", "frame", "item", "value", "wait", "effect")}
+    parts: dict[str, list[Row]] = {kind: [] for kind in ("shape", "run", "frame", "item", "value", "wait", "effect")}
     for kind, *columns in rows:
         parts[kind].append(columns)
     if not parts["run"]:
@@ -127,6 +130,7 @@ def to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
         tuple(items),
         tuple(map(to_wait, parts["wait"])),
         tuple(map(_to_effect, parts["effect"])),
+        parts["shape"][0][0] if parts["shape"] else None,
     )
 
 

@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from .._records import Commit, Lease, NewRun, RunInfo
+from .._records import Commit, Lease, Migrated, NewRun, RunInfo, Shape
 from .._waiting import Due, NewWait, Wait
 from . import _statements as statements
 from . import _waits as waits
 from ._connect import Connection
+from ._migrating import migrate
 from ._reading import Reading
 from ._rows import to_micros
 
@@ -34,11 +35,23 @@ class Runs(Reading):
         """Store a new run with its first frame, once."""
         return await self._write(partial(statements.create, run=run, now=self._now()))
 
-    async def claim(self, run_id: str, owner: str, *, reopen: bool = False, recovering: bool = False) -> Lease:
+    async def claim(
+        self,
+        run_id: str,
+        owner: str,
+        *,
+        reopen: bool = False,
+        recovering: bool = False,
+        shape: Shape | None = None,
+    ) -> Lease:
         """Become the owner of an open run, or with `reopen` of a failed one."""
         return await self._write(
-            partial(statements.claim, run_id=run_id, owner=owner, reopen=reopen, recovering=recovering)
+            partial(statements.claim, run_id=run_id, owner=owner, reopen=reopen, recovering=recovering, shape=shape)
         )
+
+    async def migrate(self, lease: Lease, migrated: Migrated) -> None:
+        """Make a run one of another version of its workflow."""
+        await self._write(partial(migrate, lease=lease, migrated=migrated))
 
     async def cancel(self, run_id: str) -> None:
         """Ask for the end of an open run."""

@@ -27,6 +27,7 @@ CREATE TABLE runs (
   error       TEXT,
   cancelling  INTEGER NOT NULL DEFAULT 0, -- 1: its end is asked for, and the only commit it still takes
   owner       TEXT NOT NULL,
+  shape       TEXT,                       -- what its workflow was made of when it was last claimed
   epoch       INTEGER NOT NULL,           -- raised at every claim: the fence
   attempts    INTEGER NOT NULL DEFAULT 0, -- recoveries since the last commit
   created_at  INTEGER NOT NULL,           -- microseconds since 1970
@@ -34,6 +35,13 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (workflow, key) WHERE key IS NOT NULL;
 CREATE INDEX runs_open ON runs (run_id) WHERE status = 'running';
+
+CREATE TABLE shapes (                     -- names, kinds and edges of a workflow, once
+  id       TEXT PRIMARY KEY,
+  workflow TEXT NOT NULL,
+  version  INTEGER NOT NULL,
+  skeleton BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE frames (                     -- the checkpoint: one row per concurrent branch, overwritten in place
   rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,

@@ -8,19 +8,19 @@ import sqlite3
 from collections.abc import Sequence
 
 from .._codec import join_values
-from .._records import Closing, Commit, Frame, Item, Joined, Lease, NewRun, RunInfo, RunStatus, StoredValue
+from .._records import Closing, Commit, Frame, Item, Joined, Lease, NewRun, RunInfo, RunStatus, Shape, StoredValue
 from .._waiting import Effect, EffectStatus
 from ..errors import RunNotOpen
 from ._fence import FENCE, Right, check_held, refusal, run_of
 from ._rows import RUN_COLUMNS, SELECT_RUN, dump_refs, dump_visits, to_run
 
 _INSERT_RUN = """
-INSERT INTO runs (run_id, workflow, version, status, key, input, owner, epoch, created_at)
-VALUES (?, ?, ?, 'running', ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING rk
+INSERT INTO runs (run_id, workflow, version, status, key, input, owner, shape, epoch, created_at)
+VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING rk
 """
 _SELECT_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
 _CLAIM = """
-UPDATE runs SET epoch = epoch + 1, owner = ?, status = 'running', attempts = attempts + ?
+UPDATE runs SET epoch = epoch + 1, owner = ?, status = 'running', attempts = attempts + ?, shape = coalesce(?, shape)
 WHERE run_id = ? AND status IN ('running', 'waiting') RETURNING rk, epoch
 """
 _REOPEN = """
@@ -58,6 +58,7 @@ _DELETE_OLDER = "DELETE FROM vals WHERE rk = ? AND path = ? AND key = ? AND gen 
 _DELETE_VALUES = "DELETE FROM vals WHERE rk = ? AND path = ?"
 _WRITE_EFFECT = "INSERT OR REPLACE INTO effects (rk, place, key, status, value) VALUES (?, ?, ?, ?, ?)"
 _DELETE_EFFECT = "DELETE FROM effects WHERE rk = ? AND place = ? AND key = ?"
+_INSERT_SHAPE = "INSERT OR IGNORE INTO shapes (id, workflow, version, skeleton) VALUES (?, ?, ?, ?)"
 _SETTLE = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
 
@@ -65,13 +66,15 @@ def create(connection: sqlite3.Connection, run: NewRun, now: int) -> tuple[Lease
     """Insert a run with its first frame, or find the one that was there."""
     row = connection.execute(
         _INSERT_RUN,
-        (run.run_id, run.workflow, run.version, run.key, run.input, run.owner, now),
+        (run.run_id, run.workflow, run.version, run.key, run.input, run.owner, run.shape and run.shape.id, now),
     ).fetchone()
     if row is None:
         return None, _existing(connection, run)
     lease = Lease(run.run_id, 1, row[0])
     _write_frame(connection, Right(lease), run.root)
     _write_values(connection, lease, run.values)
+    if run.shape is not None:
+        connection.execute(_INSERT_SHAPE, (run.shape.id, run.workflow, run.version, run.shape.skeleton))
     return lease, run_of(connection, run.run_id)
 
 
@@ -86,15 +89,20 @@ def _existing(connection: sqlite3.Connection, run: NewRun) -> RunInfo:
     return to_run(row or connection.execute(_SELECT_KEY, (run.workflow, run.key)).fetchone())
 
 
-def claim(connection: sqlite3.Connection, run_id: str, owner: str, *, reopen: bool, recovering: bool) -> Lease:
+def claim(
+    connection: sqlite3.Connection, run_id: str, owner: str, *, reopen: bool, recovering: bool, shape: Shape | None
+) -> Lease:
     """Raise the epoch of an open run; with `reopen` open a failed one first, with `recovering` count the attempt."""
     if reopen:
         for (row,) in connection.execute(_REOPEN, (run_id,)).fetchall():
             connection.execute(_RETRY_ITEMS, (row,))
             connection.execute(_WAIT_AGAIN, (row,))
-    claimed = connection.execute(_CLAIM, (owner, int(recovering), run_id)).fetchone()
+    claimed = connection.execute(_CLAIM, (owner, int(recovering), shape and shape.id, run_id)).fetchone()
     if claimed is None:
         raise RunNotOpen(run_id, run_of(connection, run_id).status)
+    if shape is not None:
+        run = run_of(connection, run_id)
+        connection.execute(_INSERT_SHAPE, (shape.id, run.workflow, run.version, shape.skeleton))
     return Lease(run_id, row=claimed[0], epoch=claimed[1])
 
 

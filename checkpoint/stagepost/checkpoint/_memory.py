@@ -57,7 +57,7 @@ class MemoryStore(Runs):
         self._open()
         return self._admission.admit(owner)
 
-    async def _write(self, work: Callable[[Connection], T], *, single: bool = False) -> T:  # noqa: ARG002  # nothing to save here
+    async def _write(self, work: Callable[[Connection], T]) -> T:
         (outcome,) = run_batch(self._open(), [work])
         await cancel_shielded_checkpoint()  # what is saved is reported, as by the writer of a file
         if outcome.error is not None:

@@ -297,12 +297,3 @@ class Commit:
     def is_fenced(self) -> bool:
         """Whether some part of it is refused by itself where the run is no longer ours to change."""
         return bool(self.frame or self.frozen or self.outcomes or self.closing)
-
-    @property
-    def is_single(self) -> bool:
-        """Whether it is a new version of a frame, or the outcome of one item, and nothing else."""
-        if self.frozen or self.values or self.effects or self.settles:
-            return False
-        if self.ended is not None or self.joined is not None or self.closing is not None:
-            return False
-        return len(self.outcomes) + (self.frame is not None) == 1

@@ -1,41 +1,32 @@
 """Group commit: many requests, one transaction, one fsync.
 
-Each request has a savepoint of its own, so that a refused one spoils no other; one that is a single statement needs
-none, because SQLite undoes a failed statement by itself. If SQLite has rolled everything back (a
-full disk does), the requests run again, one transaction each, so that one that is too large does not fail the others.
+Each request has a savepoint of its own, so that a refused one spoils no other; the change of one row needs none,
+because SQLite undoes a failed statement by itself. If SQLite has rolled everything back (a full disk does), the
+requests run again, one transaction each, so that one that is too large does not fail the others.
 """
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from ..errors import CheckpointError
 from ._generation import taken_over
+from ._row import RowChange
 
-T = TypeVar("T")
 Work: TypeAlias = Callable[[sqlite3.Connection], object]
 
 _REFUSALS = (CheckpointError, sqlite3.Error, ValueError, OverflowError)  # the last two: what no column can hold
 _FATAL = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
-@dataclass(frozen=True, slots=True)
-class Single(Generic[T]):
-    """Work that changes the database by one statement at most."""
-
-    work: Callable[[sqlite3.Connection], T]
-
-    def __call__(self, connection: sqlite3.Connection) -> T:
-        return self.work(connection)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of one request: a result, or the error it ended with and nothing of it in the database."""
 
     result: object = None
     error: Exception | None = None
+
+
+_DONE = Outcome()
 
 
 def primary_code(error: sqlite3.Error) -> int:
@@ -73,20 +64,21 @@ def run_batch(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Out
 
 
 def _attempt(connection: sqlite3.Connection, work: Work) -> Outcome:
-    has_savepoint = not isinstance(work, Single)
+    has_savepoint = not isinstance(work, RowChange)
     if has_savepoint:
         connection.execute("SAVEPOINT request")
     try:
-        outcome = Outcome(work(connection))
+        result = work(connection)
     except _REFUSALS as error:
         if is_fatal(error) or not connection.in_transaction:  # rolled back as a whole, savepoints included
             raise
         if has_savepoint:
             connection.execute("ROLLBACK TO request")
-        outcome = Outcome(error=error)
+            connection.execute("RELEASE request")
+        return Outcome(error=error)
     if has_savepoint:
         connection.execute("RELEASE request")
-    return outcome
+    return _DONE if result is None else Outcome(result)
 
 
 def roll_back(connection: sqlite3.Connection) -> None:

@@ -12,6 +12,7 @@ from . import _waits as waits
 from ._connect import Connection
 from ._migrating import migrate
 from ._reading import Reading
+from ._row import only_row
 from ._rows import to_micros
 
 T = TypeVar("T")
@@ -28,8 +29,8 @@ class Runs(Reading):
         self._clock = clock
 
     @abstractmethod
-    async def _write(self, work: Callable[[Connection], T], *, single: bool = False) -> T:
-        """Run work in a transaction; `single` says that it is one statement at most."""
+    async def _write(self, work: Callable[[Connection], T]) -> T:
+        """Run work in a transaction."""
 
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
@@ -59,7 +60,8 @@ class Runs(Reading):
 
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run."""
-        await self._write(partial(statements.commit, change=commit, now=self._now()), single=commit.is_single)
+        work: Callable[[Connection], object] = only_row(commit) or self._whole(commit)
+        await self._write(work)
 
     async def wait(self, lease: Lease, wait: NewWait) -> Wait:
         """Open a wait of a run."""
@@ -90,6 +92,9 @@ class Runs(Reading):
     async def settle(self, run_id: str, place: str, key: str, value: bytes | None) -> None:
         """Say what became of an effect in doubt."""
         await self._write(partial(waits.settle, run_id=run_id, place=place, key=key, value=value, now=self._now()))
+
+    def _whole(self, commit: Commit) -> Callable[[Connection], object]:
+        return partial(statements.commit, change=commit, now=self._now())
 
     def _now(self) -> int:
         return to_micros(self._clock())

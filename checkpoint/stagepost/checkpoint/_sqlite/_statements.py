@@ -7,12 +7,12 @@ wish. Where a statement may rightly change nothing, the fence is asked beforehan
 import sqlite3
 from collections.abc import Sequence
 
-from .._codec import join_values
-from .._records import Closing, Commit, Frame, Item, Joined, Lease, NewRun, RunInfo, RunStatus, Shape, StoredValue
+from .._records import Closing, Commit, Joined, Lease, NewRun, RunInfo, RunStatus, Shape, StoredValue
 from .._waiting import Effect, EffectStatus
 from ..errors import RunNotOpen
-from ._fence import FENCE, Right, check_held, refusal, run_of
-from ._rows import RUN_COLUMNS, SELECT_RUN, dump_refs, dump_visits, to_run
+from ._fence import Right, check_held, refusal, run_of
+from ._row import frame_row, frozen_row, outcome_row, readable
+from ._rows import RUN_COLUMNS, SELECT_RUN, to_run
 
 _INSERT_RUN = """
 INSERT INTO runs (run_id, workflow, version, status, key, input, owner, shape, epoch, created_at)
@@ -29,23 +29,7 @@ WHERE run_id = ? AND status IN ('failed', 'dead') RETURNING rk
 """
 _RETRY_ITEMS = "UPDATE items SET status = 'waiting', error = NULL WHERE rk = ? AND status IN ('failed', 'cancelled')"
 _WAIT_AGAIN = "DELETE FROM waits WHERE rk = ? AND status = 'expired'"
-_INSERT_FRAME = f"""
-INSERT INTO frames (rk, path, seq, next, visits, width, state, refs) SELECT ?, ?, ?, ?, ?, ?, ?, ?
-WHERE {FENCE} ON CONFLICT DO NOTHING
-"""
-_UPDATE_FRAME = f"""
-UPDATE frames SET seq = ?, next = ?, visits = ?, width = ?, state = ?, refs = ?
-WHERE rk = ? AND path = ? AND seq = ? AND {FENCE}
-"""
 _DELETE_FRAME = "DELETE FROM frames WHERE rk = ? AND path = ?"
-_INSERT_ITEM = f"""
-INSERT INTO items (rk, path, visit, idx, status, input) SELECT ?, ?, ?, ?, 'waiting', ?
-WHERE {FENCE} ON CONFLICT DO NOTHING
-"""
-_UPDATE_ITEM = f"""
-UPDATE items SET status = ?, value = ?, error = ?
-WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {FENCE}
-"""
 _DELETE_ITEMS = "DELETE FROM items WHERE rk = ? AND path = ? AND visit = ?"
 _DELETE_BELOW = "DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?"
 _CLOSE = """
@@ -71,7 +55,7 @@ def create(connection: sqlite3.Connection, run: NewRun, now: int) -> tuple[Lease
     if row is None:
         return None, _existing(connection, run)
     lease = Lease(run.run_id, 1, row[0])
-    _write_frame(connection, Right(lease), run.root)
+    frame_row(Right(lease), run.root)(connection)
     _write_values(connection, lease, run.values)
     if run.shape is not None:
         connection.execute(_INSERT_SHAPE, (run.shape.id, run.workflow, run.version, run.shape.skeleton))
@@ -113,11 +97,11 @@ def commit(connection: sqlite3.Connection, change: Commit, now: int) -> None:
     if not change.is_fenced:
         check_held(connection, right)
     if change.frame is not None:
-        _write_frame(connection, right, change.frame)
+        frame_row(right, change.frame)(connection)
     for item in change.frozen:
-        _insert_item(connection, right, item)
+        frozen_row(right, item)(connection)
     for item in change.outcomes:
-        _update_item(connection, right, item)
+        outcome_row(right, item)(connection)
     if change.ended is not None:
         connection.execute(_DELETE_FRAME, (change.lease.row, change.ended))
         connection.execute(_DELETE_VALUES, (change.lease.row, change.ended))
@@ -152,32 +136,6 @@ def _write_effect(connection: sqlite3.Connection, lease: Lease, effect: Effect) 
         connection.execute(_WRITE_EFFECT, (*place, effect.status.value, effect.value))
 
 
-def _write_frame(connection: sqlite3.Connection, right: Right, frame: Frame) -> None:
-    state = {key: data for key, data in frame.state.items() if key not in frame.refs} if frame.refs else frame.state
-    content = (frame.next, dump_visits(frame.visits), frame.width, join_values(state), dump_refs(frame.refs))
-    row = right.lease.row
-    if frame.seq == 1:
-        changed = connection.execute(_INSERT_FRAME, (row, frame.path, 1, *content, *right.fence)).rowcount
-    else:
-        place = (row, frame.path, frame.seq - 1)
-        changed = connection.execute(_UPDATE_FRAME, (frame.seq, *content, *place, *right.fence)).rowcount
-    if changed != 1:
-        raise refusal(connection, right, frame.path, f"at version {frame.seq - 1}")
-
-
-def _insert_item(connection: sqlite3.Connection, right: Right, item: Item) -> None:
-    values = (right.lease.row, item.path, item.visit, item.idx, item.input, *right.fence)
-    if connection.execute(_INSERT_ITEM, values).rowcount != 1:
-        raise refusal(connection, right, f"{item.path}[{item.idx}]", "unknown")
-
-
-def _update_item(connection: sqlite3.Connection, right: Right, item: Item) -> None:
-    key = (right.lease.row, item.path, item.visit, item.idx)
-    values = (item.status.value, item.value, _readable(item.error), *key, *right.fence)
-    if connection.execute(_UPDATE_ITEM, values).rowcount != 1:
-        raise refusal(connection, right, f"{item.path}[{item.idx}]", "waiting")
-
-
 def _join(connection: sqlite3.Connection, right: Right, joined: Joined) -> None:
     """Delete the items of a fan-out and whatever its failed items left below them: paths that start with ``path[``."""
     connection.execute(_DELETE_ITEMS, (right.lease.row, joined.path, joined.visit))
@@ -187,11 +145,6 @@ def _join(connection: sqlite3.Connection, right: Right, joined: Joined) -> None:
 
 
 def _close(connection: sqlite3.Connection, right: Right, closing: Closing, now: int) -> None:
-    values = (closing.status.value, _readable(closing.error), now, *right.fence)
+    values = (closing.status.value, readable(closing.error), now, *right.fence)
     if connection.execute(_CLOSE, values).rowcount != 1:
         raise refusal(connection, right, "", "open")
-
-
-def _readable(error: str | None) -> str | None:
-    """An error's text, which may quote bytes that are no Unicode (names of files do), as text that can be stored."""
-    return None if error is None else error.encode(errors="backslashreplace").decode()

@@ -13,7 +13,7 @@ import anyio
 
 from .._admission import Admission
 from ..errors import StoreClosed, StoreLocked
-from ._batch import Single, run_batch
+from ._batch import run_batch
 from ._connect import Connection, Durability, connector, create_file, read_only
 from ._generation import taken_over
 from ._lock import FileLock
@@ -113,8 +113,8 @@ class SqliteStore(Runs):
         self._open_writer()
         return self._admission.admit(owner)
 
-    async def _write(self, work: Callable[[Connection], T], *, single: bool = False) -> T:
-        return await self._open_writer().write(Single(work) if single else work)
+    async def _write(self, work: Callable[[Connection], T]) -> T:
+        return await self._open_writer().write(work)
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._open_reader().fetch(query)

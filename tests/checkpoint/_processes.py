@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from subprocess import PIPE
 
 import anyio
@@ -38,14 +39,19 @@ class Other:
         await self.process.wait()
 
 
+def environment(**variables: str) -> dict[str, str]:
+    """This process's environment for another one, which finds the same modules."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *filter(None, sys.path)]), **variables}
+
+
 @asynccontextmanager
-async def running(script: str, *arguments: object) -> AsyncIterator[Other]:
+async def running(script: str, *arguments: object, **variables: str) -> AsyncIterator[Other]:
     """A process that runs a script, until the block is left."""
     process = await anyio.open_process(
         [sys.executable, "-c", script, *map(str, arguments)],
         stdin=PIPE,
         stderr=None,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=environment(**variables),
     )
     async with process:
         try:

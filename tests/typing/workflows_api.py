@@ -5,7 +5,7 @@ from typing import Any, Literal, assert_type
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import MemoryStore, RunStatus, SqliteStore
+from stagepost.checkpoint import CorruptRun, MemoryStore, RunStatus, SqliteStore
 from stagepost.hub import Event, Hub
 from stagepost.workflows import (
     Ask,
@@ -181,7 +181,7 @@ async def in_the_background() -> None:
         report = await runner.recover()
         assert_type(report, RecoveryReport)
         assert_type(report.resumed, Sequence[Run])
-        assert_type(report.left_open, Mapping[str, WorkflowError])
+        assert_type(report.left_open, Mapping[str, WorkflowError | CorruptRun])
         run = await runner.start(digest, {"folder": "inbox"}, run_id="digest-42")
         again = await runner.start(review, Draft(topic="tides"), key="once")
         assert_type(run, Run)

@@ -181,6 +181,7 @@ class CheckpointStore(Protocol):
 
         Raises:
             RunNotFound: There is none.
+            CorruptRun: It is not what was written.
         """
         ...
 
@@ -200,5 +201,5 @@ class CheckpointStore(Protocol):
         after: str = "",
         limit: int = 100,
     ) -> Sequence[RunInfo]:
-        """Runs in the order of their ids, from the one behind `after`, at most `limit`."""
+        """Runs in the order of their ids, from the one behind `after`, at most `limit`; damaged ones are left out."""
         ...

@@ -6,6 +6,7 @@
     ├── CannotStore(ValueError)          a value has no stored form that comes back the same
     ├── CannotRead(ValueError)           a stored value no longer fits its type
     ├── RunNotFound(LookupError)         no run has this id
+    ├── CorruptRun                       what is stored of the run makes no sense: the disk or a person has changed it
     ├── RunNotOpen                       the run has ended: nothing more is committed to it
     ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
@@ -36,6 +37,7 @@ __all__ = [
     "CannotRead",
     "CannotStore",
     "CheckpointError",
+    "CorruptRun",
     "EffectNotFound",
     "NotAStore",
     "OwnershipLost",
@@ -89,6 +91,23 @@ class RunNotFound(CheckpointError, LookupError):
     def __init__(self, run_id: str) -> None:
         super().__init__(f"no run {run_id!r} in this store: it was never started here, or was deleted")
         self.run_id = run_id
+
+
+class CorruptRun(CheckpointError):
+    """What is stored of a run is not what was written; other runs are not concerned.
+
+    Attributes:
+        run_id: The run.
+        reason: What was found.
+    """
+
+    def __init__(self, run_id: str, reason: str) -> None:
+        super().__init__(
+            f"what is stored of run {run_id!r} is damaged ({reason}): restore the file from a copy, or cancel the run "
+            "and start it again",
+        )
+        self.run_id = run_id
+        self.reason = reason
 
 
 class RunNotOpen(CheckpointError):

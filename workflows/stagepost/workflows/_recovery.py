@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import from_json
 
-from stagepost.checkpoint import Frame, Item, ItemStatus, Snapshot, WaitStatus
+from stagepost.checkpoint import CorruptRun, Frame, Item, ItemStatus, Snapshot, WaitStatus
 
 from ._places import program_at
 from ._program import COUNTER, FanOutPlace, FoldPlace, Program
@@ -26,7 +26,7 @@ class RecoveryReport:
     """
 
     resumed: Sequence[Run] = ()
-    left_open: Mapping[str, WorkflowError] = field(default_factory=dict)
+    left_open: Mapping[str, WorkflowError | CorruptRun] = field(default_factory=dict)
     cancelled: Sequence[str] = ()
     dead: Mapping[str, WorkflowError] = field(default_factory=dict)
 
@@ -36,7 +36,7 @@ class RecoveryNotes:
     """What becomes a `RecoveryReport`; see there."""
 
     resumed: list[Run] = field(default_factory=list)
-    left_open: dict[str, WorkflowError] = field(default_factory=dict)
+    left_open: dict[str, WorkflowError | CorruptRun] = field(default_factory=dict)
     cancelled: list[str] = field(default_factory=list)
     dead: dict[str, WorkflowError] = field(default_factory=dict)
 

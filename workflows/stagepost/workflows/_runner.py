@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from stagepost.checkpoint import (
     CheckpointStore,
+    CorruptRun,
     Frame,
     NewRun,
     RunInfo,
@@ -229,7 +230,7 @@ class Runner:
                 found.resumed.append(await self._claim(info, recovering=True))
         except RunNotOpen:  # it has ended since
             return
-        except WorkflowError as error:
+        except (WorkflowError, CorruptRun) as error:
             found.left_open[info.run_id] = error
 
     async def resume(self, run_id: str) -> Run:

@@ -34,6 +34,11 @@ def _translate(error: sqlite3.Error, path: Path) -> StoreError:
     return StoreError(f"{path}: {error}")
 
 
+def is_damage(error: BaseException | None) -> bool:
+    """Whether SQLite has found a part of the file that is not what it wrote."""
+    return isinstance(error, sqlite3.Error) and primary_code(error) == sqlite3.SQLITE_CORRUPT
+
+
 def translate_read(error: sqlite3.Error, path: Path) -> StoreError:
     """The same for a connection that only reads."""
     translated = _translate_read(error, path)

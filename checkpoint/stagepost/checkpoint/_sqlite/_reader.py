@@ -13,7 +13,7 @@ import aiosqlite
 import anyio
 
 from ._faults import BUSY_TIMEOUT, translate_read
-from ._rows import Query, Row
+from ._rows import Query, Row, as_text
 
 
 class Reader:
@@ -34,6 +34,7 @@ class Reader:
 async def _opened(connection: aiosqlite.Connection, path: Path) -> None:
     try:
         await connection
+        connection.text_factory = as_text
     except sqlite3.Error as error:
         raise translate_read(error, path) from error
 

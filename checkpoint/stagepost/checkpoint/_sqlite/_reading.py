@@ -1,12 +1,30 @@
 """The part of the protocol that changes nothing, on top of SQL."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
 
 from .._records import RunInfo, RunStatus, Snapshot
 from .._waiting import OpenWait, WaitKind
-from ..errors import RunNotFound
-from ._rows import SELECT_RUN, Query, Row, runs_query, snapshot_query, to_open_wait, to_run, to_snapshot, waits_query
+from ..errors import CorruptRun, RunNotFound, StoreFailed
+from ._faults import is_damage
+from ._rows import (
+    SELECT_RUN,
+    Query,
+    Row,
+    ids_query,
+    runs_query,
+    snapshot_query,
+    to_open_wait,
+    to_run,
+    to_snapshot,
+    waits_query,
+)
+
+T = TypeVar("T")
+_PAGE = 200  # runs looked at in one query
 
 
 class Reading(ABC):
@@ -18,7 +36,12 @@ class Reading(ABC):
 
     async def load(self, run_id: str) -> Snapshot:
         """All that is stored of a run."""
-        return to_snapshot(run_id, await self._read(snapshot_query(run_id)))
+        try:
+            return to_snapshot(run_id, await self._read(snapshot_query(run_id)))
+        except StoreFailed as error:
+            if is_damage(error.__cause__):
+                raise CorruptRun(run_id, str(error.reason)) from error
+            raise
 
     async def info(self, run_id: str) -> RunInfo:
         """What is known of a run without its state."""
@@ -35,7 +58,7 @@ class Reading(ABC):
         limit: int = 100,
     ) -> Sequence[RunInfo]:
         """Runs in the order of their ids."""
-        return tuple(map(to_run, await self._read(runs_query(status, workflow, after, limit))))
+        return await self._page(partial(runs_query, status, workflow), to_run, lambda row: str(row[0]), after, limit)
 
     async def waits(
         self,
@@ -46,4 +69,42 @@ class Reading(ABC):
         limit: int = 100,
     ) -> Sequence[OpenWait]:
         """Open waits in the order of their runs and places."""
-        return tuple(map(to_open_wait, await self._read(waits_query(run_id, kind, after, limit))))
+        query = partial(waits_query, run_id, kind)
+        return await self._page(query, to_open_wait, lambda row: f"{row[0]}/{row[3]}", after, limit)
+
+    async def check(self) -> Sequence[CorruptRun]:
+        """Read every run, and tell what was found of those that are damaged.
+
+        Raises:
+            StoreFailed: The list of the runs itself is damaged.
+        """
+        damaged, after = list[CorruptRun](), ""
+        while ids := [run_id for (run_id,) in await self._read(ids_query(after, _PAGE))]:
+            for run_id in ids:
+                try:
+                    await self.load(run_id)
+                except CorruptRun as error:
+                    damaged.append(error)
+            after = ids[-1]
+        return damaged
+
+    async def _page(
+        self,
+        query: Callable[[str, int], Query],
+        convert: Callable[[Row], T],
+        place_of: Callable[[Row], str],
+        after: str,
+        limit: int,
+    ) -> Sequence[T]:
+        """The first rows behind a place that make sense: damaged ones neither count nor end the page."""
+        found: list[T] = []
+        while len(found) < limit:
+            wanted = limit - len(found)
+            rows = await self._read(query(after, wanted))
+            for row in rows:
+                after = place_of(row)
+                with suppress(CorruptRun):
+                    found.append(convert(row))
+            if len(rows) < wanted:
+                break
+        return tuple(found)

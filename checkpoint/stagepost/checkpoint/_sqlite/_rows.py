@@ -1,15 +1,18 @@
 """Rows to records and back."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar, cast
+
+from pydantic_core import from_json
 
 from .._codec import split_values
 from .._records import Frame, Item, ItemStatus, Ref, RunInfo, RunStatus, Snapshot
 from .._waiting import Effect, EffectStatus, OpenWait, Wait, WaitKind, WaitStatus
-from ..errors import RunNotFound
+from ..errors import CheckpointError, CorruptRun, RunNotFound
 
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, created_at, finished_at"
@@ -17,7 +20,7 @@ RUN_COLUMNS = (
 WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
 _SNAPSHOT = f"""
-WITH run AS (SELECT * FROM runs WHERE run_id = ?)
+WITH run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT))
 SELECT 'shape', skeleton, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM shapes WHERE id = (SELECT shape FROM run)
 UNION ALL
@@ -47,18 +50,18 @@ class Query:
     """One statement and the values bound to it."""
 
     text: str
-    values: tuple[str | int, ...]
+    values: tuple[str | int | bytes, ...]
 
 
 def snapshot_query(run_id: str) -> Query:
     """All rows of one run in a single statement, and so as of one moment."""
-    return Query(_SNAPSHOT, (run_id,))
+    return Query(_SNAPSHOT, (_bytes(run_id),))
 
 
 def runs_query(status: RunStatus | None, workflow: str | None, after: str, limit: int) -> Query:
     """A page of runs in the order of their ids."""
-    filters: list[str] = ["run_id > ?"]
-    values: list[str | int] = [after]
+    filters: list[str] = ["run_id > CAST(? AS TEXT)"]
+    values: list[str | int | bytes] = [_bytes(after)]
     if status is not None:
         filters.append(f"status = '{RunStatus(status).value}'")  # a member of the enum: lets the partial index serve
     if workflow is not None:
@@ -68,14 +71,20 @@ def runs_query(status: RunStatus | None, workflow: str | None, after: str, limit
     return Query(text, (*values, limit))
 
 
+def ids_query(after: str, limit: int) -> Query:
+    """A page of the ids of runs."""
+    text = "SELECT run_id FROM runs WHERE run_id > CAST(? AS TEXT) ORDER BY run_id LIMIT ?"
+    return Query(text, (_bytes(after), limit))
+
+
 def waits_query(run_id: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:
     """A page of open waits in the order of their runs and places."""
     filters: list[str] = [
         "waits.status = 'open'",
         "runs.status IN ('running', 'waiting')",
-        "run_id || '/' || place > ?",
+        "run_id || '/' || place > CAST(? AS TEXT)",
     ]
-    values: list[str | int] = [after]
+    values: list[str | int | bytes] = [_bytes(after)]
     if run_id is not None:
         filters.append("run_id = ?")
         values.append(run_id)
@@ -89,16 +98,37 @@ def waits_query(run_id: str | None, kind: WaitKind | None, after: str, limit: in
     return Query(text, (*values, limit))
 
 
+def as_text(data: bytes) -> str:
+    """Text of any bytes: damaged text concerns its row only, while by default it would fail the whole query."""
+    return data.decode(errors="surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes that `as_text` made this of."""
+    return text.encode(errors="surrogateescape")
+
+
 def to_run(row: Row) -> RunInfo:
-    """The columns of `RUN_COLUMNS`."""
+    """The columns of `RUN_COLUMNS`.
+
+    Raises:
+        CorruptRun: They make no sense.
+    """
+    with _making_sense(row[0]):
+        return _to_run(row)
+
+
+def _to_run(row: Row) -> RunInfo:
     run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, created, finished = row
+    for text in (run_id, workflow, key, error, owner):
+        _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
     return RunInfo(
         run_id=run_id,
         workflow=workflow,
         version=version,
         status=RunStatus(status),
         key=key,
-        input=data,
+        input=_json(data),
         error=error,
         cancelling=bool(cancelling),
         owner=owner,
@@ -114,19 +144,27 @@ def to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
 
     Raises:
         RunNotFound: There are none.
+        CorruptRun: They make no sense.
     """
+    with _making_sense(run_id):
+        return _to_snapshot(run_id, rows)
+
+
+def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
     parts: dict[str, list[Row]] = {kind: [] for kind in ("shape", "run", "frame", "item", "value", "wait", "effect")}
     for kind, *columns in rows:
         parts[kind].append(columns)
     if not parts["run"]:
         raise RunNotFound(run_id)
     outside = _Outside(parts["value"])
-    frames = [_to_frame(columns, outside) for columns in parts["frame"]]
+    frames = {frame.path: frame for frame in [_to_frame(columns, outside) for columns in parts["frame"]]}
+    if "" not in frames:
+        raise ValueError("its first frame is gone")
     items = [_to_item(columns) for columns in parts["item"]]
     items.sort(key=lambda item: (item.path, item.visit, item.idx))
     return Snapshot(
         to_run(parts["run"][0]),
-        {frame.path: frame for frame in frames},
+        frames,
         tuple(items),
         tuple(map(to_wait, parts["wait"])),
         tuple(map(_to_effect, parts["effect"])),
@@ -145,21 +183,28 @@ class _Outside:
     def get(self, path: str, key: str, ref: Ref) -> bytes:
         """JSON of a value, of a list from its elements."""
         found = self._rows.get((path, key, ref.gen), {})
-        if ref.length is None:
-            return found[0]
-        return b"[" + b",".join([found[idx] for idx in range(ref.length)]) + b"]"
+        return _json(
+            found[0] if ref.length is None else b"[" + b",".join(map(found.__getitem__, range(ref.length))) + b"]"
+        )
 
 
 def _to_frame(columns: Row, outside: _Outside) -> Frame:
     path, seq, next_, state, visits, width, stored_refs, *_ = columns
     refs = {key: Ref(*ref) for key, ref in json.loads(stored_refs).items()} if stored_refs else {}
     values = {**split_values(state), **{key: outside.get(path, key, ref) for key, ref in refs.items()}}
-    return Frame(path, seq, next_, values, json.loads(visits) if visits else {}, width, refs)
+    return Frame(path, seq, next_, values, _to_visits(visits), width, refs)
+
+
+def _to_visits(stored: str | None) -> Mapping[str, int]:
+    visits = {} if stored is None else json.loads(stored)
+    if not all(isinstance(count, int) for count in visits.values()):
+        raise ValueError("its visits are no numbers")
+    return cast("Mapping[str, int]", visits)
 
 
 def _to_item(columns: Row) -> Item:
     path, visit, idx, status, data, value, error, *_ = columns
-    return Item(path, visit, idx, ItemStatus(status), data, value, error)
+    return Item(path, visit, idx, ItemStatus(status), _json(data), _json(value), error)
 
 
 def to_wait(columns: Row) -> Wait:
@@ -169,10 +214,10 @@ def to_wait(columns: Row) -> Wait:
         place=place,
         kind=WaitKind(kind),
         name=name,
-        prompt=prompt,
+        prompt=_json(prompt),
         due_at=None if due_at is None else to_time(due_at),
         status=WaitStatus(status),
-        value=value,
+        value=_json(value),
         by=by,
         opened_at=to_time(opened_at),
         ended_at=None if ended_at is None else to_time(ended_at),
@@ -180,14 +225,40 @@ def to_wait(columns: Row) -> Wait:
 
 
 def to_open_wait(columns: Row) -> OpenWait:
-    """The rows of `waits_query`."""
+    """The rows of `waits_query`.
+
+    Raises:
+        CorruptRun: They make no sense.
+    """
     run_id, workflow, version, *wait = columns
-    return OpenWait(run_id, workflow, version, to_wait(wait))
+    with _making_sense(run_id):
+        return OpenWait(run_id, workflow, version, to_wait(wait))
 
 
 def _to_effect(columns: Row) -> Effect:
     place, key, status, value, *_ = columns
-    return Effect(place, key, EffectStatus(status), value)
+    return Effect(place, key, EffectStatus(status), _json(value))
+
+
+_Json = TypeVar("_Json", bytes, bytes | None)
+
+
+def _json(data: _Json) -> _Json:
+    """Bytes that were stored as JSON, and still are."""
+    if data is not None:
+        from_json(data)
+    return data
+
+
+@contextmanager
+def _making_sense(run_id: str) -> Iterator[None]:
+    """Whatever goes wrong inside is because the rows of a run are not what was written."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        raise CorruptRun(run_id, f"{type(error).__name__}: {error}") from error
 
 
 def dump_refs(refs: Mapping[str, Ref]) -> str | None:

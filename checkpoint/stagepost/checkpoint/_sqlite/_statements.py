@@ -33,7 +33,7 @@ _DELETE_FRAME = "DELETE FROM frames WHERE rk = ? AND path = ?"
 _DELETE_ITEMS = "DELETE FROM items WHERE rk = ? AND path = ? AND visit = ?"
 _DELETE_BELOW = "DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?"
 _CLOSE = """
-UPDATE runs SET status = ?, error = ?, finished_at = ?
+UPDATE runs SET status = ?, error = ?, finished_at = max(?, created_at) -- clocks are set back at times
 WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running'
 """
 _CANCEL = "UPDATE runs SET cancelling = 1, status = 'running' WHERE run_id = ? AND status IN ('running', 'waiting')"

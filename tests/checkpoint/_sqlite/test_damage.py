@@ -1,0 +1,205 @@
+"""Damage is told by run, and does not concern the others."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from anyio import fail_after
+from tests.checkpoint._builders import frame, new_run, save
+
+from stagepost.checkpoint import (
+    Closing,
+    Commit,
+    CorruptRun,
+    Effect,
+    EffectStatus,
+    Item,
+    ItemStatus,
+    Lease,
+    NewWait,
+    Ref,
+    RunStatus,
+    SqliteStore,
+    StoredValue,
+    StoreFailed,
+    WaitKind,
+)
+from stagepost.checkpoint._sqlite._rows import Query, Row
+
+OF_BAD = "rk = (SELECT rk FROM runs WHERE run_id = 'bad')"
+
+DAMAGE = {
+    "state that ends too early": "UPDATE frames SET state = x'7b2278' WHERE {of_bad}",
+    "state that is no object": "UPDATE frames SET state = x'5b5d' WHERE {of_bad}",
+    "visits that are no object": "UPDATE frames SET visits = '[1]' WHERE {of_bad}",
+    "visits that are no JSON": "UPDATE frames SET visits = '{{' WHERE {of_bad}",
+    "visits that are no numbers": """UPDATE frames SET visits = '{{"a": "b"}}' WHERE {of_bad}""",
+    "a reference to nothing": """UPDATE frames SET refs = '{{"k": [7, null]}}' WHERE {of_bad}""",
+    "a reference to too much": """UPDATE frames SET refs = '{{"k": [1, 3]}}' WHERE {of_bad}""",
+    "a value that ends too early": "UPDATE vals SET value = x'5b' WHERE {of_bad}",
+    "no value": "DELETE FROM vals WHERE {of_bad}",
+    "no frame": "DELETE FROM frames WHERE {of_bad}",
+    "an item's status": "UPDATE items SET status = 'odd' WHERE {of_bad}",
+    "an item's input": "UPDATE items SET input = x'5b' WHERE {of_bad}",
+    "an item's value": "UPDATE items SET value = x'5b' WHERE {of_bad}",
+    "a wait's kind": "UPDATE waits SET kind = 'odd' WHERE {of_bad}",
+    "a wait's prompt": "UPDATE waits SET prompt = x'5b' WHERE {of_bad}",
+    "a wait's time": "UPDATE waits SET due_at = 9223372036854775807 WHERE {of_bad}",
+    "an effect's status": "UPDATE effects SET status = 'odd' WHERE {of_bad}",
+    "an effect's value": "UPDATE effects SET value = x'5b' WHERE {of_bad}",
+}
+DAMAGE_OF_RUN = {
+    "a run's status": "UPDATE runs SET status = 'odd' WHERE run_id = 'bad'",
+    "a run's time": "UPDATE runs SET created_at = 9223372036854775807 WHERE run_id = 'bad'",
+    "a run's input": "UPDATE runs SET input = x'7b' WHERE run_id = 'bad'",
+}
+
+
+async def full_run(store: SqliteStore, run_id: str) -> Lease:
+    """A run with a row in every table."""
+    lease, _ = await store.create(new_run(run_id))
+    assert lease is not None
+    await store.commit(
+        Commit(
+            lease=lease,
+            frame=replace(frame(2, x=b"1", k=b'["a","b"]'), visits={"node": 1}, refs={"k": Ref(1, 2)}),
+            values=[StoredValue("", "k", 1, idx, value) for idx, value in enumerate((b'"a"', b'"b"'))],
+            frozen=[Item("fan", 0, 0, ItemStatus.WAITING, b"1")],
+            effects=[Effect("step", "mail", EffectStatus.DONE, b"1")],
+        )
+    )
+    await store.commit(Commit(lease=lease, outcomes=[Item("fan", 0, 0, ItemStatus.OK, b"1", b"2")]))
+    await store.wait(lease, NewWait("approval", WaitKind.ANSWER, "approval", b'"show"'))
+    return lease
+
+
+@asynccontextmanager
+async def damaged(file: Path, statement: str) -> AsyncIterator[tuple[SqliteStore, dict[str, Lease]]]:
+    """A store of three runs, of which the one in the middle has been tampered with."""
+    async with SqliteStore(file) as store:
+        leases = {run_id: await full_run(store, run_id) for run_id in ("a", "bad", "c")}
+    tamper(file, statement.format(of_bad=OF_BAD))
+    with fail_after(10):
+        async with SqliteStore(file) as store:
+            yield store, leases
+
+
+def tamper(file: Path, statement: str) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        assert connection.execute(statement).rowcount > 0
+
+
+@pytest.mark.parametrize("statement", [*DAMAGE.values(), *DAMAGE_OF_RUN.values()], ids=[*DAMAGE, *DAMAGE_OF_RUN])
+async def test_a_damaged_run_is_named_and_the_others_are_not_concerned(file: Path, statement: str) -> None:
+    async with damaged(file, statement) as (store, leases), SqliteStore.reader(file) as reader:
+        for each in (store, reader):
+            with pytest.raises(CorruptRun, match="what is stored of run 'bad' is damaged") as caught:
+                await each.load("bad")
+            assert caught.value.run_id == "bad"
+            assert [error.run_id for error in await each.check()] == ["bad"]
+            assert {"a", "c"} <= {run.run_id for run in await each.find(limit=3)}
+            assert {"a", "c"} <= {wait.run_id for wait in await each.waits(limit=3)}
+        for run_id in ("a", "c"):
+            await store.commit(save(leases[run_id], 3))
+            assert (await store.load(run_id)).root == frame(3)
+
+
+@pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
+async def test_a_damaged_run_can_still_be_ended(file: Path, statement: str) -> None:
+    async with damaged(file, statement) as (store, _):
+        await store.cancel("bad")
+        lease = await store.claim("bad", "me")
+        await store.commit(Commit(lease=lease, closing=Closing(RunStatus.CANCELLED)))
+        assert [run.run_id for run in await store.find(status=RunStatus.CANCELLED)] == ["bad"]
+
+
+@pytest.mark.parametrize("statement", DAMAGE_OF_RUN.values(), ids=DAMAGE_OF_RUN)
+async def test_a_run_whose_own_row_is_damaged_is_left_out_and_pages_go_on_behind_it(file: Path, statement: str) -> None:
+    async with damaged(file, statement) as (store, leases):
+        assert [run.run_id for run in await store.find(limit=2)] == ["a", "c"]
+        assert [run.run_id for run in await store.find(after="a", limit=1)] == ["c"]
+        with pytest.raises(CorruptRun):
+            await store.create(new_run("bad"))
+        await store.commit(save(leases["a"], 3))
+
+
+async def test_a_store_without_damage_has_nothing_to_tell(file: Path) -> None:
+    async with SqliteStore(file) as store:
+        assert await store.check() == []
+        await full_run(store, "a")
+        assert await store.check() == []
+
+
+@pytest.mark.parametrize("column", ["workflow", "owner", "error", "key"])
+async def test_text_that_is_none_fails_its_run_only(file: Path, column: str) -> None:
+    statement = f"UPDATE runs SET {column} = CAST(x'64ff' AS TEXT) WHERE run_id = 'bad'"  # noqa: S608  # a constant
+    async with damaged(file, statement) as (store, _):
+        assert [run.run_id for run in await store.find()] == ["a", "c"]
+        assert [error.run_id for error in await store.check()] == ["bad"]
+
+
+@pytest.mark.parametrize("name", ["62ff", "62ef", "ff62"])
+async def test_an_id_that_is_no_text_is_left_out(file: Path, name: str) -> None:
+    statement = f"UPDATE runs SET run_id = CAST(x'{name}' AS TEXT) WHERE run_id = 'bad'"  # noqa: S608  # a constant
+    async with damaged(file, statement) as (store, _):
+        assert [run.run_id for run in await store.find(limit=2)] == ["a", "c"]
+        assert [run.run_id for run in await store.find(limit=3)] == ["a", "c"]
+        (error,) = await store.check()
+        assert error.run_id.encode(errors="surrogateescape") == bytes.fromhex(name)
+
+
+# a part of the file
+
+
+async def test_a_damaged_page_concerns_the_run_that_is_on_it(file: Path) -> None:
+    async with SqliteStore(file) as store:
+        leases = {}
+        for run_id in ("a", "bad", "c"):
+            lease, _ = await store.create(new_run(run_id))
+            assert lease is not None
+            await store.commit(save(lease, 2, x=b'"' + f"<{run_id}>".encode() * 700 + b'"'))
+            leases[run_id] = lease
+    overwrite_page(file, b"<bad>" * 700)
+    with fail_after(10):
+        async with SqliteStore(file) as store:
+            with pytest.raises(CorruptRun, match="malformed"):
+                await store.load("bad")
+            assert [error.run_id for error in await store.check()] == ["bad"]
+            assert [run.run_id for run in await store.find()] == ["a", "bad", "c"]
+            for run_id in ("a", "c"):
+                await store.commit(save(leases[run_id], 3))
+                assert (await store.load(run_id)).root == frame(3)
+
+
+def overwrite_page(file: Path, content: bytes) -> None:
+    """Write nonsense over the page that holds this."""
+    data = file.read_bytes()
+    page = data.index(content) // 4096
+    file.write_bytes(data[: page * 4096] + b"\xff" * 4096 + data[(page + 1) * 4096 :])
+
+
+async def test_a_damaged_list_of_runs_fails_the_store(file: Path) -> None:
+    async with SqliteStore(file) as store:
+        await full_run(store, "run")
+    overwrite_page(file, b"digest")
+    with fail_after(10):
+        async with SqliteStore(file) as store:
+            with pytest.raises(StoreFailed, match="malformed"):
+                await store.find()
+            assert [error.run_id for error in await store.check()] == ["run"]
+
+
+async def test_a_disk_that_cannot_be_read_is_no_damage_of_a_run(file: Path) -> None:
+    with pytest.raises(StoreFailed):
+        await Unreadable(file).load("run")
+
+
+class Unreadable(SqliteStore):
+    """A store whose reads fail."""
+
+    async def _read(self, query: Query) -> Sequence[Row]:  # noqa: ARG002  # the signature that it has
+        raise StoreFailed(self.path, "disk I/O error")

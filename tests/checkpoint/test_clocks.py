@@ -1,4 +1,4 @@
-"""Clocks that jump: times are what the clock says, but no run ends before it has begun; nothing else depends on them."""
+"""Clocks that jump: times are what they say, but no run ends before it has begun; nothing else depends on them."""
 
 from collections.abc import Iterator
 from itertools import chain, repeat

@@ -3,12 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from .._records import Commit, Lease, Migrated, NewRun, RunInfo, Shape
 from .._waiting import Due, NewWait, Wait
 from . import _statements as statements
 from . import _waits as waits
+from ._batch import Work
 from ._connect import Connection
 from ._migrating import migrate
 from ._reading import Reading
@@ -60,7 +61,7 @@ class Runs(Reading):
 
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run."""
-        work: Callable[[Connection], object] = only_row(commit) or self._whole(commit)
+        work = cast("Work", only_row(commit) or self._whole(commit))  # mypy sees no call in a named tuple
         await self._write(work)
 
     async def wait(self, lease: Lease, wait: NewWait) -> Wait:

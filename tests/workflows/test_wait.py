@@ -2,17 +2,23 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import anyio
 import pytest
 from pydantic import BaseModel
-from tests.workflows._words import Counted, Store, running
+from tests.workflows._words import Counted, Recorder, Store, running
 
 from stagepost.checkpoint import (
     AlreadyAnswered,
     CannotStore,
+    Due,
+    MemoryStore,
     RunNotFound,
     RunNotOpen,
     RunStatus,
+    StoreFailed,
+    StoreFull,
     WaitKind,
     WaitNotFound,
 )
@@ -22,6 +28,7 @@ from stagepost.workflows import (
     Graph,
     Parallel,
     RunCancelled,
+    RunEnded,
     RunFailed,
     Runner,
     RunnerRequired,
@@ -29,6 +36,8 @@ from stagepost.workflows import (
     State,
     Wait,
     WaitExpired,
+    WaitOpened,
+    _timers,
     step,
 )
 
@@ -261,3 +270,54 @@ async def test_a_runner_without_its_workflow_says_so(store: Store) -> None:
     async with store, Runner(store) as stranger:
         with pytest.raises(LookupError, match="does not know"):
             await stranger.answer("r1/approval", {"ok": True})
+
+
+async def test_observers_hear_of_waits(store: Store) -> None:
+    recorder, clock = Recorder(), Clock()
+    work = approval(Counted(), within=60, otherwise=Decision(ok=False))
+    async with running(store, work, observer=recorder, clock=clock) as runner:
+        run = await runner.start(work, {"topic": "tides"}, run_id="r1")
+        await run.settled()
+        (opened,) = recorder.of(WaitOpened)
+        assert (opened.run_id, opened.path, opened.kind) == ("r1", "approval", "answer")
+        assert opened.due_at == datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+        assert recorder.of(RunEnded)[-1].status == "waiting"
+        await runner.answer("r1/approval", {"ok": True})
+        await run.result()
+    assert len(recorder.of(WaitOpened)) == 1
+    assert [ended.status for ended in recorder.of(RunEnded)] == ["waiting", "completed"]
+
+
+async def test_a_full_store_does_not_end_the_runner() -> None:
+    class Full(MemoryStore):
+        times = 0
+
+        async def expire(self, now: float, limit: int = 100) -> Due:
+            Full.times += 1
+            if Full.times == 1:
+                raise StoreFull(Path("runs.db"))
+            return await super().expire(now, limit)
+
+    work = approval(Counted(), within=0.01, otherwise=Decision(ok=False))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_timers, "_PAUSE", 0.01)
+        async with running(Full(), work) as runner:
+            run = await runner.start(work, {"topic": "tides"})
+            assert not (await run.result())["approval"].ok
+    assert Full.times > 1
+
+
+async def test_a_broken_store_ends_the_timers_and_nothing_else() -> None:
+    broke = anyio.Event()
+
+    class Broken(MemoryStore):
+        async def expire(self, now: float, limit: int = 100) -> Due:  # noqa: ARG002  # the store's signature
+            broke.set()
+            raise StoreFailed(Path("runs.db"), "a test")
+
+    work = approval(Counted(), within=0.01)
+    async with running(Broken(), work) as runner:
+        run = await runner.start(work, {"topic": "tides"}, run_id="r1")
+        await broke.wait()
+        await runner.answer("r1/approval", {"ok": True})
+        assert (await run.result())["approval"].ok

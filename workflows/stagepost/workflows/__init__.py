@@ -17,6 +17,7 @@ from ._events import (
     StepEnded,
     StepRetried,
     StepStarted,
+    WaitOpened,
 )
 from ._fold import Fold
 from ._graph import Graph
@@ -140,6 +141,7 @@ __all__ = [
     "UnknownWorkflow",
     "Wait",
     "WaitExpired",
+    "WaitOpened",
     "WorkflowError",
     "all_of",
     "any_of",

@@ -53,7 +53,7 @@ class StepContext:
         """The hub of the runner or of ``run``, if there is one."""
         return self.execution.hub
 
-    def emit(self, kind: Callable[..., RunEvent], **details: object) -> None:
+    def emit(self, kind: Callable[..., RunEvent], /, **details: object) -> None:
         """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
 
         They are metadata: no value of the state belongs into one.

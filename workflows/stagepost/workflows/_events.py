@@ -1,6 +1,7 @@
 """The events of runs: metadata only, never a value of a state."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar
 
 from stagepost.hub import Event, Level
@@ -36,7 +37,8 @@ class RunEnded(RunEvent):
     """This process does no more for the run.
 
     Attributes:
-        status: ``completed``, ``failed``, ``cancelled``, or ``open`` if it was left or its store failed.
+        status: ``completed``, ``failed``, ``cancelled``, ``waiting`` if it is parked, or ``open`` if it was left or its
+            store failed.
         seconds: Since `RunStarted`.
     """
 
@@ -149,6 +151,22 @@ class ItemEnded(RunEvent):
     ok: bool
     done: int
     total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitOpened(RunEvent):
+    """A step waits for something outside, and that is committed.
+
+    Attributes:
+        path: Where the step stands.
+        kind: What ends the wait; see `WaitKind`.
+        due_at: When it ends by itself (UTC); None for never.
+    """
+
+    level: ClassVar[Level] = "info"
+    path: str
+    kind: str
+    due_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

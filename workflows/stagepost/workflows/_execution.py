@@ -197,7 +197,7 @@ class Execution:
         if self.stopping:
             raise Stopping
 
-    def emit(self, kind: Callable[..., RunEvent], **details: object) -> None:
+    def emit(self, kind: Callable[..., RunEvent], /, **details: object) -> None:
         """Build an event and tell the observer, if there is one."""
         if self.emitter.enabled:
             self.emitter.emit(kind(run_id=self.run_id, workflow=self.workflow, **details))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from stagepost.checkpoint import WaitKind
 
+from ._events import WaitOpened
 from ._signals import Parked, Parks
 from .errors import RunnerRequired
 
@@ -29,6 +30,7 @@ async def perform(step: "Step", value: Any, context: "StepContext") -> Any:
             if not ledger.is_durable:
                 raise RunnerRequired(context.workflow, step.name) from None
             await ledger.open(context.place, request)
+            context.emit(WaitOpened, path=context.path, kind=request.kind.value, due_at=request.due_at)
 
 
 async def _attempt(step: "Step", value: Any, context: "StepContext") -> Any:

@@ -1,6 +1,7 @@
 """The runs that are worked on at this moment, each by one task."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from stagepost.checkpoint import CheckpointError, Lease, Snapshot
@@ -99,7 +100,8 @@ class Shift:
             del self._active[run_id]
             self._on_leave(active)
         if not outcome.status.is_open:
-            await self._lookout.ended(run_id)
+            with suppress(CheckpointError):  # the run's end is saved; recover() finds those who wait for it
+                await self._lookout.ended(run_id)
 
     async def _advance(self, snapshot: Snapshot, active: Active, *, recovered: bool) -> bool:
         """Take a run to its end; False if one of its waits ended when it was about to park.

@@ -98,8 +98,7 @@ class Column:
         numbers: How many times it is done in a round.
         wanted: What we want to reach.
         unit: Makes text of a figure.
-        is_rate: Whether what counts is how many times as fast a side is as the bare one, not how many times as long
-            it takes.
+        cell: Makes text of a figure and its ratio to the bare side's.
     """
 
     name: str
@@ -107,48 +106,60 @@ class Column:
     numbers: Numbers
     wanted: str
     unit: Callable[[float], str]
-    is_rate: bool = False
-
-    def cell(self, figure: float, ratio: float) -> str:
-        """A side's figure, and its ratio to the bare one's, as text."""
-        if self.is_rate:
-            return f"{_digits(1 / ratio)} ×"
-        return f"{self.unit(figure)} ({_digits(ratio)} ×)"
+    cell: Callable[[float, float], str]
 
 
 def _digits(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"  # noqa: PLR2004 - digits worth reading
 
 
-def _micros(seconds: float) -> str:
-    return f"{seconds * 1e6:.3g} µs"
+def _micros(seconds: float, ratio: float | None = None) -> str:
+    return _beside(f"{seconds * 1e6:.3g} µs", ratio)
 
 
-def _millis(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms"
+def _millis(seconds: float, ratio: float | None = None) -> str:
+    return _beside(f"{seconds * 1e3:.3g} ms", ratio)
 
 
-def _kilobytes(written: float) -> str:
-    return f"{written / 1024:.1f} KB"
+def _kilobytes(written: float, ratio: float | None = None) -> str:
+    return _beside(f"{written / 1024:.1f} KB", ratio)
+
+
+def _beside(text: str, ratio: float | None) -> str:
+    return text if ratio is None else f"{text} ({_digits(ratio)} ×)"
+
+
+def _times(factor: float, _ratio: float | None = None) -> str:
+    return f"{_digits(factor)} ×"
+
+
+def _rate(_seconds: float, ratio: float) -> str:
+    return f"{_digits(1 / ratio)} ×"
 
 
 _RESTARTS: Final = Numbers(3, 3, 3, least=1)
+_TURNS: Final = Numbers(LONG, LONG, LONG)
 ENGINE: Final = (
-    Column("step of a chain", "chain", Numbers(200_000, 20_000, 2_000), "≤ 11 µs", _micros),
-    Column("visit in a cycle", "cycle", Numbers(200_000, 20_000, 2_000), "≤ 11 µs", _micros),
-    Column("item of a fan-out", "fan-out", Numbers(100_000, 5_000, 1_000), "5 times as fast as Burr", _micros),
+    Column("step of a chain", "chain", Numbers(200_000, 20_000, 2_000), "≤ 11 µs", _micros, _micros),
+    Column("visit in a cycle", "cycle", Numbers(200_000, 20_000, 2_000), "≤ 11 µs", _micros, _micros),
+    Column("item of a fan-out", "fan-out", Numbers(100_000, 5_000, 1_000), "≤ Burr ÷ 5", _micros, _micros),
 )
 DURABLE: Final = (
-    Column("1 run", "1 run", Numbers(500, 500, 100), "≥ 0.85 ×", _millis, is_rate=True),
-    Column("100 runs", "100 runs", Numbers(500, 10_000, 1_000), "≥ 20 ×", _millis, is_rate=True),
-    Column("1,000 runs", "1,000 runs", Numbers(500, 20_000, 10_000), "≥ 30 ×", _millis, is_rate=True),
-    Column("fan-out, 16 workers", "16 workers", Numbers(500, 2_000, 0), "≥ 10 ×", _millis, is_rate=True),
-    Column("fan-out, 100 workers", "100 workers", Numbers(500, 5_000, 0), "≥ 35 ×", _millis, is_rate=True),
+    Column("1 run", "1 run", Numbers(500, 500, 100), "≥ 0.85 ×", _millis, _rate),
+    Column("100 runs", "100 runs", Numbers(500, 10_000, 1_000), "≥ 20 ×", _millis, _rate),
+    Column("1,000 runs", "1,000 runs", Numbers(500, 20_000, 10_000), "≥ 30 ×", _millis, _rate),
+    Column("fan-out, 16 workers", "16 workers", Numbers(500, 2_000, 0), "≥ 10 ×", _millis, _rate),
+    Column("fan-out, 100 workers", "100 workers", Numbers(500, 5_000, 0), "≥ 35 ×", _millis, _rate),
 )
 FIGURES: Final = (
-    Column("written per step", "bytes", Numbers(LONG, LONG, LONG), "≤ 6 KB", _kilobytes),
-    Column("start to first new step", "restart", _RESTARTS, "≤ 300 ms", _millis),
-    Column("without the imports", "restart without imports", _RESTARTS, "≤ 60 ms", _millis),
+    Column("written per step", "bytes", _TURNS, "≤ 6 KB", _kilobytes, _kilobytes),
+    Column("start to first new step", "restart", _RESTARTS, "≤ 300 ms", _millis, _millis),
+    Column("without the imports", "restart without imports", _RESTARTS, "≤ 60 ms", _millis, _millis),
+)
+HISTORY: Final = (
+    Column("on disk", "history on disk", _TURNS, "≤ 300 KB", _kilobytes, _kilobytes),
+    Column("written per turn", "history bytes", _TURNS, "≤ 14 KB", _kilobytes, _kilobytes),
+    Column("last turns ÷ first", "history growth", _TURNS, "≤ 1.2 ×", _times, _times),
 )
 
 

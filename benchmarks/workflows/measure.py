@@ -15,7 +15,7 @@ import anyio
 STEPS: Final = 10  # of a chain
 SEVERAL: Final = 100  # runs at once
 MANY: Final = 1000  # runs at once
-LONG: Final = 200  # steps of the run whose bytes are counted
+LONG: Final = 200  # steps of the run whose bytes are counted, and turns of a conversation
 Measure: TypeAlias = Callable[[int], float]
 Work: TypeAlias = Callable[[int], Coroutine[Any, Any, None]]
 Task: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
@@ -52,9 +52,9 @@ def bytes_each(work: Work, number: int) -> float:
     """Bytes that this process writes for each of a number of things; NaN where the system does not count them."""
 
     async def counted() -> float:
-        before = _written()
+        before = written()
         await work(number)
-        return (_written() - before) / number
+        return (written() - before) / number
 
     return anyio.run(counted)
 
@@ -80,7 +80,7 @@ async def in_turns(number: int, most: int, work: Task) -> None:
         number -= most
 
 
-def _written() -> float:
+def written() -> float:
     """Bytes that this process has given to ``write``, SQLite's pages among them."""
     accounts = Path(f"/proc/{os.getpid()}/io")
     if not accounts.exists():

@@ -18,6 +18,7 @@ from benchmarks.workflows.compare import (
     DURABLE,
     ENGINE,
     FIGURES,
+    HISTORY,
     OURS,
     PEERS,
     ROOT,
@@ -38,7 +39,12 @@ END: Final = "<!-- workflows end here -->"
 WITHOUT_SHIM: Final = "fsync is this disk's own: its time is fixed only on Linux with a C compiler (`cc`)."
 WITH_SHIM: Final = "fsync takes 1 ms."
 Tables: TypeAlias = Mapping[str, Sequence[Column]]
-TABLES: Final[Tables] = {"in memory": ENGINE, "durable, commits ÷ raw commits": DURABLE, "durable": FIGURES}
+TABLES: Final[Tables] = {
+    "in memory": ENGINE,
+    "durable, commits ÷ raw commits": DURABLE,
+    "durable": FIGURES,
+    "200 turns": HISTORY,
+}
 
 
 def report(rounds: int, scale: float, tables: Tables = TABLES) -> str:

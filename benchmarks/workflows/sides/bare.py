@@ -1,10 +1,13 @@
 """The least one can do: awaits without an engine, and commits of raw sqlite3 without anything around them."""
 
+import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
+from pathlib import Path
 
+from benchmarks.workflows.history import Mark, histories, message
 from benchmarks.workflows.measure import Measure, at_once, bytes_each, database, kilobyte, seconds_each
 from benchmarks.workflows.restart import restart
 
@@ -42,15 +45,20 @@ def worker_tasks(number: int) -> float:
     return seconds_each(fan_out, number)
 
 
+def _open(path: Path) -> sqlite3.Connection:
+    """A database as durable as `SqliteStore` makes it, with one row of one kilobyte."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute(_TABLE)
+    connection.execute("INSERT INTO states VALUES (1, 0, ?)", (kilobyte().encode(),))
+    return connection
+
+
 @contextmanager
 def _states() -> Iterator[sqlite3.Connection]:
-    """A database as durable as `SqliteStore` makes it, with one row of one kilobyte."""
-    with database() as path, closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute(_TABLE)
-        connection.execute("INSERT INTO states VALUES (1, 0, ?)", (kilobyte().encode(),))
+    with database() as path, closing(_open(path)) as connection:
         yield connection
 
 
@@ -71,12 +79,28 @@ def bytes_of_commits(number: int) -> float:
         return bytes_each(partial(_save, connection), number)
 
 
+async def _talk(path: Path, turns: int, mark: Mark) -> None:
+    """A row for each message, and one that says how many there are."""
+    with closing(_open(path)) as connection:
+        connection.execute(
+            "CREATE TABLE messages (run INTEGER, turn INTEGER, body TEXT, PRIMARY KEY (run, turn)) STRICT"
+        )
+        for turn in range(turns):
+            mark()
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("UPDATE states SET seq = seq + 1 WHERE run = 1")
+            connection.execute("INSERT INTO messages VALUES (1, ?, ?)", (turn, json.dumps(message())))
+            connection.execute("COMMIT")
+        mark()
+
+
 MEASURES: Mapping[str, Measure] = {
     "chain": awaits,
     "cycle": awaits,
     "fan-out": worker_tasks,
     **dict.fromkeys(("1 run", "100 runs", "1,000 runs", "16 workers", "100 workers"), commits),
     "bytes": bytes_of_commits,
+    **histories(_talk),
     "restart": partial(restart, "bare"),
     "restart without imports": partial(restart, "bare", imports=False),
 }

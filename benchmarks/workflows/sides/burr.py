@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from benchmarks.workflows.history import Mark, histories, message
 from benchmarks.workflows.measure import (
     SEVERAL,
     STEPS,
@@ -144,6 +145,21 @@ def bytes_of_steps(number: int) -> float:
         return bytes_each(run, number)
 
 
+async def _talk(path: Path, turns: int, mark: Mark) -> None:
+    """A list in the state of a cycle, which is saved as a whole."""
+
+    async def turn(state: Any) -> Any:
+        mark()
+        return state.append(messages=message()).update(n=state["n"] + 1)
+
+    actions = {name: _core().action(reads=["n"], writes=["messages", "n"])(turn) for name in ("turn", "end")}
+    ways = ("turn", "turn", _core().expr(f"n < {turns}")), ("turn", "end", _core().default)
+    builder = _core().ApplicationBuilder().with_actions(**actions).with_transitions(*ways).with_entrypoint("turn")
+    async with _saver(path) as saver:
+        builder = builder.with_identifiers(app_id=uuid4().hex).with_state_persister(saver)
+        await _run(builder.with_state(messages=[], n=0), "end")
+
+
 MEASURES: Mapping[str, Measure] = {
     "chain": chain,
     "cycle": cycle,
@@ -151,6 +167,7 @@ MEASURES: Mapping[str, Measure] = {
     "1 run": partial(durable_chains, runs=1),
     "100 runs": partial(durable_chains, runs=SEVERAL),
     "bytes": bytes_of_steps,
+    **histories(_talk),
     "restart": partial(restart, "burr"),
     "restart without imports": partial(restart, "burr", imports=False),
 }

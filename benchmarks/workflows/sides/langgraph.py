@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 from uuid import uuid4
 
+from benchmarks.workflows.history import Mark, histories, message
 from benchmarks.workflows.measure import (
     SEVERAL,
     STEPS,
@@ -28,6 +29,7 @@ class Values(TypedDict, total=False):
     n: int
     body: str
     values: Annotated[list[int], add]
+    messages: Annotated[list[dict[str, str]], add]
 
 
 async def _tick(state: Values) -> Values:
@@ -135,6 +137,26 @@ def bytes_of_steps(number: int) -> float:
         return bytes_each(run, number)
 
 
+async def _talk(path: Path, turns: int, mark: Mark) -> None:
+    """A list with a reducer, in the state of a cycle."""
+
+    async def turn(state: Values) -> Values:
+        mark()
+        return {"messages": [message()], "n": state["n"] + 1}
+
+    def more(state: Values) -> str:
+        return "turn" if state["n"] < turns else "__end__"
+
+    builder = _builder()
+    builder.add_node("turn", turn)
+    builder.add_edge("__start__", "turn")
+    builder.add_conditional_edges("turn", more, ["turn", "__end__"])
+    async with _saved(path, builder) as graph:
+        thread = {"configurable": {"thread_id": uuid4().hex}, "recursion_limit": turns + 10}
+        await graph.ainvoke({"messages": [], "n": 0}, thread, durability="sync")
+        mark()
+
+
 MEASURES: Mapping[str, Measure] = {
     "chain": chain,
     "cycle": cycle,
@@ -142,6 +164,7 @@ MEASURES: Mapping[str, Measure] = {
     "1 run": partial(durable_chains, runs=1),
     "100 runs": partial(durable_chains, runs=SEVERAL),
     "bytes": bytes_of_steps,
+    **histories(_talk),
     "restart": partial(restart, "langgraph"),
     "restart without imports": partial(restart, "langgraph", imports=False),
 }

@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
+from benchmarks.workflows.history import Mark, histories, message
 from benchmarks.workflows.measure import (
     MANY,
     SEVERAL,
@@ -19,7 +21,7 @@ from benchmarks.workflows.measure import (
 from benchmarks.workflows.restart import restart
 
 from stagepost.checkpoint import SqliteStore
-from stagepost.workflows import Chain, Graph, Parallel, Runner, State, key_equals, step
+from stagepost.workflows import Append, Chain, Graph, Parallel, Runner, State, key_equals, step
 
 
 async def _tick(state: State) -> dict[str, int]:
@@ -72,7 +74,7 @@ def fan_out(number: int) -> float:
 
 
 @asynccontextmanager
-async def _runner(path: Path, workflow: Chain) -> AsyncIterator[Runner]:
+async def _runner(path: Path, workflow: Chain | Graph) -> AsyncIterator[Runner]:
     async with SqliteStore(path) as store, Runner(store, workflows=[workflow]) as runner:
         yield runner
 
@@ -121,6 +123,24 @@ def bytes_of_steps(number: int) -> float:
         return bytes_each(run, number)
 
 
+async def _talk(path: Path, turns: int, mark: Mark) -> None:
+    """A list that only grows, in the state of a cycle."""
+
+    async def turn(state: State) -> dict[str, object]:
+        mark()
+        return {"messages": [message()], "n": state["n"] + 1}
+
+    talk = Graph("talk", types={"messages": Annotated[list[dict[str, str]], Append]})
+    talk.add("turn", turn)
+    talk.add("end", step("end", lambda _: mark(), inline=True))
+    talk.edge("turn", "end", when=key_equals("n", turns))
+    talk.edge("turn", "turn")
+    talk.start("turn")
+    talk.finish("end")
+    async with _runner(path, talk) as runner:
+        await (await runner.start(talk, {"messages": [], "n": 0})).result()
+
+
 MEASURES: Mapping[str, Measure] = {
     "chain": chain,
     "cycle": cycle,
@@ -131,6 +151,7 @@ MEASURES: Mapping[str, Measure] = {
     "16 workers": partial(durable_fan_out, workers=16),
     "100 workers": partial(durable_fan_out, workers=100),
     "bytes": bytes_of_steps,
+    **histories(_talk),
     "restart": partial(restart, "ours"),
     "restart without imports": partial(restart, "ours", imports=False),
 }

@@ -1,7 +1,6 @@
 """Changes of one row, under the fence: what plain steps and items commit, and so nearly all that is ever written."""
 
 import sqlite3
-from typing import NamedTuple
 
 from .._codec import join_values
 from .._records import Commit, Frame, Item
@@ -26,7 +25,7 @@ WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {
 """
 
 
-class RowChange(NamedTuple):
+class RowChange:
     """One statement that changes one row, or is refused and changes nothing.
 
     Attributes:
@@ -37,11 +36,14 @@ class RowChange(NamedTuple):
         expected: What the row should have been.
     """
 
-    text: str
-    values: tuple[object, ...]
-    right: Right
-    path: str
-    expected: str
+    __slots__ = ("expected", "path", "right", "text", "values")
+
+    def __init__(self, text: str, values: tuple[object, ...], right: Right, path: str, expected: str) -> None:
+        self.text = text
+        self.values = values
+        self.right = right
+        self.path = path
+        self.expected = expected
 
     def __call__(self, connection: sqlite3.Connection) -> None:
         """Change the row.

@@ -78,15 +78,16 @@ async def test_a_typed_state_comes_back_as_its_model(store: Store) -> None:
 @pytest.mark.parametrize("name", ["run_id", "key"])
 async def test_the_same_start_gives_the_same_run(store: Store, name: str) -> None:
     gate, counted = Gate(), Counted()
+    identity: dict[str, Any] = {name: "once"}
     work = Chain("work", [counted.adds("a"), gate.step])
     async with running(store, work) as runner:
-        first = await runner.start(work, {"n": 1}, **{name: "once"})
+        first = await runner.start(work, {"n": 1}, **identity)
         await gate.entered.wait()
-        again = await runner.start(work, {"n": 1}, **{name: "once"})
+        again = await runner.start(work, {"n": 1}, **identity)
         assert again is first
         gate.open.set()
         result = await first.result()
-        later = await runner.start(work, {"n": 1}, **{name: "once"})
+        later = await runner.start(work, {"n": 1}, **identity)
         assert (later.id, await later.result()) == (first.id, result)
         assert counted.calls == ["a"]
 
@@ -94,13 +95,14 @@ async def test_the_same_start_gives_the_same_run(store: Store, name: str) -> Non
 @pytest.mark.parametrize("name", ["run_id", "key"])
 async def test_concurrent_starts_give_one_run(store: Store, name: str) -> None:
     counted = Counted()
+    identity: dict[str, Any] = {name: "once"}
     work = Chain("work", [counted.adds("a")])
     runs: list[Run] = []
 
     async with running(store, work) as runner:
 
         async def start() -> None:
-            run = await runner.start(work, {}, **{name: "once"})
+            run = await runner.start(work, {}, **identity)
             await run.result()
             runs.append(run)
 

@@ -145,6 +145,7 @@ class RunInfo:
         attempts: How often it was recovered since its last commit.
         created_at: When it was started (UTC).
         finished_at: When it ended (UTC).
+        trace: Which trace it belongs to; None if nobody gave it one.
     """
 
     run_id: str
@@ -160,6 +161,7 @@ class RunInfo:
     attempts: int
     created_at: datetime
     finished_at: datetime | None
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,7 @@ class NewRun:
         root: Its first frame.
         values: Rows of the values that `root` refers to.
         shape: What its workflow is made of.
+        trace: Which trace it belongs to, if it was given one.
     """
 
     run_id: str
@@ -228,6 +231,7 @@ class NewRun:
     root: Frame
     values: Sequence[StoredValue] = ()
     shape: Shape | None = None
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,13 @@ from ._conditional import Conditional
 from ._context import StepContext
 from ._events import (
     ChainProgress,
+    Checkpointed,
     ItemEnded,
     ItemsFrozen,
+    NodeEntered,
     NodeRevisited,
+    PatternEnded,
+    PatternStarted,
     RouteTaken,
     RunEnded,
     RunEvent,
@@ -22,6 +26,7 @@ from ._events import (
 from ._fold import Fold
 from ._graph import Graph
 from ._inbox import PendingWait
+from ._intermediates import Intermediate
 from ._parallel import Parallel
 from ._pattern import Pattern
 from ._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
@@ -79,6 +84,7 @@ __all__ = [
     "Chain",
     "ChainError",
     "ChainProgress",
+    "Checkpointed",
     "ChildElsewhere",
     "Conditional",
     "ConditionalError",
@@ -93,18 +99,22 @@ __all__ = [
     "GraphError",
     "HubRequired",
     "IncompatibleCheckpoint",
+    "Intermediate",
     "ItemAccounts",
     "ItemEnded",
     "ItemFailure",
     "ItemsFrozen",
     "MergeConflict",
     "MissingKey",
+    "NodeEntered",
     "NodeRevisited",
     "OutcomeUnknown",
     "Parallel",
     "ParallelError",
     "Pattern",
+    "PatternEnded",
     "PatternError",
+    "PatternStarted",
     "PendingWait",
     "Predicate",
     "Receive",

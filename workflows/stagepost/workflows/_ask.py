@@ -55,6 +55,7 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
                 await payload(value, context),
                 expect=expect if isinstance(expect, type) else object,  # what is no class is checked as it is stored
                 timeout=timeout,
+                trace=context.trace,
                 headers={"idempotency-key": context.idempotency_key},
             )
         except HandlerFailed as error:

@@ -8,7 +8,6 @@ from typing import Any
 from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, join_values
 
 from ._context import StepContext
-from ._events import NodeRevisited
 from ._execution import Execution, ItemRecord, Parts
 from ._layout import Layout, lay_out
 from ._program import Place, Position, Program, Within, child_path
@@ -155,14 +154,8 @@ class Branch:
 
     def _settle(self, position: Position, own: Values) -> Position:
         settled = self.program.settle(position, lambda: self.program.schema.view(self._seen(own)), self.trail)
-        for node in settled.entered:
-            self._enter(node, settled.visits[node])
+        self.trail.extend(settled.entered)
         return settled
-
-    def _enter(self, node: str, visits: int) -> None:
-        self.trail.append(node)
-        if visits > 1:
-            self.execution.emit(NodeRevisited, path=self.full_path(node), visits=visits)
 
 
 class ItemBranch(Branch):

@@ -107,9 +107,14 @@ class Chain(Pattern):
     def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
         entry = after
         for name, child in reversed(self._children.items()):
-            entry = compile_child(builder, child, child_path(path, name), entry, within.inside(self, name))
+            entry = compile_child(builder, child, child_path(path, name), entry, within.inside(self, name, path))
         assert entry is not None  # noqa: S101  # there is at least one step
         return entry
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> ChainError:  # noqa: ARG002  # the pattern's signature
-        return ChainError(self.name, child, cause, index=list(self._children).index(child), state=state)
+        index, _ = self.order(child)
+        return ChainError(self.name, child, cause, index=index, state=state)
+
+    def order(self, child: str) -> tuple[int, int]:
+        """Position of a step and how many there are."""
+        return tuple(self._children).index(child), len(self._children)

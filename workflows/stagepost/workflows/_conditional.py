@@ -64,10 +64,10 @@ class Conditional(Pattern):
 
     def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
         ways = {
-            key: compile_child(builder, child, child_path(path, key), after, within.inside(self, key))
+            key: compile_child(builder, child, child_path(path, key), after, within.inside(self, key, path))
             for key, child in self._children.items()
         }
-        return builder.add(RoutePlace(path, within.inside(self, ""), self._route, ways, self._default))
+        return builder.add(RoutePlace(path, within.inside(self, "", path), self._route, ways, self._default))
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> ConditionalError:  # noqa: ARG002  # the pattern's signature
         return ConditionalError(self.name, child or None, cause, state=state)

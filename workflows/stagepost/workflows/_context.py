@@ -8,7 +8,7 @@ from stagepost.checkpoint import PLAIN
 from stagepost.hub import Hub
 
 from ._effects import once
-from ._events import RunEvent
+from ._events import EventKind
 from ._execution import Execution
 from ._guards import Errors
 from ._ledger import Ledger
@@ -53,7 +53,12 @@ class StepContext:
         """The hub of the runner or of ``run``, if there is one."""
         return self.execution.hub
 
-    def emit(self, kind: Callable[..., RunEvent], /, **details: object) -> None:
+    @property
+    def trace(self) -> str:
+        """The trace that the run belongs to; what `Ask` asks of agents carries it, and so can what you send."""
+        return self.execution.trace
+
+    def emit(self, kind: EventKind, /, **details: object) -> None:
         """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
 
         They are metadata: no value of the state belongs into one.

@@ -20,6 +20,7 @@ from stagepost.checkpoint import (
 )
 
 from ._answer import Answer
+from ._intermediates import Intermediate
 from ._line import Job, Line
 from ._lookout import Lookout
 from ._means import Means
@@ -59,7 +60,14 @@ class Desk:
         self._changed = anyio.Event()
         self._claiming = anyio.Lock()
 
-    async def begin(self, new: NewRun, workflow: Pattern, *, urgent: bool = False) -> tuple[Run | None, RunInfo]:
+    async def begin(
+        self,
+        new: NewRun,
+        workflow: Pattern,
+        *,
+        urgent: bool = False,
+        intermediates: list[Intermediate] | None = None,
+    ) -> tuple[Run | None, RunInfo]:
         """Store a new run and work on it, `urgent` or as soon as there is a slot; or what is stored in its place.
 
         Raises:
@@ -67,7 +75,7 @@ class Desk:
         """
         answer: Answer[tuple[Run | None, RunInfo]] = Answer()
         self._beginning.append(new.run_id)
-        self._group.start_soon(self._begin, new, workflow, urgent, answer)
+        self._group.start_soon(self._begin, new, workflow, urgent, intermediates, answer)
         return await answer.get()
 
     async def take_up(
@@ -219,6 +227,7 @@ class Desk:
         new: NewRun,
         workflow: Pattern,
         urgent: bool,  # noqa: FBT001  # passed by start_soon, which knows no keywords
+        intermediates: list[Intermediate] | None,
         answer: Answer[tuple[Run | None, RunInfo]],
     ) -> None:
         try:
@@ -236,6 +245,7 @@ class Desk:
             answer.give((None, info))
             return
         job = Job.of(new.run_id, Definition(workflow), self.outcomes.of(new.run_id))
+        job.outcome.intermediates = intermediates
         has_slot = not urgent and self._line.enter()
         if not has_slot and not urgent:
             self._line.join(job)

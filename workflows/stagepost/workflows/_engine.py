@@ -15,9 +15,11 @@ from ._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
 from ._execution import Execution
 from ._fan_out import FanOut
 from ._folding import fold_on
+from ._intermediates import Intermediate, keep
 from ._performing import perform
 from ._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
 from ._signals import Parked
+from ._story import Story
 from .errors import HubRequired, RunCancelled, WorkflowError
 
 
@@ -29,10 +31,13 @@ async def run_in_memory(
     hub: Hub | None,
     deps: Any,
     observer: Observer | None,
+    trace: str | None,
+    intermediates: list[Intermediate] | None,
 ) -> Any:
     """Run a program without a store; returns the final state."""
     check_hub(name, program, hub)
-    execution = Execution(f"memory-{uuid4().hex}", name, Emitter(observer), deps, hub)
+    execution = Execution(f"memory-{uuid4().hex}", name, Emitter(observer), deps, hub, trace=trace or "")
+    execution.intermediates = intermediates
     frame = first_frame(program, program.schema.initial({} if state is None else state, name))
     branch = Branch(execution, program, frame)
     await observed(execution, branch, recovered=False)
@@ -52,7 +57,9 @@ def check_hub(name: str, program: Program, hub: Hub | None) -> None:
 async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> None:
     """Advance the run's root branch to its end, with the events of its beginning and end."""
     started = perf_counter()
-    execution.emit(RunStarted, recovered=recovered)
+    if not execution.intermediates:
+        keep(branch, "")
+    execution.emit(RunStarted, recovered=recovered, trace=execution.trace)
     status = "open"
     try:
         await _to_its_end(execution, branch)
@@ -93,8 +100,15 @@ async def advance(branch: Branch) -> None:
         Parked: It waits for something.
     """
     await branch.execution.pause()
-    while (place := branch.place()) is not None:
-        await _ACTIONS[type(place)](branch, place)
+    story = Story(branch)
+    story.begin()
+    try:
+        while (place := branch.place()) is not None:
+            await _ACTIONS[type(place)](branch, place)
+            story.go_on()
+    except WorkflowError:
+        story.fail()
+        raise
 
 
 async def _run_step(branch: Branch, place: StepPlace) -> None:
@@ -111,6 +125,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
         failure = branch.failure(place.within, error, state=state)
         raise failure from failure.__cause__
     await branch.move(updates, place.after)
+    keep(branch, path)
     branch.execution.emit(StepEnded, path=path, ok=True, seconds=perf_counter() - started)
 
 
@@ -135,7 +150,9 @@ def _way(place: RoutePlace, route: object) -> tuple[str, str]:
 
 
 async def _fan_out(branch: Branch, place: FanOutPlace) -> None:
+    path = branch.full_path(place.path)
     await FanOut(branch, place, advance).run()
+    keep(branch, path)
 
 
 async def _follow(branch: Branch, place: ArrowPlace) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 from stagepost.hub import Event, Level
 
@@ -20,16 +20,29 @@ class RunEvent(Event):
     workflow: str
 
 
+class EventKind(Protocol):
+    """A class of events of runs: called with the fields that are its own, and those of `RunEvent`."""
+
+    @property
+    def level(self) -> Level:
+        """How much its events matter in a log."""
+        ...
+
+    def __call__(self, *args: Any, **fields: Any) -> RunEvent: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(RunEvent):
     """The run begins, or goes on where a process before this one left it.
 
     Attributes:
         recovered: Whether it goes on.
+        trace: The trace that it belongs to, with all that its steps ask of agents; the same after a crash.
     """
 
     level: ClassVar[Level] = "info"
     recovered: bool
+    trace: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +57,44 @@ class RunEnded(RunEvent):
 
     level: ClassVar[Level] = "info"
     status: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternStarted(RunEvent):
+    """A pattern begins.
+
+    Attributes:
+        path: Where it stands; empty for the workflow itself.
+        kind: ``chain``, ``fold``, ``parallel``, ``conditional`` or ``graph``.
+        name: Its name.
+        resumed: Whether it goes on where a process before this one has left it.
+    """
+
+    path: str
+    kind: str
+    name: str
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternEnded(RunEvent):
+    """The last result of a pattern is committed, or something in it has failed.
+
+    Not told of patterns whose run is left open or cancelled.
+
+    Attributes:
+        path: Where it stands; empty for the workflow itself.
+        kind: ``chain``, ``fold``, ``parallel``, ``conditional`` or ``graph``.
+        name: Its name.
+        ok: Whether it went well.
+        seconds: Since `PatternStarted`.
+    """
+
+    path: str
+    kind: str
+    name: str
+    ok: bool
     seconds: float
 
 
@@ -104,6 +155,21 @@ class StepRetried(RunEvent):
     attempt: int
     seconds: float
     error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpointed(RunEvent):
+    """Something was committed.
+
+    Attributes:
+        path: Of the branch, ``""`` for the run itself; or of the item, such as ``summaries[3]``.
+        seq: Which version of the branch's frame; None where no frame was written.
+        seconds: How long the store took.
+    """
+
+    path: str
+    seq: int | None
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +236,8 @@ class WaitOpened(RunEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRevisited(RunEvent):
-    """A node of a graph was entered again.
+class NodeEntered(RunEvent):
+    """The way into a node of a graph is committed.
 
     Attributes:
         path: Where the node stands.
@@ -180,3 +246,8 @@ class NodeRevisited(RunEvent):
 
     path: str
     visits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRevisited(NodeEntered):
+    """A node of a graph was entered again."""

@@ -27,7 +27,7 @@ from stagepost.checkpoint import (
 )
 from stagepost.hub import Emitter, Hub
 
-from ._events import RunEvent
+from ._events import Checkpointed, EventKind
 from ._ledger import Ledger
 from ._signals import Parked, Stopping
 from .errors import describe
@@ -143,10 +143,12 @@ class Execution:
         deps: What the process gives to steps.
         hub: Where agents are asked.
         clock: Seconds since 1970.
+        trace: The trace that it belongs to; its own, named after it, where none is given.
         journal: Where the run is saved; None in memory.
         ledger: Its waits and effects.
         frames: Frames of items that a process before this one left, by path.
         items: Items of fan-outs under way, by the fan-out's path.
+        intermediates: Where the states behind its steps go; None if nobody wants them.
         stopping: Whether the runner is being left.
         news: How often it was told of waits that have ended.
         parked: Whether it rests in the store.
@@ -159,10 +161,12 @@ class Execution:
     deps: Any = None
     hub: Hub | None = None
     clock: Callable[[], float] = time
+    trace: str = ""
     journal: Journal | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(None))
     frames: dict[str, Frame] = field(default_factory=dict)
     items: dict[str, list[ItemRecord]] = field(default_factory=dict)
+    intermediates: list[Any] | None = None
     stopping: bool = False
     news: int = 0
     parked: bool = False
@@ -170,6 +174,9 @@ class Execution:
     _listeners: list[Listener] = field(default_factory=list)
     _cancelled: list[Item] = field(default_factory=list)
     _worked_since: float = field(default_factory=perf_counter)
+
+    def __post_init__(self) -> None:
+        self.trace = self.trace or self.run_id
 
     def restore(self, snapshot: Snapshot) -> None:
         """Take up what a process before this one has left."""
@@ -181,8 +188,15 @@ class Execution:
 
     async def save(self, **parts: Unpack[Parts]) -> None:
         """Commit a change, if the run is stored."""
-        if self.journal is not None:
+        if self.journal is None:
+            return
+        if not self.emitter.enabled:
             await self.journal.save(**parts)
+            return
+        started = perf_counter()
+        await self.journal.save(**parts)
+        path, seq = _saved(parts)
+        self.emit(Checkpointed, path=path, seq=seq, seconds=perf_counter() - started)
 
     async def pause(self) -> None:
         """The engine's own cancellation point behind a commit: memory and disk agree here. Lets others run.
@@ -197,9 +211,9 @@ class Execution:
         if self.stopping:
             raise Stopping
 
-    def emit(self, kind: Callable[..., RunEvent], /, **details: object) -> None:
-        """Build an event and tell the observer, if there is one."""
-        if self.emitter.enabled:
+    def emit(self, kind: EventKind, /, **details: object) -> None:
+        """Build an event and tell the observer, if there is one that wants to hear of such events."""
+        if self.emitter.wants(kind.level):
             self.emitter.emit(kind(run_id=self.run_id, workflow=self.workflow, **details))
 
     def note_cancelled(self, item: Item) -> None:
@@ -252,3 +266,11 @@ class Execution:
         if perf_counter() - self._worked_since > _FAIR:
             await checkpoint()
             self._worked_since = perf_counter()
+
+
+def _saved(parts: Parts) -> tuple[str, int | None]:
+    """What a commit was about: a branch, or an item, or else the run."""
+    frame, outcomes = parts.get("frame"), parts.get("outcomes")
+    if frame is not None:
+        return frame.path, frame.seq
+    return (f"{outcomes[0].path}[{outcomes[0].idx}]" if outcomes else ""), None

@@ -66,7 +66,7 @@ class Fold(Pattern):
         return {}
 
     def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
-        return builder.add(FoldPlace(path, within.inside(self, ""), self._step, self, after))
+        return builder.add(FoldPlace(path, within.inside(self, "", path), self._step, self, after))
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> FoldError:  # noqa: ARG002  # the pattern's signature
         return FoldError(self.name, None, cause, state=state)

@@ -12,6 +12,7 @@ from stagepost.checkpoint import Joined
 from ._branch import Branch
 from ._events import ChainProgress, ItemsFrozen, StepEnded, StepStarted
 from ._execution import ItemRecord
+from ._intermediates import keep
 from ._pair import Pair
 from ._performing import perform
 from ._program import FoldPlace
@@ -57,6 +58,7 @@ async def _next(branch: Branch, place: FoldPlace) -> None:
         failure = branch.failure(place.within, error, state=error.state, own=False)
         raise failure from failure.__cause__
     await _save(branch, place, updates, item, len(items))
+    keep(branch, step_path)
     run.emit(StepEnded, path=step_path, ok=True, seconds=perf_counter() - started)
     run.emit(ChainProgress, path=path, index=item.idx, total=len(items))
 

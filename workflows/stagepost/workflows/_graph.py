@@ -123,9 +123,10 @@ class Graph(Pattern):
             ways = [] if name in self._finish else [(_label(edge), entries[edge.target]) for edge in edges]
             if name in self._finish and after is not None:
                 ways = [(None, after)]
-            builder.add(ArrowPlace(_arrow(path, name), within.inside(self, name), follow, ways))
+            builder.add(ArrowPlace(_arrow(path, name), within.inside(self, name, path), follow, ways))
         enter = _Arrow(self, path, "", entries, [Edge(start, None)], after)
-        return builder.add(ArrowPlace(_arrow(path, ""), within.inside(self, start), enter, [(None, entries[start])]))
+        around = within.inside(self, start, path)
+        return builder.add(ArrowPlace(_arrow(path, ""), around, enter, [(None, entries[start])]))
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> GraphError:
         return GraphError(self.name, child, describe(cause), path=trail, state=state)
@@ -136,7 +137,7 @@ class Graph(Pattern):
 
     def _compile_node(self, builder: Builder, name: str, path: str, within: Within) -> str:
         node_path = child_path(path, name)
-        inside = within.inside(self, name, node=node_path)
+        inside = within.inside(self, name, path, node=node_path)
         return compile_child(builder, self._nodes[name], node_path, _arrow(path, name), inside)
 
     def _check_unused(self) -> None:

@@ -48,6 +48,7 @@ class Means:
             self.emitter,
             self.deps,
             self.hub,
+            trace=run.trace or "",
             clock=self.clock,
             journal=journal,
             ledger=Ledger(journal),

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
@@ -115,7 +115,7 @@ class Parallel(Pattern):
             if self._over is None:
                 raise DefinitionError(self._where, "nothing says what its items are: give over=, or call map(items)")
             workers = [self._compile_worker(builder, self._worker)]
-        place = FanOutPlace(path, within.inside(self, ""), self, workers, after, tuple(self._branches))
+        place = FanOutPlace(path, within.inside(self, "", path), self, workers, after, tuple(self._branches))
         return builder.add(place)
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> ParallelError:  # noqa: ARG002  # the pattern's signature
@@ -232,7 +232,7 @@ class Parallel(Pattern):
         """A program on the same kind of state, so that the branch sees what a step in its place would see."""
         inner = Builder(builder.schema)
         path = name if isinstance(branch, Step) else branch.root_path
-        within = Within().inside(_Branch(name), name)
+        within = Within().inside(_Branch(name), name, None)
         return inner.program(compile_child(inner, branch, path, None, within))
 
 
@@ -241,6 +241,10 @@ class _Branch:
     """A branch as the one who says where a failure happened."""
 
     name: str
+    kind: ClassVar[str] = "branch"
+
+    def order(self, child: str) -> None:  # the pattern's signature
+        """A branch has no parts."""
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> BranchError:  # noqa: ARG002  # the pattern's signature
         return BranchError(self.name, cause, state=state)

@@ -12,6 +12,7 @@ from stagepost.hub import Hub, Observer, check_name
 
 from ._diagram import mermaid
 from ._engine import run_in_memory
+from ._intermediates import Intermediate
 from ._program import Builder, Program, StepPlace, Within
 from ._schema import ModelSchema, PlainSchema, Schema
 from ._shape import shape_of
@@ -65,6 +66,10 @@ class Pattern(ABC):
     @abstractmethod
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> WorkflowError:
         """The error that says that `child` failed in this pattern."""
+
+    def order(self, child: str) -> tuple[int, int] | None:  # noqa: ARG002  # for those whose children have an order
+        """Position of a child and how many there are, if one comes after the other."""
+        return None
 
     @property
     def root_path(self) -> str:
@@ -164,6 +169,8 @@ class Pattern(ABC):
         hub: Hub | None = None,
         deps: Any = None,
         observer: Observer | None = None,
+        trace: str | None = None,
+        intermediates: list[Intermediate] | None = None,
     ) -> Any:
         """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
 
@@ -172,6 +179,10 @@ class Pattern(ABC):
             hub: Where agents are asked.
             deps: Given to steps as ``context.deps``.
             observer: Gets the run's events.
+            trace: The trace that it belongs to; by default its own. A step that runs another workflow gives it
+                ``context.trace``.
+            intermediates: A list that states go into: first what the run starts with, then one `Intermediate` behind
+                each step, item of a fold and fan-out.
 
         Returns:
             The final state: a `State`, or the model given as ``state=``.
@@ -180,7 +191,16 @@ class Pattern(ABC):
             HubRequired: A step asks an agent and there is no hub.
             PatternError: A step failed.
         """
-        return await run_in_memory(self.name, self.program, state, hub=hub, deps=deps, observer=observer)
+        return await run_in_memory(
+            self.name,
+            self.program,
+            state,
+            hub=hub,
+            deps=deps,
+            observer=observer,
+            trace=trace,
+            intermediates=intermediates,
+        )
 
     def mermaid(self) -> str:
         """The workflow as a mermaid flowchart."""

@@ -34,16 +34,37 @@ class Enclosing(Protocol):
         """Its name."""
         ...
 
+    @property
+    def kind(self) -> str:
+        """What it is, in one word."""
+        ...
+
+    def order(self, child: str) -> tuple[int, int] | None:
+        """Position of a child and how many there are, if one comes after the other."""
+        ...
+
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> WorkflowError:
         """The error that names this pattern and its child."""
         ...
 
 
 class Level(NamedTuple):
-    """One pattern that encloses a place, and by which name the place is reached in it; empty for the pattern itself."""
+    """One pattern that encloses a place.
+
+    Attributes:
+        pattern: The pattern.
+        child: By which name the place is reached in it; empty for the pattern itself.
+        path: The pattern's own path in the program; None if it is no pattern but a branch of one.
+    """
 
     pattern: Enclosing
     child: str
+    path: str | None
+
+    @property
+    def child_path(self) -> str:
+        """The child's path."""
+        return child_path(self.path or "", self.child)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +79,9 @@ class Within:
     levels: tuple[Level, ...] = ()
     node: str | None = None
 
-    def inside(self, pattern: Enclosing, child: str, *, node: str | None = None) -> "Within":
-        """One level deeper."""
-        return Within((*self.levels, Level(pattern, child)), node or self.node)
+    def inside(self, pattern: Enclosing, child: str, path: str | None, *, node: str | None = None) -> "Within":
+        """One level deeper; see `Level`."""
+        return Within((*self.levels, Level(pattern, child, path)), node or self.node)
 
     def failure(self, error: BaseException, *, state: Any, trail: Sequence[str], own: bool = True) -> WorkflowError:
         """The error with everything around it, the cause of each being the one inside.

@@ -7,6 +7,8 @@ import anyio
 
 from stagepost.checkpoint import RunStatus
 
+from ._intermediates import Intermediate
+
 
 class Outcome:
     """How a run ends: set once by whoever works on it, waited for by its handles. What is said later does not count.
@@ -14,9 +16,11 @@ class Outcome:
     Attributes:
         status: Where the run stands.
         waits: Ids of the waits that it is parked at.
+        intermediates: Where the states behind its steps go, if somebody wants them.
     """
 
     def __init__(self) -> None:
+        self.intermediates: list[Intermediate] | None = None
         self.status = RunStatus.RUNNING
         self.waits: Sequence[str] = ()
         self._ended = anyio.Event()

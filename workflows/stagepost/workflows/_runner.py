@@ -31,6 +31,7 @@ from ._desk import Desk
 from ._engine import check_hub
 from ._ids import new_run_id
 from ._inbox import Inbox, PendingWait, stored
+from ._intermediates import Intermediate
 from ._layout import lay_out
 from ._means import Means
 from ._migration import Definition
@@ -155,6 +156,8 @@ class Runner:
         *,
         run_id: str | None = None,
         key: str | None = None,
+        trace: str | None = None,
+        intermediates: list[Intermediate] | None = None,
     ) -> Run:
         """Start a run; when this returns, it is on disk. Or attach to the run that has this id or key already.
 
@@ -163,6 +166,9 @@ class Runner:
             state: What to start with.
             run_id: The run's name; by default one that sorts by time.
             key: Start-once key: at most one run of the workflow has it.
+            trace: The trace that it belongs to; by default its own, named by its id.
+            intermediates: A list that states go into while this runner works on the run: first what it starts with,
+                then one `Intermediate` behind each step, item of a fold and fan-out. Nothing, if it attaches.
 
         Raises:
             DefinitionError: The runner does not know the workflow.
@@ -171,7 +177,7 @@ class Runner:
             RunConflict: The id or key stands for a run of another workflow or with another input.
             StoreError: The run could not be stored.
         """
-        return await self._start(workflow, state, run_id=run_id, key=key)
+        return await self._start(workflow, state, run_id=run_id, key=key, trace=trace, intermediates=intermediates)
 
     async def _start(
         self,
@@ -180,13 +186,16 @@ class Runner:
         *,
         run_id: str | None = None,
         key: str | None = None,
+        trace: str | None = None,
+        intermediates: list[Intermediate] | None = None,
         urgent: bool = False,
     ) -> Run:
         desk = self._open()
         self._registry.check(workflow)
         check_hub(workflow.name, workflow.program, self._hub)
         new = _new_run(workflow, state, desk.means.owner, run_id, key)
-        run, info = await desk.begin(new, workflow, urgent=urgent)
+        new = replace(new, trace=trace)
+        run, info = await desk.begin(new, workflow, urgent=urgent, intermediates=intermediates)
         if run is not None:
             return run
         _check_same(info, new)
@@ -377,7 +386,7 @@ class Runner:
 
         async def handle(message: Message[object]) -> object:
             key = message.headers.get("idempotency-key", message.id)
-            run = await self._start(workflow, workflow.accept(message.data), key=key, urgent=True)
+            run = await self._start(workflow, workflow.accept(message.data), key=key, trace=message.trace, urgent=True)
             if await run.settled() is RunStatus.WAITING:
                 raise RunParked(run.id, run.waits)
             return workflow.reply(await run.result())

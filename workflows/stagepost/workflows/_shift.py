@@ -65,7 +65,7 @@ class Shift:
     def enter(self, job: Job, snapshot: Snapshot, lease: Lease, *, has_slot: bool) -> Active:
         """Take on a run; `work` then has to follow."""
         job.outcome.go_on()
-        execution = self._execution(snapshot, lease, is_attempt=job.recovering)
+        execution = self._execution(job, snapshot, lease, is_attempt=job.recovering)
         active = self._active[job.run_id] = Active(job, lease, execution, has_slot)
         return active
 
@@ -80,7 +80,8 @@ class Shift:
         try:
             while not await self._advance(snapshot, active, recovered=recovered):
                 snapshot, recovered = await self._means.store.load(run_id), True
-                active.execution, active.woken = self._execution(snapshot, active.lease, is_attempt=False), False
+                active.execution = self._execution(active.job, snapshot, active.lease, is_attempt=False)
+                active.woken = False
         except RunCancelled as error:
             outcome.cancel(error)
         except WorkflowError as error:
@@ -119,7 +120,8 @@ class Shift:
         active.job.outcome.complete(branch.view())
         return True
 
-    def _execution(self, snapshot: Snapshot, lease: Lease, *, is_attempt: bool) -> Execution:
+    def _execution(self, job: Job, snapshot: Snapshot, lease: Lease, *, is_attempt: bool) -> Execution:
         execution = self._means.execution(snapshot, lease, self._lookout, is_attempt=is_attempt)
         execution.stopping = self._stopping
+        execution.intermediates = job.outcome.intermediates
         return execution

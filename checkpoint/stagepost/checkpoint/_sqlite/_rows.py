@@ -15,31 +15,31 @@ from .._waiting import Effect, EffectStatus, OpenWait, Wait, WaitKind, WaitStatu
 from ..errors import CheckpointError, CorruptRun, RunNotFound
 
 RUN_COLUMNS = (
-    "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, created_at, finished_at"
+    "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
+    "created_at, finished_at, trace"
 )
 WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
-_SNAPSHOT = f"""
-WITH run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT))
-SELECT 'shape', skeleton, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM shapes WHERE id = (SELECT shape FROM run)
-UNION ALL
-SELECT 'run', {RUN_COLUMNS} FROM run
-UNION ALL
-SELECT 'frame', path, seq, next, state, visits, width, refs, NULL, NULL, NULL, NULL, NULL, NULL
-FROM frames WHERE rk = (SELECT rk FROM run)
-UNION ALL
-SELECT 'item', path, visit, idx, status, input, value, error, NULL, NULL, NULL, NULL, NULL, NULL
-FROM items WHERE rk = (SELECT rk FROM run)
-UNION ALL
-SELECT 'value', path, key, gen, idx, value, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM vals WHERE rk = (SELECT rk FROM run)
-UNION ALL
-SELECT 'wait', {WAIT_COLUMNS}, NULL, NULL, NULL FROM waits WHERE rk = (SELECT rk FROM run)
-UNION ALL
-SELECT 'effect', place, key, status, value, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM effects WHERE rk = (SELECT rk FROM run)
-"""
+_PARTS = {
+    "shape": ("skeleton", "shapes WHERE id = (SELECT shape FROM run)"),
+    "run": (RUN_COLUMNS, "run"),
+    "frame": ("path, seq, next, state, visits, width, refs", "frames WHERE rk = (SELECT rk FROM run)"),
+    "item": ("path, visit, idx, status, input, value, error", "items WHERE rk = (SELECT rk FROM run)"),
+    "value": ("path, key, gen, idx, value", "vals WHERE rk = (SELECT rk FROM run)"),
+    "wait": (WAIT_COLUMNS, "waits WHERE rk = (SELECT rk FROM run)"),
+    "effect": ("place, key, status, value", "effects WHERE rk = (SELECT rk FROM run)"),
+}
+_WIDTH = max(columns.count(",") for columns, _ in _PARTS.values())
+
+
+def _select(kind: str, columns: str, source: str) -> str:
+    """One part of a snapshot, as wide as the widest one."""
+    return f"SELECT '{kind}', {columns}{', NULL' * (_WIDTH - columns.count(','))} FROM {source}"
+
+
+_SNAPSHOT = "WITH run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)) " + " UNION ALL ".join(
+    _select(kind, *part) for kind, part in _PARTS.items()
+)
 
 Row = Sequence[Any]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -119,7 +119,8 @@ def to_run(row: Row) -> RunInfo:
 
 
 def _to_run(row: Row) -> RunInfo:
-    run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, created, finished = row
+    run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, *rest = row
+    created, finished, trace, *_ = rest
     for text in (run_id, workflow, key, error, owner):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
     return RunInfo(
@@ -136,6 +137,7 @@ def _to_run(row: Row) -> RunInfo:
         attempts=attempts,
         created_at=to_time(created),
         finished_at=None if finished is None else to_time(finished),
+        trace=trace,
     )
 
 
@@ -151,7 +153,7 @@ def to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
 
 
 def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
-    parts: dict[str, list[Row]] = {kind: [] for kind in ("shape", "run", "frame", "item", "value", "wait", "effect")}
+    parts: dict[str, list[Row]] = {kind: [] for kind in _PARTS}
     for kind, *columns in rows:
         parts[kind].append(columns)
     if not parts["run"]:

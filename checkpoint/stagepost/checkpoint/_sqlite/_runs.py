@@ -3,13 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from .._records import Commit, Lease, Migrated, NewRun, RunInfo, Shape
 from .._waiting import Due, NewWait, Wait
 from . import _statements as statements
 from . import _waits as waits
-from ._batch import Work
 from ._connect import Connection
 from ._migrating import migrate
 from ._reading import Reading
@@ -61,8 +60,7 @@ class Runs(Reading):
 
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run."""
-        work = cast("Work", only_row(commit) or self._whole(commit))  # mypy sees no call in a named tuple
-        await self._write(work)
+        await self._write(only_row(commit) or self._whole(commit))
 
     async def wait(self, lease: Lease, wait: NewWait) -> Wait:
         """Open a wait of a run."""

@@ -31,7 +31,8 @@ CREATE TABLE runs (
   epoch       INTEGER NOT NULL,           -- raised at every claim: the fence
   attempts    INTEGER NOT NULL DEFAULT 0, -- recoveries since the last commit
   created_at  INTEGER NOT NULL,           -- microseconds since 1970
-  finished_at INTEGER
+  finished_at INTEGER,
+  trace       TEXT                        -- which trace it belongs to; NULL: one of its own
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (workflow, key) WHERE key IS NOT NULL;
 CREATE INDEX runs_open ON runs (run_id) WHERE status = 'running';

@@ -15,8 +15,8 @@ from ._row import frame_row, frozen_row, outcome_row, readable
 from ._rows import RUN_COLUMNS, SELECT_RUN, to_run
 
 _INSERT_RUN = """
-INSERT INTO runs (run_id, workflow, version, status, key, input, owner, shape, epoch, created_at)
-VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING rk
+INSERT INTO runs (run_id, workflow, version, status, key, input, owner, shape, trace, epoch, created_at)
+VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING rk
 """
 _SELECT_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
 _CLAIM = """
@@ -50,7 +50,10 @@ def create(connection: sqlite3.Connection, run: NewRun, now: int) -> tuple[Lease
     """Insert a run with its first frame, or find the one that was there."""
     row = connection.execute(
         _INSERT_RUN,
-        (run.run_id, run.workflow, run.version, run.key, run.input, run.owner, run.shape and run.shape.id, now),
+        (
+            *(run.run_id, run.workflow, run.version, run.key, run.input, run.owner),
+            *(run.shape and run.shape.id, run.trace, now),
+        ),
     ).fetchone()
     if row is None:
         return None, _existing(connection, run)

@@ -3,7 +3,7 @@
 import pytest
 from tests.workflows._words import Counted, Gate, Store, running
 
-from stagepost.workflows import Chain, ChainError, Intermediate, Parallel, State, step
+from stagepost.workflows import Chain, ChainError, Intermediate, Parallel, State, Wait, step
 
 
 def work() -> Chain:
@@ -69,3 +69,14 @@ async def test_a_run_that_is_left_has_those_until_then(store: Store) -> None:
         await runner.start(workflow, run_id="r1", intermediates=states)
         await gate.entered.wait()
     assert [path for path, _ in states] == ["", "a"]
+
+
+async def test_a_run_that_was_parked_goes_on_adding_to_them(store: Store) -> None:
+    states = list[Intermediate]()
+    workflow = Chain("work", [Counted().adds("a"), Wait("approval"), Counted().adds("b")])
+    async with running(store, workflow) as runner:
+        run = await runner.start(workflow, run_id="r1", intermediates=states)
+        await run.settled()
+        await runner.answer(run.waits[0], "yes")
+        await run.result()
+    assert [path for path, _ in states] == ["", "a", "approval", "b"]

@@ -7,10 +7,9 @@ from typing import Any, TypeVar, overload
 from stagepost.checkpoint import PLAIN
 from stagepost.hub import Hub
 
-from ._effects import once
+from ._effects import NotDone, Once
 from ._events import EventKind
 from ._execution import Execution
-from ._guards import Errors
 from ._ledger import Ledger
 from ._types import codec_of
 
@@ -88,7 +87,7 @@ class StepContext:
         effect: Callable[[], Awaitable[T]],
         *,
         expect: Any = ...,
-        not_done: Errors = ...,
+        not_done: NotDone = ...,
         on_unknown: Callable[[], Awaitable[T]] | None = ...,
     ) -> T: ...
     @overload
@@ -98,7 +97,7 @@ class StepContext:
         effect: Callable[[], T],
         *,
         expect: Any = ...,
-        not_done: Errors = ...,
+        not_done: NotDone = ...,
         on_unknown: Callable[[], T] | None = ...,
     ) -> T: ...
     async def once(
@@ -107,7 +106,7 @@ class StepContext:
         effect: Callable[[], Any],
         *,
         expect: Any = None,
-        not_done: Errors = (),
+        not_done: NotDone = (),
         on_unknown: Callable[[], Any] | None = None,
     ) -> Any:
         """Do something to the world outside at most once, however often the step runs again.
@@ -121,10 +120,10 @@ class StepContext:
             key: Its name within the step.
             effect: What to do: async, or sync and quick. From a step in a thread: ``anyio.from_thread.run``.
             expect: Type of what it returns; None for plain JSON.
-            not_done: Errors that say that it has not happened: they are raised to the step, and a later attempt does
+            not_done: NotDone that say that it has not happened: they are raised to the step, and a later attempt does
                 it. `EffectNotDone` always is one of them.
-            on_unknown: Finds out whether it has happened: returns what it returned, or raises one of `not_done`, upon
-                which it is done now. Any other error parks the run.
+            on_unknown: Finds out whether it has happened: returns what it returned, or raises `EffectNotDone`, upon
+                which it is done now. Any other error, such as that nobody can be asked, parks the run.
 
         Returns:
             What it returned, in its stored form.
@@ -133,4 +132,5 @@ class StepContext:
             OutcomeUnknown: Nothing tells whether it has happened; the run parks whatever the step makes of this.
             EffectUnderWay: An effect of this key is under way in this step.
         """
-        return await once(self, key, effect, codec=codec_of(expect) or PLAIN, not_done=not_done, on_unknown=on_unknown)
+        once = Once(self.ledger, self.place, self.path, key, codec=codec_of(expect) or PLAIN, not_done=not_done)
+        return await once.make(effect, on_unknown)

@@ -2,60 +2,56 @@
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any, TypeAlias
 
 from stagepost.checkpoint import Codec, Effect, EffectStatus
 from stagepost.hub import check_name
 
-from ._guards import Errors
+from ._ledger import Ledger
 from .errors import EffectNotDone, EffectUnderWay, OutcomeUnknown
 
-if TYPE_CHECKING:
-    from ._context import StepContext
+NotDone: TypeAlias = type[Exception] | tuple[type[Exception], ...]
 
 
-async def once(
-    context: "StepContext",
-    key: str,
-    effect: Callable[[], Any],
-    *,
-    codec: Codec[Any],
-    not_done: Errors,
-    on_unknown: Callable[[], Any] | None,
-) -> Any:
-    """See `StepContext.once`."""
-    check_name("effect key", key)
-    attempt = _Attempt(context, key, codec, _all(not_done))
-    if not context.ledger.begin(context.place, key):
-        raise EffectUnderWay(key, context.path)
-    try:
-        return await attempt.make(effect, on_unknown)
-    finally:
-        context.ledger.finish(context.place, key)
-
-
-class _Attempt:
-    """One call of `once`.
+class Once:
+    """One effect of a step; see `StepContext.once`.
 
     Args:
-        context: The step's.
+        ledger: Where effects are saved.
+        place: The step.
+        path: The step's path, for errors.
         key: The effect's name within the step.
         codec: For what it returns.
         not_done: Errors that say that it has not happened.
     """
 
     def __init__(
-        self, context: "StepContext", key: str, codec: Codec[Any], not_done: tuple[type[Exception], ...]
+        self, ledger: Ledger, place: str, path: str, key: str, *, codec: Codec[Any], not_done: NotDone
     ) -> None:
-        self._ledger = context.ledger
-        self._place = context.place
-        self._path = context.path
-        self._key = key
+        self._ledger = ledger
+        self._place = place
+        self._path = path
+        self._key = check_name("effect key", key)
         self._codec = codec
-        self._not_done = not_done
+        others = not_done if isinstance(not_done, tuple) else (not_done,)
+        self._not_done: tuple[type[Exception], ...] = (EffectNotDone, *others)
 
     async def make(self, effect: Callable[[], Any], on_unknown: Callable[[], Any] | None) -> Any:
-        """Do it, unless it is done, or in doubt."""
+        """Do it, unless it is done, or in doubt.
+
+        Raises:
+            OutcomeUnknown: It is in doubt.
+            EffectUnderWay: It is being done.
+        """
+        if not self._ledger.begin(self._place, self._key):
+            raise EffectUnderWay(self._key, self._path)
+        try:
+            return await self._make(effect, on_unknown)
+        finally:
+            self._ledger.finish(self._place, self._key)
+
+    async def _make(self, effect: Callable[[], Any], on_unknown: Callable[[], Any] | None) -> Any:
         known = self._ledger.effect(self._place, self._key)
         if known is None:
             await self._note(EffectStatus.INTENT)
@@ -64,24 +60,22 @@ class _Attempt:
         elif on_unknown is None:
             raise self._unknown()
         else:
-            try:
-                return await self._call(on_unknown)
-            except self._not_done:
-                pass  # so it is done now, on the intent that is saved
+            with suppress(EffectNotDone):  # then it is done now, on the intent that is saved
+                return await self._call(on_unknown, not_done=EffectNotDone)
         try:
-            return await self._call(effect)
+            return await self._call(effect, not_done=self._not_done)
         except self._not_done:
             await self._note(EffectStatus.UNDONE)
             raise
 
-    async def _call(self, function: Callable[[], Any]) -> Any:
+    async def _call(self, function: Callable[[], Any], *, not_done: NotDone) -> Any:
         """What a function returns, saved; only errors that say "not done" get by."""
         try:
             value = function()
             if inspect.isawaitable(value):
                 value = await value
             data = self._codec.dump(value, f"what effect {self._key!r} of {self._path} returned")
-        except self._not_done:
+        except not_done:
             raise
         except Exception as error:
             raise self._unknown() from error
@@ -95,7 +89,3 @@ class _Attempt:
         if self._ledger.is_durable:
             self._ledger.doubt(self._place, self._key)
         return OutcomeUnknown(self._key, self._path)
-
-
-def _all(not_done: Errors) -> tuple[type[Exception], ...]:
-    return (EffectNotDone, *(not_done if isinstance(not_done, tuple) else (not_done,)))

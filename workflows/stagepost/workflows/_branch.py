@@ -79,7 +79,9 @@ class Branch:
 
     def failure(self, within: Within, error: BaseException, *, state: Any, own: bool = True) -> WorkflowError:
         """A step's failure with everything that encloses it."""
-        return within.failure(error, state=state, trail=tuple(self.trail), own=own)
+        failure = within.failure(error, state=state, trail=tuple(self.trail), own=own)
+        self.execution.secrets.clean(failure)
+        return failure
 
     async def move(
         self,
@@ -106,7 +108,8 @@ class Branch:
         open_end = Position(after, self.position.visits if visits is None else visits)
         try:
             position = self._settle(open_end, own)
-        except WorkflowError:
+        except WorkflowError as error:
+            self.execution.secrets.clean(error)
             await self._save(own, layout, open_end, joined)
             raise
         await self._save(own, layout, position, joined)

@@ -1,6 +1,6 @@
 """What a step may know and use beside its state."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
@@ -46,6 +46,14 @@ class StepContext:
     def deps(self) -> Any:
         """What the process gave to the runner or to ``run``; never stored."""
         return self.execution.deps
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """What the process gave to the runner or to ``run`` as secrets: never stored, never in an event.
+
+        Nothing that a step returns may hold one, and errors that show one are masked.
+        """
+        return self.execution.secrets
 
     @property
     def hub(self) -> Hub | None:
@@ -132,5 +140,13 @@ class StepContext:
             OutcomeUnknown: Nothing tells whether it has happened; the run parks whatever the step makes of this.
             EffectUnderWay: An effect of this key is under way in this step.
         """
-        once = Once(self.ledger, self.place, self.path, key, codec=codec_of(expect) or PLAIN, not_done=not_done)
+        once = Once(
+            self.ledger,
+            self.place,
+            self.path,
+            key,
+            codec=codec_of(expect) or PLAIN,
+            not_done=not_done,
+            secrets=self.execution.secrets,
+        )
         return await once.make(effect, on_unknown)

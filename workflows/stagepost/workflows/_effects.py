@@ -9,6 +9,7 @@ from stagepost.checkpoint import Codec, Effect, EffectStatus
 from stagepost.hub import check_name
 
 from ._ledger import Ledger
+from ._secrets import Secrets
 from .errors import EffectNotDone, EffectUnderWay, OutcomeUnknown
 
 NotDone: TypeAlias = type[Exception] | tuple[type[Exception], ...]
@@ -24,12 +25,22 @@ class Once:
         key: The effect's name within the step.
         codec: For what it returns.
         not_done: Errors that say that it has not happened.
+        secrets: What must not be in what it returns.
     """
 
     def __init__(
-        self, ledger: Ledger, place: str, path: str, key: str, *, codec: Codec[Any], not_done: NotDone
+        self,
+        ledger: Ledger,
+        place: str,
+        path: str,
+        key: str,
+        *,
+        codec: Codec[Any],
+        not_done: NotDone,
+        secrets: Secrets,
     ) -> None:
         self._ledger = ledger
+        self._secrets = secrets
         self._place = place
         self._path = path
         self._key = check_name("effect key", key)
@@ -74,7 +85,9 @@ class Once:
             value = function()
             if inspect.isawaitable(value):
                 value = await value
-            data = self._codec.dump(value, f"what effect {self._key!r} of {self._path} returned")
+            where = f"what effect {self._key!r} of {self._path} returned"
+            data = self._codec.dump(value, where)
+            self._secrets.check(data, where)
         except not_done:
             raise
         except Exception as error:

@@ -18,6 +18,7 @@ from ._folding import fold_on
 from ._intermediates import Intermediate, keep
 from ._performing import perform
 from ._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
+from ._secrets import Given, Secrets
 from ._signals import Parked
 from ._story import Story
 from .errors import HubRequired, RunCancelled, WorkflowError
@@ -33,12 +34,15 @@ async def run_in_memory(
     observer: Observer | None,
     trace: str | None,
     intermediates: list[Intermediate] | None,
+    secrets: Given | None,
 ) -> Any:
     """Run a program without a store; returns the final state."""
     check_hub(name, program, hub)
     execution = Execution(f"memory-{uuid4().hex}", name, Emitter(observer), deps, hub, trace=trace or "")
-    execution.intermediates = intermediates
-    frame = first_frame(program, program.schema.initial({} if state is None else state, name))
+    execution.intermediates, execution.secrets = intermediates, Secrets(secrets)
+    values = program.schema.initial({} if state is None else state, name)
+    execution.secrets.check_values(values, name)
+    frame = first_frame(program, values)
     branch = Branch(execution, program, frame)
     await observed(execution, branch, recovered=False)
     return branch.view()
@@ -120,6 +124,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
         if place.step.into is not None:
             result = {place.step.into: result}
         updates = branch.program.schema.updates(result, branch.values, place.step.name)
+        branch.execution.secrets.check_values(updates, place.step.name)
     except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
         branch.execution.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
         failure = branch.failure(place.within, error, state=state)

@@ -29,6 +29,7 @@ from stagepost.hub import Emitter, Hub
 
 from ._events import Checkpointed, EventKind
 from ._ledger import Ledger
+from ._secrets import Secrets
 from ._signals import Parked, Stopping
 from .errors import describe
 
@@ -142,6 +143,7 @@ class Execution:
         emitter: Where events go.
         deps: What the process gives to steps.
         hub: Where agents are asked.
+        secrets: What steps may use and nobody may keep.
         clock: Seconds since 1970.
         trace: The trace that it belongs to; its own, named after it, where none is given.
         journal: Where the run is saved; None in memory.
@@ -160,6 +162,7 @@ class Execution:
     emitter: Emitter
     deps: Any = None
     hub: Hub | None = None
+    secrets: Secrets = field(default_factory=Secrets)
     clock: Callable[[], float] = time
     trace: str = ""
     journal: Journal | None = None
@@ -214,7 +217,12 @@ class Execution:
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Build an event and tell the observer, if there is one that wants to hear of such events."""
         if self.emitter.wants(kind.level):
+            if self.secrets:
+                details = {name: self._shown(value) for name, value in details.items()}
             self.emitter.emit(kind(run_id=self.run_id, workflow=self.workflow, **details))
+
+    def _shown(self, detail: object) -> object:
+        return self.secrets.mask(detail) if isinstance(detail, str) else detail
 
     def note_cancelled(self, item: Item) -> None:
         """Remember an item that was cancelled, for the commit that says why: a failure beside it, or the run's end."""
@@ -227,7 +235,7 @@ class Execution:
 
     async def fail(self, error: BaseException) -> None:
         """Commit that the run has failed."""
-        await self._end(Closing(RunStatus.FAILED, describe(error)))
+        await self._end(Closing(RunStatus.FAILED, self.secrets.mask(describe(error))))
 
     async def cancel(self) -> None:
         """Commit that the run was cancelled, and which of its items with it."""

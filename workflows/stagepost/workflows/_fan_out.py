@@ -137,8 +137,9 @@ class FanOut:
         try:
             value = await perform(worker, self._pattern.item_codec.load(item.input), context)
             data = self._pattern.value_codec.dump(value, f"the value of {context.path}")
+            self._run.secrets.check(data, f"the value of {context.path}")
         except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
-            return replace(item, status=ItemStatus.FAILED, error=error)
+            return replace(item, status=ItemStatus.FAILED, error=self._run.secrets.cover(error))
         return replace(item, status=ItemStatus.OK, value=data)
 
     async def _commit(self, item: ItemRecord, outcome: ItemRecord) -> None:
@@ -185,6 +186,7 @@ class FanOut:
         done = [Done(item.idx, item.input, item.value or b"null") for item in self._with(ItemStatus.OK)]
         try:
             updates = self._pattern.join(target, done)
+            self._run.secrets.check_values(updates, self._pattern.name)
             if self._pattern.failures is not None:
                 updates |= target.adopt({self._pattern.failures: _array(map(_failure, self._with(ItemStatus.FAILED)))})
         except Exception as error:  # noqa: BLE001  # `merge` and `key` are functions of the user's

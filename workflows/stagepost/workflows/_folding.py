@@ -71,9 +71,11 @@ async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
     try:
         value = place.source.item_codec.load(item.input)
         result = await perform(place.step, Pair(state, value), context)
-        return branch.program.schema.updates(result, branch.values, name)
+        updates = branch.program.schema.updates(result, branch.values, name)
+        branch.execution.secrets.check_values(updates, name)
     except Exception as error:
         raise FoldError(name, item.idx, error, item=value, state=state) from error
+    return updates
 
 
 async def _save(branch: Branch, place: FoldPlace, updates: Values, item: ItemRecord, total: int) -> None:

@@ -44,6 +44,6 @@ def caught(call: Call, errors: Errors, into: str) -> Call:
         try:
             return await call(value, context)
         except errors as error:
-            return {into: {"error": type(error).__name__, "message": str(error)}}
+            return {into: {"error": type(error).__name__, "message": context.execution.secrets.mask(str(error))}}
 
     return expecting

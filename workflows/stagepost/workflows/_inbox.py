@@ -20,6 +20,7 @@ from stagepost.checkpoint import (
 
 from ._places import signals_of, step_at
 from ._registry import Registry
+from ._secrets import Secrets
 from .errors import UnknownSignal
 
 _PAGE = 200
@@ -57,10 +58,12 @@ class Inbox:
     Args:
         store: Where runs are kept.
         registry: Their definitions.
+        secrets: What must not be stored.
     """
 
-    def __init__(self, store: CheckpointStore, registry: Registry) -> None:
+    def __init__(self, store: CheckpointStore, registry: Registry, secrets: Secrets) -> None:
         self._store = store
+        self._secrets = secrets
         self._registry = registry
 
     async def waits(self, run_id: str | None, kind: WaitKind | None) -> Sequence[PendingWait]:
@@ -78,7 +81,9 @@ class Inbox:
         if step is None or step.receives is None or step.receives.kind is not WaitKind.ANSWER:
             raise WaitNotFound(run_id, place)
         codec, where = step.receives.codec, f"the answer to {wait_id}"
-        await self._store.answer(run_id, place, codec.dump(codec.convert(value, where), where), by=by)
+        data = codec.dump(codec.convert(value, where), where)
+        self._secrets.check(data, where)
+        await self._store.answer(run_id, place, data, by=by)
         return run_id
 
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
@@ -89,10 +94,12 @@ class Inbox:
             raise UnknownSignal(run_id, name, tuple(codecs))
         where = f"signal {name!r} to run {run_id!r}"
         data = codecs[name].dump(codecs[name].convert(value, where), where)
+        self._secrets.check(data, where)
         return await self._store.signal(run_id, name, data, dedup=dedup)
 
     async def settle(self, run_id: str, key: str, value: bytes | None, place: str | None) -> None:
         """Store what became of an effect in doubt."""
+        self._secrets.check(value or b"", f"the value of effect {key!r}")
         await self._store.info(run_id)  # raises if there is none
         found = [wait.wait.place async for wait in self._open(run_id) if _is_effect(wait, key, place)]
         if len(found) > 1:

@@ -9,6 +9,7 @@ from stagepost.hub import Emitter, Hub
 
 from ._execution import Execution, Journal, Watch
 from ._ledger import Ledger
+from ._secrets import Secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Means:
         hub: Where steps ask agents.
         deps: Given to steps.
         clock: Seconds since 1970.
+        secrets: Given to steps.
     """
 
     store: CheckpointStore
@@ -30,6 +32,7 @@ class Means:
     hub: Hub | None
     deps: Any
     clock: Callable[[], float]
+    secrets: Secrets
 
     def execution(self, snapshot: Snapshot, lease: Lease, watch: Watch, *, is_attempt: bool) -> Execution:
         """A stored run in this process.
@@ -48,6 +51,7 @@ class Means:
             self.emitter,
             self.deps,
             self.hub,
+            self.secrets,
             trace=run.trace or "",
             clock=self.clock,
             journal=journal,

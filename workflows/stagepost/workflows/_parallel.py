@@ -15,6 +15,7 @@ from ._over import Over, take
 from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
 from ._program import Builder, Done, FanOutPlace, Program, Target, Within
 from ._schema import PlainSchema
+from ._secrets import Given
 from ._state import Stored, Types
 from ._step import Step
 from ._types import codec_of
@@ -128,6 +129,7 @@ class Parallel(Pattern):
         hub: Hub | None = None,
         deps: Any = None,
         observer: Observer | None = None,
+        secrets: Given | None = None,
     ) -> Any:
         """Run the worker on some items in memory, without a state around it.
 
@@ -136,6 +138,7 @@ class Parallel(Pattern):
             hub: Where agents are asked.
             deps: Given to workers as ``context.deps``.
             observer: Gets the run's events.
+            secrets: Given to workers as ``context.secrets``.
 
         Returns:
             The values: a list in the order of the items, or a dict if the pattern has a `key`.
@@ -157,7 +160,7 @@ class Parallel(Pattern):
             failures=self.failures,
             workers=self._workers,
         )
-        state = await alone.run(hub=hub, deps=deps, observer=observer)
+        state = await alone.run(hub=hub, deps=deps, observer=observer, secrets=secrets)
         return state["values"]
 
     def items(self, state: Any) -> Sequence[Any]:

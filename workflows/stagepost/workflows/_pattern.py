@@ -15,6 +15,7 @@ from ._engine import run_in_memory
 from ._intermediates import Intermediate
 from ._program import Builder, Program, StepPlace, Within
 from ._schema import ModelSchema, PlainSchema, Schema
+from ._secrets import Given
 from ._shape import shape_of
 from ._state import Types
 from ._step import Step, StepFunction, step
@@ -171,6 +172,7 @@ class Pattern(ABC):
         observer: Observer | None = None,
         trace: str | None = None,
         intermediates: list[Intermediate] | None = None,
+        secrets: Given | None = None,
     ) -> Any:
         """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
 
@@ -183,6 +185,7 @@ class Pattern(ABC):
                 ``context.trace``.
             intermediates: A list that states go into: first what the run starts with, then one `Intermediate` behind
                 each step, item of a fold and fan-out.
+            secrets: Given to steps as ``context.secrets``; see `Runner`.
 
         Returns:
             The final state: a `State`, or the model given as ``state=``.
@@ -200,6 +203,7 @@ class Pattern(ABC):
             observer=observer,
             trace=trace,
             intermediates=intermediates,
+            secrets=secrets,
         )
 
     def mermaid(self) -> str:

@@ -39,6 +39,7 @@ from ._pattern import Pattern
 from ._recovery import RecoveryNotes, RecoveryReport, open_waits
 from ._registry import Migrations, Registry
 from ._run import Outcome, Run
+from ._secrets import Given, Secrets
 from ._state import Values
 from .errors import (
     HubRequired,
@@ -82,6 +83,8 @@ class Runner:
             not count, nor do those that `serve` starts, since others may wait for them. None for no limit.
         max_attempts: How often in a row a run may be recovered without one commit in between, before it counts as
             ``dead``: it may be what ends the process. None for no limit.
+        secrets: Given to steps as ``context.secrets``; never stored, never in an event, masked in errors. Each process
+            gives its own.
         clock: Seconds since 1970, for what waits for the time.
 
     Raises:
@@ -100,6 +103,7 @@ class Runner:
         grace: float = 10.0,
         max_running: int | None = 100,
         max_attempts: int | None = 5,
+        secrets: Given | None = None,
         clock: Callable[[], float] = time,
     ) -> None:
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
@@ -114,7 +118,8 @@ class Runner:
         self._max_running = max_running
         self._max_attempts = max_attempts
         self._clock = clock
-        self._inbox = Inbox(store, self._registry)
+        self._secrets = Secrets(secrets)
+        self._inbox = Inbox(store, self._registry, self._secrets)
         self._served: list[str] = []
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
@@ -125,7 +130,7 @@ class Runner:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._store.admit(owner))
             self._group = await stack.enter_async_context(anyio.create_task_group())
-            means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock)
+            means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
             self._desk = Desk(means, self._group, self._definition_of, slots=self._max_running)
             self._stack = stack.pop_all()
         return self
@@ -194,6 +199,7 @@ class Runner:
         self._registry.check(workflow)
         check_hub(workflow.name, workflow.program, self._hub)
         new = _new_run(workflow, state, desk.means.owner, run_id, key)
+        self._secrets.check(new.input, f"the input of {workflow.name!r}")
         new = replace(new, trace=trace)
         run, info = await desk.begin(new, workflow, urgent=urgent, intermediates=intermediates)
         if run is not None:

@@ -15,10 +15,13 @@ def take_items(branch: Branch, within: Within, source: Source) -> list[ItemRecor
     """
     state = branch.view()
     try:
-        return [ItemRecord(index, _dump(source, item, index)) for index, item in enumerate(source.items(state))]
+        found = [ItemRecord(index, _dump(source, item, index)) for index, item in enumerate(source.items(state))]
+        for item in found:
+            branch.execution.secrets.check(item.input, f"{source.name}[{item.idx}]")
     except Exception as error:  # noqa: BLE001  # `over` is a user's function
         failure = branch.failure(within, error, state=state)
         raise failure from failure.__cause__
+    return found
 
 
 def _dump(source: Source, item: Any, index: int) -> bytes:

@@ -162,7 +162,7 @@ class _Answer:
         """
         ended = context.ledger.ended(context.place)
         if ended is None:
-            shown = None if prompt is None else _shown(await prompt(value, context), context.path)
+            shown = None if prompt is None else _shown(await prompt(value, context), context)
             raise Parks(kind, name, prompt=shown, due_at=self._due_at(context))
         if ended.status is WaitStatus.ANSWERED:
             return self.codec.load(ended.value or b"null")
@@ -174,9 +174,12 @@ class _Answer:
         return None if self._limit is None else _time(context.execution.clock() + self._limit)
 
 
-def _shown(value: object, path: str) -> bytes:
+def _shown(value: object, context: StepContext) -> bytes:
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    return PLAIN.dump(plain, f"what {path} shows")
+    where = f"what {context.path} shows"
+    data = PLAIN.dump(plain, where)
+    context.execution.secrets.check(data, where)
+    return data
 
 
 def _time(since_1970: float) -> datetime:

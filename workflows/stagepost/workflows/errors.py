@@ -9,6 +9,8 @@
     ├── RunnerNotOpen                    a runner was used outside its ``async with``
     ├── MergeConflict                    two branches of a parallel have written one key
     ├── MissingKey(KeyError)             a step reads a key that the state does not have
+    ├── MissingSecret(KeyError)          a step reads a secret that the process was not given
+    ├── MaskedError                      stands for an error whose text showed a secret
     ├── RunnerRequired                   a step waits for somebody, and the run is in memory
     ├── WaitExpired(TimeoutError)        nobody answered within the time that a wait was given
     ├── EffectError                      an effect on the world outside
@@ -60,8 +62,10 @@ __all__ = [
     "IncompatibleCheckpoint",
     "ItemAccounts",
     "ItemFailure",
+    "MaskedError",
     "MergeConflict",
     "MissingKey",
+    "MissingSecret",
     "OutcomeUnknown",
     "ParallelError",
     "PatternError",
@@ -157,6 +161,32 @@ class MissingKey(WorkflowError, KeyError):
 
     def __str__(self) -> str:  # KeyError would show the representation of its argument
         return str(self.args[0])
+
+
+class MissingSecret(WorkflowError, KeyError):
+    """A step reads a secret that this process was not given."""
+
+    def __init__(self, name: object, known: Sequence[str]) -> None:
+        super().__init__(
+            f"there is no secret {name!r}, but {', '.join(known) or 'none at all'}: "
+            "give it to Runner(secrets=…) or run(secrets=…)"
+        )
+        self.name = name
+
+    def __str__(self) -> str:  # as above
+        return str(self.args[0])
+
+
+class MaskedError(WorkflowError):
+    """Stands for an error that would have shown a secret: its message with stars, without what led to it.
+
+    Attributes:
+        kind: Name of its class.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class RunnerRequired(WorkflowError):
@@ -273,7 +303,7 @@ class PatternError(WorkflowError):
 def describe(error: BaseException) -> str:
     """About a cause, as text that can be stored: a pattern's own sentence, or the type and text of any other error."""
     text = _text(error)
-    if isinstance(error, PatternError):
+    if isinstance(error, PatternError | MaskedError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

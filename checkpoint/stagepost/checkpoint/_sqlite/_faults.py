@@ -29,7 +29,7 @@ def _translate(error: sqlite3.Error, path: Path) -> StoreError:
             return StoreFull(path)
         case code if code in _REFUSED:
             return StoreNotWritable(path, str(error))
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:  # the last: many open it at once
             return StoreLocked(path, "a program that writes to it beside stagepost", BUSY_TIMEOUT)
     return StoreError(f"{path}: {error}")
 

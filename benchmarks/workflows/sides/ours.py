@@ -75,7 +75,7 @@ def fan_out(number: int) -> float:
 
 @asynccontextmanager
 async def _runner(path: Path, workflow: Chain | Graph) -> AsyncIterator[Runner]:
-    async with SqliteStore(path) as store, Runner(store, workflows=[workflow]) as runner:
+    async with SqliteStore(path) as store, Runner(store, workflows=[workflow], max_running=None) as runner:
         yield runner
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from stagepost.checkpoint import Ref, StoredValue
 
 from ._append import Elements
-from ._state import Values
+from ._state import Stored, Values
 
 LARGE: Final = 4096  # bytes; one page of the database
 
@@ -35,6 +35,8 @@ def lay_out(path: str, seq: int, refs: Mapping[str, Ref], updates: Values) -> La
         refs: Where values are now.
         updates: What has changed; of lists that grow, what is added.
     """
+    if not refs and not any(map(_is_outside, updates.values())):
+        return Layout(refs, ())
     rows: list[StoredValue] = []
     placed = dict(refs)
     for key, value in updates.items():
@@ -48,3 +50,7 @@ def lay_out(path: str, seq: int, refs: Mapping[str, Ref], updates: Values) -> La
         else:
             placed.pop(key, None)
     return Layout(placed, tuple(rows)) if rows or placed != refs else Layout(refs, ())
+
+
+def _is_outside(value: Stored) -> bool:
+    return isinstance(value, Elements) or len(value.data) > LARGE

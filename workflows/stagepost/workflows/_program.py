@@ -320,13 +320,10 @@ class Program:
             WorkflowError: An arrow cannot be followed.
         """
         entered: tuple[str, ...] = ()
-        while position.next is not None:
-            place = self.places[position.next]
-            if not isinstance(place, ArrowPlace):
-                break
+        while position.next is not None and isinstance(place := self.places[position.next], ArrowPlace):
             position = place.enter(position.visits, state(), partial(_joined, trail, entered))
             entered += position.entered
-        return Position(position.next, position.visits, entered)
+        return Position(position.next, position.visits, entered) if entered else position
 
 
 @dataclass(slots=True)

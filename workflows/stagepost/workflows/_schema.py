@@ -74,11 +74,12 @@ class PlainSchema:
     def updates(self, result: object, before: Values, step: str) -> dict[str, Stored]:
         if result is None:
             return {}
-        if isinstance(result, State):
-            return result.changes(before)
-        if isinstance(result, Mapping):
-            return store(_names(result, step), self.types)
-        raise StepResultError(step, result)
+        if type(result) is not dict:  # whether something is a mapping takes as long to find out as to store it
+            if isinstance(result, State):
+                return result.changes(before)
+            if not isinstance(result, Mapping):
+                raise StepResultError(step, result)
+        return store(_names(result, step), self.types)
 
 
 class ModelSchema:
@@ -156,9 +157,9 @@ def _names(updates: Mapping[Any, object], step: str) -> Mapping[str, object]:
     Raises:
         CannotStore: A key is no text.
     """
-    odd = next((key for key in updates if not isinstance(key, str)), None)
-    if odd is not None:
-        raise CannotStore(step, f"the keys of a state are text, and it returned the key {odd!r}")
+    for key in updates:
+        if not isinstance(key, str):
+            raise CannotStore(step, f"the keys of a state are text, and it returned the key {key!r}")
     return updates
 
 

@@ -244,23 +244,18 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
     """
     with_context = wants_context(name, function)
 
+    def bound(value: Any, context: "StepContext") -> Any:
+        return function(value, context=context) if with_context else function(value)
+
+    async def inlined(value: Any, context: "StepContext") -> Any:
+        return bound(value, context)
+
+    async def in_thread(value: Any, context: "StepContext") -> Any:
+        return await anyio.to_thread.run_sync(bound, value, context, abandon_on_cancel=may_leave)
+
     if is_async(function):
-
-        async def call(value: Any, context: "StepContext") -> Any:
-            return await (function(value, context=context) if with_context else function(value))
-
-    elif inline:
-
-        async def call(value: Any, context: "StepContext") -> Any:
-            return function(value, context=context) if with_context else function(value)
-
-    else:
-
-        async def call(value: Any, context: "StepContext") -> Any:
-            bound = partial(function, value, context=context) if with_context else partial(function, value)
-            return await anyio.to_thread.run_sync(bound, abandon_on_cancel=may_leave)
-
-    return call
+        return bound
+    return inlined if inline else in_thread
 
 
 def is_async(function: StepFunction) -> bool:

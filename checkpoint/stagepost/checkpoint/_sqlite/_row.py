@@ -68,14 +68,16 @@ def only_row(change: Commit) -> RowChange | None:
 
 def frame_row(right: Right, frame: Frame) -> RowChange:
     """A new version of a frame."""
-    lease, refs, path, before = right.lease, frame.refs, frame.path, frame.seq - 1
+    lease, cancelled = right
+    refs, path, before = frame.refs, frame.path, frame.seq - 1
     state = {key: data for key, data in frame.state.items() if key not in refs} if refs else frame.state
     content = (frame.next, dump_visits(frame.visits), frame.width, join_values(state), dump_refs(refs))
     values: tuple[object, ...]
     if before == 0:
-        text, values = _INSERT_FRAME, (lease.row, path, 1, *content, *right.fence)
+        text, values = _INSERT_FRAME, (lease.row, path, 1, *content, lease.row, lease.epoch, cancelled)
     else:
-        text, values = _UPDATE_FRAME, (frame.seq, *content, lease.row, path, before, *right.fence)
+        key = (lease.row, path, before)
+        text, values = _UPDATE_FRAME, (frame.seq, *content, *key, lease.row, lease.epoch, cancelled)
     return RowChange(text, values, right, path, f"at version {before}")
 
 

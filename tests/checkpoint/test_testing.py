@@ -1,6 +1,7 @@
 """The suite itself: it tells on stores that break their promises."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import datetime
 
 import pytest
 from anyio import fail_after
@@ -32,12 +33,22 @@ class Unfiltered(MemoryStore):
     async def find(
         self,
         *,
-        status: RunStatus | None = None,  # noqa: ARG002  # the broken promise
+        status: RunStatus | Collection[RunStatus] | None = None,  # noqa: ARG002  # the broken promise
         workflow: str | None = None,  # noqa: ARG002  # another one
+        since: datetime | None = None,  # noqa: ARG002  # a third
+        until: datetime | None = None,  # noqa: ARG002  # a fourth
         after: str = "",
         limit: int = 100,
     ) -> Sequence[RunInfo]:
         return await super().find(after=after, limit=limit)
+
+
+class Careless(MemoryStore):
+    async def delete(self, run_id: str) -> None:
+        await self.cancel(run_id)
+
+    async def prune(self, before: datetime, *, limit: int = 100) -> int:  # noqa: ARG002  # the broken promise
+        return limit
 
 
 @pytest.mark.parametrize(
@@ -49,6 +60,10 @@ class Unfiltered(MemoryStore):
         (Unfenced, "check_a_claim_fences_the_owner_before"),
         (Leaseless, "check_a_new_run_is_stored_with_its_first_frame"),
         (Unfiltered, "check_find_filters_by_status_and_workflow"),
+        (Unfiltered, "check_find_takes_several_statuses"),
+        (Unfiltered, "check_find_takes_a_time"),
+        (Careless, "check_an_open_run_is_not_deleted"),
+        (Careless, "check_prune_deletes_what_ended_before_a_time"),
     ],
 )
 async def test_a_store_that_breaks_a_promise_is_told(broken: type[MemoryStore], check: str) -> None:

@@ -1,7 +1,8 @@
 """The protocol that every checkpoint store keeps."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -176,6 +177,19 @@ class CheckpointStore(Protocol):
         """Open waits in the order of ``run_id/place``, from the one behind `after`, at most `limit`."""
         ...
 
+    async def delete(self, run_id: str) -> None:
+        """Forget a run that has ended, with all that is stored of it. Its id and key are free again.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotEnded: It is open.
+        """
+        ...
+
+    async def prune(self, before: datetime, *, limit: int = 100) -> int:
+        """Delete runs that ended before a time, the oldest first, at most `limit` at once; returns how many."""
+        ...
+
     async def load(self, run_id: str) -> Snapshot:
         """All that is stored of a run.
 
@@ -196,10 +210,21 @@ class CheckpointStore(Protocol):
     async def find(
         self,
         *,
-        status: RunStatus | None = None,
+        status: RunStatus | Collection[RunStatus] | None = None,
         workflow: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[RunInfo]:
-        """Runs in the order of their ids, from the one behind `after`, at most `limit`; damaged ones are left out."""
+        """Runs in the order of their ids; damaged ones are left out.
+
+        Args:
+            status: Only those with this status, or one of these.
+            workflow: Only those of this workflow.
+            since: Only those that were started at this time or later.
+            until: Only those that were started before this time.
+            after: Only those behind this id: the last one of the page before.
+            limit: At most so many.
+        """
         ...

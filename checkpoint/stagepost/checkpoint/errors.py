@@ -11,6 +11,7 @@
     ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
     ├── EffectNotFound(LookupError)      no effect of this key is in doubt
+    ├── RunNotEnded                      the run is open, so it is not deleted
     ├── CancelRequested                  somebody has asked for the run's end, the only commit it still takes
     ├── OwnershipLost                    another owner has claimed the run since (the fence)
     ├── StaleCheckpoint                  the frame is not where the writer thought it was
@@ -41,6 +42,7 @@ __all__ = [
     "EffectNotFound",
     "NotAStore",
     "OwnershipLost",
+    "RunNotEnded",
     "RunNotFound",
     "RunNotOpen",
     "SqliteTooOld",
@@ -153,6 +155,15 @@ class EffectNotFound(CheckpointError, LookupError):
         self.run_id = run_id
         self.key = key
         self.place = place
+
+
+class RunNotEnded(CheckpointError):
+    """The run is open, so it cannot be deleted."""
+
+    def __init__(self, run_id: str, status: str) -> None:
+        super().__init__(f"run {run_id!r} is {status}: only a run that has ended can be deleted; cancel it first")
+        self.run_id = run_id
+        self.status = status
 
 
 class CancelRequested(CheckpointError):

@@ -14,9 +14,15 @@ tests of each store.
 
 from typing import Final
 
-from ._conformance import _fence, _frames, _items, _runs
+from ._conformance import _fence, _frames, _items, _retention, _runs
 from ._conformance._words import Check
 
 __all__ = ["CHECKS", "Check"]
 
-CHECKS: Final[tuple[Check, ...]] = (*_runs.CHECKS, *_frames.CHECKS, *_items.CHECKS, *_fence.CHECKS)
+CHECKS: Final[tuple[Check, ...]] = (
+    *_runs.CHECKS,
+    *_frames.CHECKS,
+    *_items.CHECKS,
+    *_fence.CHECKS,
+    *_retention.CHECKS,
+)

@@ -1,6 +1,7 @@
 import sqlite3
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -21,8 +22,9 @@ from stagepost.checkpoint import (
     StoreFull,
     StoreLocked,
 )
-from stagepost.checkpoint._sqlite import _connect, _writer
+from stagepost.checkpoint._sqlite import _connect, _retention, _writer
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
+from stagepost.checkpoint._sqlite._rows import Filters, Query, runs_query
 
 LARGE = b'"' + b"x" * 200_000 + b'"'
 
@@ -269,13 +271,22 @@ async def test_find_takes_words_for_words(file: Path) -> None:
             await store.find(status="' OR 1=1 --")  # type: ignore[arg-type]  # the attack
 
 
-async def test_open_runs_are_found_by_their_index(file: Path) -> None:
-    async with SqliteStore(file) as store:
-        await store.find(status=RunStatus.RUNNING)
-    with sqlite3.connect(file) as connection:
-        plan = connection.execute("EXPLAIN QUERY PLAN SELECT * FROM runs WHERE run_id > '' AND status = 'running'")
-        assert "runs_open" in str(plan.fetchall())
-    connection.close()
+@pytest.mark.parametrize("status", [RunStatus.RUNNING, {RunStatus.RUNNING}], ids=["one", "a set of one"])
+async def test_open_runs_are_found_by_their_index(file: Path, status: RunStatus | set[RunStatus]) -> None:
+    async with SqliteStore(file):
+        pass
+    assert "runs_open" in plan(file, runs_query(Filters(status), "", 100))
+
+
+async def test_runs_to_be_forgotten_are_found_by_their_index(file: Path) -> None:
+    async with SqliteStore(file):
+        pass
+    assert "runs_ended" in plan(file, Query(_retention._PRUNE, (0, 100)))
+
+
+def plan(file: Path, query: Query) -> str:
+    with closing(sqlite3.connect(file)) as connection:
+        return str(connection.execute(f"EXPLAIN QUERY PLAN {query.text}", query.values).fetchall())
 
 
 async def test_the_loop_goes_on_while_the_disk_is_slow(file: Path) -> None:

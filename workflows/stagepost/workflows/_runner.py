@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from datetime import timedelta
 from time import time
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -38,6 +39,7 @@ from ._migration import Definition
 from ._pattern import Pattern
 from ._recovery import RecoveryNotes, RecoveryReport, open_waits
 from ._registry import Migrations, Registry
+from ._retention import Sweeper
 from ._run import Outcome, Run
 from ._secrets import Given, Secrets
 from ._state import Values
@@ -85,6 +87,8 @@ class Runner:
             ``dead``: it may be what ends the process. None for no limit.
         secrets: Given to steps as ``context.secrets``; never stored, never in an event, masked in errors. Each process
             gives its own.
+        keep_for: How long runs are kept when they have ended; those whose time is up are deleted at the start and every
+            hour, a few at a time. None for ever.
         clock: Seconds since 1970, for what waits for the time.
 
     Raises:
@@ -104,6 +108,7 @@ class Runner:
         max_running: int | None = 100,
         max_attempts: int | None = 5,
         secrets: Given | None = None,
+        keep_for: timedelta | None = timedelta(days=30),
         clock: Callable[[], float] = time,
     ) -> None:
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
@@ -117,6 +122,7 @@ class Runner:
         self._grace = grace
         self._max_running = max_running
         self._max_attempts = max_attempts
+        self._keep_for = keep_for
         self._clock = clock
         self._secrets = Secrets(secrets)
         self._inbox = Inbox(store, self._registry, self._secrets)
@@ -132,6 +138,8 @@ class Runner:
             self._group = await stack.enter_async_context(anyio.create_task_group())
             means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
             self._desk = Desk(means, self._group, self._definition_of, slots=self._max_running)
+            if self._keep_for is not None:
+                self._group.start_soon(Sweeper(self._store, self._clock, self._keep_for).run)
             self._stack = stack.pop_all()
         return self
 

@@ -1,8 +1,9 @@
 """What the checks are written with: small records, and the ways to say that a promise is broken."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 
 import anyio
@@ -71,13 +72,15 @@ async def end(store: CheckpointStore, run_id: str, status: RunStatus) -> None:
 async def found_ids(
     store: CheckpointStore,
     *,
-    status: RunStatus | None = None,
+    status: RunStatus | Collection[RunStatus] | None = None,
     workflow: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
     after: str = "",
     limit: int = 100,
 ) -> str:
     """The ids that `find` gives, in its order."""
-    runs = await store.find(status=status, workflow=workflow, after=after, limit=limit)
+    runs = await store.find(status=status, workflow=workflow, since=since, until=until, after=after, limit=limit)
     return "".join(run.run_id for run in runs)
 
 

@@ -1,8 +1,9 @@
 """The part of the protocol that changes nothing, on top of SQL."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from ..errors import CorruptRun, RunNotFound, StoreFailed
 from ._faults import is_damage
 from ._rows import (
     SELECT_RUN,
+    Filters,
     Query,
     Row,
     ids_query,
@@ -52,13 +54,17 @@ class Reading(ABC):
     async def find(
         self,
         *,
-        status: RunStatus | None = None,
+        status: RunStatus | Collection[RunStatus] | None = None,
         workflow: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[RunInfo]:
         """Runs in the order of their ids."""
-        return await self._page(partial(runs_query, status, workflow), to_run, lambda row: str(row[0]), after, limit)
+        return await self._page(
+            partial(runs_query, Filters(status, workflow, since, until)), to_run, lambda row: str(row[0]), after, limit
+        )
 
     async def waits(
         self,

@@ -1,11 +1,11 @@
 """Rows to records and back."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic_core import from_json
 
@@ -58,23 +58,47 @@ def snapshot_query(run_id: str) -> Query:
     return Query(_SNAPSHOT, (_bytes(run_id),))
 
 
-def runs_query(status: RunStatus | None, workflow: str | None, after: str, limit: int) -> Query:
+class Filters(NamedTuple):
+    """Which runs are looked for; see `CheckpointStore.find`."""
+
+    status: RunStatus | Collection[RunStatus] | None = None
+    workflow: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def runs_query(chosen: Filters, after: str, limit: int) -> Query:
     """A page of runs in the order of their ids."""
     filters: list[str] = ["run_id > CAST(? AS TEXT)"]
     values: list[str | int | bytes] = [_bytes(after)]
-    if status is not None:
-        filters.append(f"status = '{RunStatus(status).value}'")  # a member of the enum: lets the partial index serve
-    if workflow is not None:
+    if chosen.status is not None:
+        filters.append(f"status IN ({_statuses(chosen.status)})")
+    if chosen.workflow is not None:
         filters.append("workflow = ?")
-        values.append(workflow)
+        values.append(chosen.workflow)
+    for sign, time in ((">=", chosen.since), ("<", chosen.until)):
+        if time is not None:
+            filters.append(f"created_at {sign} ?")
+            values.append(to_micros(time.timestamp()))
     text = f"SELECT {RUN_COLUMNS} FROM runs WHERE {' AND '.join(filters)} ORDER BY run_id LIMIT ?"
     return Query(text, (*values, limit))
+
+
+def _statuses(chosen: RunStatus | Collection[RunStatus]) -> str:
+    """Members of the enum as SQL: a constant lets the partial index serve."""
+    each = [chosen] if isinstance(chosen, str) else chosen
+    return ", ".join(f"'{RunStatus(status).value}'" for status in each)
 
 
 def ids_query(after: str, limit: int) -> Query:
     """A page of the ids of runs."""
     text = "SELECT run_id FROM runs WHERE run_id > CAST(? AS TEXT) ORDER BY run_id LIMIT ?"
     return Query(text, (_bytes(after), limit))
+
+
+def ended_query(before: int) -> Query:
+    """Whether a run has ended before a time."""
+    return Query("SELECT 1 FROM runs WHERE finished_at < ? LIMIT 1", (before,))
 
 
 def waits_query(run_id: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:

@@ -2,18 +2,20 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
 from .._records import Commit, Lease, Migrated, NewRun, RunInfo, Shape
 from .._waiting import Due, NewWait, Wait
+from . import _retention as retention
 from . import _statements as statements
 from . import _waits as waits
 from ._connect import Connection
 from ._migrating import migrate
 from ._reading import Reading
 from ._row import only_row
-from ._rows import to_micros
+from ._rows import ended_query, to_micros
 
 T = TypeVar("T")
 
@@ -91,6 +93,17 @@ class Runs(Reading):
     async def settle(self, run_id: str, place: str, key: str, value: bytes | None) -> None:
         """Say what became of an effect in doubt."""
         await self._write(partial(waits.settle, run_id=run_id, place=place, key=key, value=value, now=self._now()))
+
+    async def delete(self, run_id: str) -> None:
+        """Forget a run that has ended."""
+        await self._write(partial(retention.delete, run_id=run_id))
+
+    async def prune(self, before: datetime, *, limit: int = 100) -> int:
+        """Delete runs that ended before a time."""
+        micros = to_micros(before.timestamp())
+        if not await self._read(ended_query(micros)):  # asked every hour, and there is seldom anything to write
+            return 0
+        return await self._write(partial(retention.prune, before=micros, limit=limit))
 
     def _whole(self, commit: Commit) -> Callable[[Connection], object]:
         return partial(statements.commit, change=commit, now=self._now())

@@ -36,6 +36,7 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (workflow, key) WHERE key IS NOT NULL;
 CREATE INDEX runs_open ON runs (run_id) WHERE status = 'running';
+CREATE INDEX runs_ended ON runs (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE TABLE shapes (                     -- names, kinds and edges of a workflow, once
   id       TEXT PRIMARY KEY,

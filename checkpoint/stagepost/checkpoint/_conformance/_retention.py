@@ -1,0 +1,112 @@
+"""Finding runs by more than one status and by time, and forgetting those that have ended."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from .._records import Closing, Commit, RunStatus, StoredValue
+from .._store import CheckpointStore
+from .._waiting import Effect, EffectStatus, NewWait, WaitKind
+from ..errors import RunNotEnded, RunNotFound
+from ._words import Check, a_frame, an_item, end, equal, found_ids, new_run, refuses, started, started_fan
+
+_A_MOMENT = timedelta(microseconds=1)
+
+
+async def check_find_takes_several_statuses(store: CheckpointStore) -> None:
+    """Any of those that are named."""
+    for run_id, status in (("a", None), ("b", RunStatus.COMPLETED), ("c", RunStatus.FAILED), ("d", RunStatus.DEAD)):
+        await started(store, run_id)
+        if status is not None:
+            await end(store, run_id, status)
+    equal(await found_ids(store, status={RunStatus.COMPLETED, RunStatus.FAILED}), "bc")
+    equal(await found_ids(store, status=[RunStatus.RUNNING, RunStatus.DEAD], limit=1), "a")
+    equal(await found_ids(store, status=[]), "")
+
+
+async def check_find_takes_a_time(store: CheckpointStore) -> None:
+    """From a time on, and up to one."""
+    await started(store, "a")
+    at = (await store.load("a")).run.created_at
+    equal(await found_ids(store, since=at, until=at + _A_MOMENT), "a")
+    equal(await found_ids(store, since=at + _A_MOMENT), "")
+    equal(await found_ids(store, until=at), "")
+
+
+async def check_a_run_that_has_ended_can_be_deleted(store: CheckpointStore) -> None:
+    """With all that is stored of it, whatever its end; its id and key are free again, and no other run is touched."""
+    await started_fan(store, "other")
+    before = await store.load("other")
+    for status in (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.DEAD):
+        lease, _ = await store.create(replace(new_run("run", key="once")))
+        equal(lease is not None, True)
+        lease = await store.claim("run", "me")
+        await store.commit(
+            Commit(
+                lease=lease,
+                frame=a_frame(2),
+                frozen=[an_item("fan", 0)],
+                values=[StoredValue("", "large", 2, 0, b"1")],
+                effects=[Effect("step", "key", EffectStatus.INTENT)],
+            )
+        )
+        await store.wait(lease, NewWait("step", WaitKind.SIGNAL, "name"))
+        await store.signal("run", "other name", b"1")
+        await store.commit(Commit(lease=lease, closing=Closing(status)))
+        await store.delete("run")
+        with refuses(RunNotFound):
+            await store.load("run")
+        with refuses(RunNotFound):
+            await store.delete("run")
+    equal(await found_ids(store), "other")
+    equal(await store.load("other"), before)
+
+
+async def check_an_open_run_is_not_deleted(store: CheckpointStore) -> None:
+    """Neither while it runs nor while it rests."""
+    lease = await started_fan(store, "run")
+    before = await store.load("run")
+    with refuses(RunNotEnded):
+        await store.delete("run")
+    equal(await store.load("run"), before)
+    await store.wait(lease, NewWait("step", WaitKind.ANSWER, "step"))
+    await store.park(lease, 0)
+    with refuses(RunNotEnded):
+        await store.delete("run")
+
+
+async def check_prune_deletes_what_ended_before_a_time(store: CheckpointStore) -> None:
+    """The oldest first, in small numbers; neither later ones nor open ones."""
+    for run_id in "abcde":
+        await started(store, run_id)
+    for run_id in "dbca":
+        await end(store, run_id, RunStatus.COMPLETED)
+    ends = {run.run_id: run.finished_at for run in await store.find() if run.finished_at is not None}
+    equal(await store.prune(min(ends.values())), 0)
+    after_all = max(ends.values()) + _A_MOMENT
+    equal(await store.prune(after_all, limit=1), 1)
+    equal(len(await found_ids(store)), 4)
+    equal(await store.prune(after_all), 3)
+    equal(await store.prune(after_all), 0)
+    equal(await found_ids(store), "e")
+
+
+async def check_a_run_that_was_opened_again_is_not_pruned(store: CheckpointStore) -> None:
+    """Its end is forgotten when it is resumed."""
+    await started(store, "run")
+    await end(store, "run", RunStatus.FAILED)
+    at = (await store.load("run")).run.finished_at
+    await store.claim("run", "me", reopen=True)
+    if at is not None:
+        equal(await store.prune(at + _A_MOMENT), 0)
+    equal(await found_ids(store), "run")
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    check_find_takes_several_statuses,
+    check_find_takes_a_time,
+    check_a_run_that_has_ended_can_be_deleted,
+    check_an_open_run_is_not_deleted,
+    check_prune_deletes_what_ended_before_a_time,
+    check_a_run_that_was_opened_again_is_not_pruned,
+)

@@ -1,0 +1,43 @@
+"""Forgetting runs whose time is up."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import anyio
+
+from stagepost.checkpoint import CheckpointStore, StoreError
+
+EVERY: Final = 3600.0  # seconds between sweeps
+_AT_ONCE: Final = 20  # runs that one transaction deletes: commits wait no longer than that takes
+_REST: Final = 0.05  # seconds between two of them
+
+
+class Sweeper:
+    """Deletes runs that ended longer ago than they are kept, a few at a time.
+
+    Args:
+        store: Where runs are kept.
+        clock: Seconds since 1970.
+        keep_for: How long they are kept.
+    """
+
+    def __init__(self, store: CheckpointStore, clock: Callable[[], float], keep_for: timedelta) -> None:
+        self._store = store
+        self._clock = clock
+        self._keep_for = keep_for
+
+    async def run(self) -> None:
+        """Sweep now and every hour, for ever."""
+        while True:
+            await self.sweep()
+            await anyio.sleep(EVERY)
+
+    async def sweep(self) -> None:
+        """Delete all whose time is up; what a store in trouble refuses is deleted the next time."""
+        before = datetime.fromtimestamp(self._clock(), UTC) - self._keep_for
+        try:
+            while await self._store.prune(before, limit=_AT_ONCE) == _AT_ONCE:
+                await anyio.sleep(_REST)
+        except StoreError:  # those who commit are told of it
+            return

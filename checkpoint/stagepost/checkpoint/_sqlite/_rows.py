@@ -72,7 +72,7 @@ def runs_query(chosen: Filters, after: str, limit: int) -> Query:
     filters: list[str] = ["run_id > CAST(? AS TEXT)"]
     values: list[str | int | bytes] = [_bytes(after)]
     if chosen.status is not None:
-        filters.append(f"status IN ({_statuses(chosen.status)})")
+        filters.append(_has_status(chosen.status))
     if chosen.workflow is not None:
         filters.append("workflow = ?")
         values.append(chosen.workflow)
@@ -84,10 +84,10 @@ def runs_query(chosen: Filters, after: str, limit: int) -> Query:
     return Query(text, (*values, limit))
 
 
-def _statuses(chosen: RunStatus | Collection[RunStatus]) -> str:
-    """Members of the enum as SQL: a constant lets the partial index serve."""
-    each = [chosen] if isinstance(chosen, str) else chosen
-    return ", ".join(f"'{RunStatus(status).value}'" for status in each)
+def _has_status(chosen: RunStatus | Collection[RunStatus]) -> str:
+    """Members of the enum as constants, and one by equality: so the partial index serves."""
+    each = [f"'{RunStatus(status).value}'" for status in ([chosen] if isinstance(chosen, str) else chosen)]
+    return f"status = {each[0]}" if len(each) == 1 else f"status IN ({', '.join(each)})"
 
 
 def ids_query(after: str, limit: int) -> Query:

@@ -4,7 +4,7 @@ import pytest
 from anyio import fail_after
 
 from stagepost.checkpoint import MemoryStore, SqliteStore
-from stagepost.checkpoint._conformance import _fence, _frames, _items, _retention, _runs
+from stagepost.checkpoint._conformance import _fence, _frames, _items, _keeping, _retention, _runs
 from stagepost.checkpoint.testing import CHECKS, Check
 
 every_check = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
@@ -35,7 +35,7 @@ async def test_the_sqlite_store_conforms_at_full_durability(check: Check, file: 
 def test_every_check_is_in_the_suite() -> None:
     written = {
         name
-        for module in (_runs, _frames, _items, _fence, _retention)
+        for module in (_runs, _frames, _items, _fence, _retention, _keeping)
         for name in vars(module)
         if name.startswith("check_")
     }

@@ -14,6 +14,7 @@ from ._records import (
     Item,
     ItemStatus,
     Joined,
+    Keep,
     Lease,
     Migrated,
     NewRun,
@@ -23,6 +24,7 @@ from ._records import (
     Shape,
     Snapshot,
     StoredValue,
+    Version,
 )
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
@@ -80,6 +82,7 @@ __all__ = [
     "ItemStatus",
     "Joined",
     "JsonValue",
+    "Keep",
     "Lease",
     "MemoryStore",
     "Migrated",
@@ -111,6 +114,7 @@ __all__ = [
     "StoreTakenOver",
     "StoredValue",
     "TypedCodec",
+    "Version",
     "Wait",
     "WaitKind",
     "WaitNotFound",

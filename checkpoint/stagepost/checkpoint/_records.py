@@ -29,6 +29,19 @@ class RunStatus(StrEnum):
         return self in (RunStatus.RUNNING, RunStatus.WAITING)
 
 
+class Keep(StrEnum):
+    """What stays of a run.
+
+    ``result``: where it stands, and at its end its final state. ``all``: also every version of its frames on the way,
+    each in full, as its history. ``none``: nothing once it has completed or was cancelled; a failed run stays, so that
+    it can be resumed.
+    """
+
+    RESULT = "result"
+    ALL = "all"
+    NONE = "none"
+
+
 class ItemStatus(StrEnum):
     """Where one item of a fan-out stands."""
 
@@ -146,6 +159,7 @@ class RunInfo:
         created_at: When it was started (UTC).
         finished_at: When it ended (UTC).
         trace: Which trace it belongs to; None if nobody gave it one.
+        keep: What stays of it.
     """
 
     run_id: str
@@ -162,6 +176,22 @@ class RunInfo:
     created_at: datetime
     finished_at: datetime | None
     trace: str | None = None
+    keep: Keep = Keep.RESULT
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A frame as it was.
+
+    Attributes:
+        number: Its place in the history of its run, from 1.
+        frame: It.
+        saved_at: When it was saved (UTC).
+    """
+
+    number: int
+    frame: Frame
+    saved_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +228,13 @@ class Lease:
         run_id: The run.
         epoch: The claim's number, compared at every commit.
         row: The store's own short key of the run.
+        keep: What stays of the run.
     """
 
     run_id: str
     epoch: int
     row: int
+    keep: Keep = Keep.RESULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +252,7 @@ class NewRun:
         values: Rows of the values that `root` refers to.
         shape: What its workflow is made of.
         trace: Which trace it belongs to, if it was given one.
+        keep: What stays of it.
     """
 
     run_id: str
@@ -232,6 +265,7 @@ class NewRun:
     values: Sequence[StoredValue] = ()
     shape: Shape | None = None
     trace: str | None = None
+    keep: Keep = Keep.RESULT
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Protocol, Self
 
-from ._records import Commit, Lease, Migrated, NewRun, RunInfo, RunStatus, Shape, Snapshot
+from ._records import Commit, Lease, Migrated, NewRun, RunInfo, RunStatus, Shape, Snapshot, Version
 from ._waiting import Due, NewWait, OpenWait, Wait, WaitKind
 
 
@@ -175,6 +175,19 @@ class CheckpointStore(Protocol):
         limit: int = 100,
     ) -> Sequence[OpenWait]:
         """Open waits in the order of ``run_id/place``, from the one behind `after`, at most `limit`."""
+        ...
+
+    async def history(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[Version]:
+        """Versions that the frames of a run had, in the order in which they were saved, if the run keeps all.
+
+        Args:
+            run_id: The run.
+            after: Only those behind this number: that of the last one of the page before.
+            limit: At most so many.
+
+        Raises:
+            RunNotFound: There is none.
+        """
         ...
 
     async def delete(self, run_id: str) -> None:

@@ -14,7 +14,7 @@ tests of each store.
 
 from typing import Final
 
-from ._conformance import _fence, _frames, _items, _retention, _runs
+from ._conformance import _fence, _frames, _items, _keeping, _retention, _runs
 from ._conformance._words import Check
 
 __all__ = ["CHECKS", "Check"]
@@ -25,4 +25,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_items.CHECKS,
     *_fence.CHECKS,
     *_retention.CHECKS,
+    *_keeping.CHECKS,
 )

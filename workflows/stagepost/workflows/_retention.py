@@ -1,16 +1,34 @@
-"""Forgetting runs whose time is up."""
+"""What stays of runs, and for how long."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import anyio
 
-from stagepost.checkpoint import CheckpointStore, StoreError
+from stagepost.checkpoint import CheckpointStore, Keep, StoreError
+
+KeepChoice: TypeAlias = Keep | Literal["result", "all", "none"]
 
 EVERY: Final = 3600.0  # seconds between sweeps
 _AT_ONCE: Final = 20  # runs that one transaction deletes: commits wait no longer than that takes
 _REST: Final = 0.05  # seconds between two of them
+
+
+class Keeping:
+    """What stays of the runs of each workflow.
+
+    Args:
+        choice: For all, or by the names of workflows; those that are not named keep their result.
+    """
+
+    def __init__(self, choice: KeepChoice | Mapping[str, KeepChoice]) -> None:
+        self._named = {} if isinstance(choice, str) else {name: Keep(keep) for name, keep in choice.items()}
+        self._others = Keep(choice) if isinstance(choice, str) else Keep.RESULT
+
+    def of(self, workflow: str) -> Keep:
+        """What stays of the runs of a workflow."""
+        return self._named.get(workflow, self._others)
 
 
 class Sweeper:

@@ -17,6 +17,7 @@ from stagepost.checkpoint import (
     CheckpointStore,
     CorruptRun,
     Frame,
+    Keep,
     NewRun,
     RunInfo,
     RunNotOpen,
@@ -39,7 +40,7 @@ from ._migration import Definition
 from ._pattern import Pattern
 from ._recovery import RecoveryNotes, RecoveryReport, open_waits
 from ._registry import Migrations, Registry
-from ._retention import Sweeper
+from ._retention import KeepChoice, Keeping, Sweeper
 from ._run import Outcome, Run
 from ._secrets import Given, Secrets
 from ._state import Values
@@ -87,6 +88,7 @@ class Runner:
             ``dead``: it may be what ends the process. None for no limit.
         secrets: Given to steps as ``context.secrets``; never stored, never in an event, masked in errors. Each process
             gives its own.
+        keep: What stays of runs, see `Keep`: for all, or by the names of their workflows.
         keep_for: How long runs are kept when they have ended; those whose time is up are deleted at the start and every
             hour, a few at a time. None for ever.
         clock: Seconds since 1970, for what waits for the time.
@@ -108,6 +110,7 @@ class Runner:
         max_running: int | None = 100,
         max_attempts: int | None = 5,
         secrets: Given | None = None,
+        keep: KeepChoice | Mapping[str, KeepChoice] = Keep.RESULT,
         keep_for: timedelta | None = timedelta(days=30),
         clock: Callable[[], float] = time,
     ) -> None:
@@ -122,6 +125,7 @@ class Runner:
         self._grace = grace
         self._max_running = max_running
         self._max_attempts = max_attempts
+        self._keeping = Keeping(keep)
         self._keep_for = keep_for
         self._clock = clock
         self._secrets = Secrets(secrets)
@@ -171,6 +175,7 @@ class Runner:
         key: str | None = None,
         trace: str | None = None,
         intermediates: list[Intermediate] | None = None,
+        keep: KeepChoice | None = None,
     ) -> Run:
         """Start a run; when this returns, it is on disk. Or attach to the run that has this id or key already.
 
@@ -182,6 +187,7 @@ class Runner:
             trace: The trace that it belongs to; by default its own, named by its id.
             intermediates: A list that states go into while this runner works on the run: first what it starts with,
                 then one `Intermediate` behind each step, item of a fold and fan-out. Nothing, if it attaches.
+            keep: What stays of it, see `Keep`; by default what the runner says.
 
         Raises:
             DefinitionError: The runner does not know the workflow.
@@ -190,7 +196,9 @@ class Runner:
             RunConflict: The id or key stands for a run of another workflow or with another input.
             StoreError: The run could not be stored.
         """
-        return await self._start(workflow, state, run_id=run_id, key=key, trace=trace, intermediates=intermediates)
+        return await self._start(
+            workflow, state, run_id=run_id, key=key, trace=trace, intermediates=intermediates, keep=keep
+        )
 
     async def _start(
         self,
@@ -201,6 +209,7 @@ class Runner:
         key: str | None = None,
         trace: str | None = None,
         intermediates: list[Intermediate] | None = None,
+        keep: KeepChoice | None = None,
         urgent: bool = False,
     ) -> Run:
         desk = self._open()
@@ -208,7 +217,8 @@ class Runner:
         check_hub(workflow.name, workflow.program, self._hub)
         new = _new_run(workflow, state, desk.means.owner, run_id, key)
         self._secrets.check(new.input, f"the input of {workflow.name!r}")
-        new = replace(new, trace=trace)
+        keep = self._keeping.of(workflow.name) if keep is None else keep
+        new = replace(new, trace=trace, keep=Keep(keep))
         run, info = await desk.begin(new, workflow, urgent=urgent, intermediates=intermediates)
         if run is not None:
             return run

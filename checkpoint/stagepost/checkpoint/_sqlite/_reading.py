@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from .._records import RunInfo, RunStatus, Snapshot
+from .._records import RunInfo, RunStatus, Snapshot, Version
 from .._waiting import OpenWait, WaitKind
 from ..errors import CorruptRun, RunNotFound, StoreFailed
 from ._faults import is_damage
@@ -16,12 +16,14 @@ from ._rows import (
     Filters,
     Query,
     Row,
+    history_query,
     ids_query,
     runs_query,
     snapshot_query,
     to_open_wait,
     to_run,
     to_snapshot,
+    to_version,
     waits_query,
 )
 
@@ -65,6 +67,11 @@ class Reading(ABC):
         return await self._page(
             partial(runs_query, Filters(status, workflow, since, until)), to_run, lambda row: str(row[0]), after, limit
         )
+
+    async def history(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[Version]:
+        """What the frames of a run were before."""
+        await self.info(run_id)
+        return [to_version(run_id, row) for row in await self._read(history_query(run_id, after, limit))]
 
     async def waits(
         self,

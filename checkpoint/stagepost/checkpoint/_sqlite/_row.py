@@ -3,7 +3,7 @@
 import sqlite3
 
 from .._codec import join_values
-from .._records import Commit, Frame, Item
+from .._records import Commit, Frame, Item, Keep
 from ._fence import FENCE, Right, refusal
 from ._rows import dump_refs, dump_visits
 
@@ -57,7 +57,7 @@ class RowChange:
 
 def only_row(change: Commit) -> RowChange | None:
     """The one row that a commit changes; None if it changes more."""
-    if change.frozen or change.values or change.effects or change.settles:
+    if change.lease.keep is Keep.ALL or change.frozen or change.values or change.effects or change.settles:
         return None
     if change.ended is not None or change.joined is not None or change.closing is not None:
         return None

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pydantic_core import from_json
 
 from .._codec import split_values
-from .._records import Frame, Item, ItemStatus, Ref, RunInfo, RunStatus, Snapshot
+from .._records import Frame, Item, ItemStatus, Keep, Ref, RunInfo, RunStatus, Snapshot, Version
 from .._waiting import Effect, EffectStatus, OpenWait, Wait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
 
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
-    "created_at, finished_at, trace"
+    "created_at, finished_at, trace, keep"
 )
 WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
@@ -96,6 +96,15 @@ def ids_query(after: str, limit: int) -> Query:
     return Query(text, (_bytes(after), limit))
 
 
+def history_query(run_id: str, after: int, limit: int) -> Query:
+    """A page of the versions of one run."""
+    text = """
+    SELECT number, saved_at, path, seq, next, state, visits, width, NULL FROM history JOIN runs USING (rk)
+    WHERE run_id = CAST(? AS TEXT) AND number > ? ORDER BY number LIMIT ?
+    """
+    return Query(text, (_bytes(run_id), after, limit))
+
+
 def ended_query(before: int) -> Query:
     """Whether a run has ended before a time."""
     return Query("SELECT 1 FROM runs WHERE finished_at < ? LIMIT 1", (before,))
@@ -144,7 +153,7 @@ def to_run(row: Row) -> RunInfo:
 
 def _to_run(row: Row) -> RunInfo:
     run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, *rest = row
-    created, finished, trace, *_ = rest
+    created, finished, trace, keep = rest
     for text in (run_id, workflow, key, error, owner):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
     return RunInfo(
@@ -162,6 +171,7 @@ def _to_run(row: Row) -> RunInfo:
         created_at=to_time(created),
         finished_at=None if finished is None else to_time(finished),
         trace=trace,
+        keep=Keep(keep),
     )
 
 
@@ -182,7 +192,7 @@ def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
         parts[kind].append(columns)
     if not parts["run"]:
         raise RunNotFound(run_id)
-    outside = _Outside(parts["value"])
+    outside = Outside(parts["value"])
     frames = {frame.path: frame for frame in [_to_frame(columns, outside) for columns in parts["frame"]]}
     if "" not in frames:
         raise ValueError("its first frame is gone")
@@ -198,7 +208,7 @@ def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
     )
 
 
-class _Outside:
+class Outside:
     """The values of one run that have rows of their own."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -214,7 +224,7 @@ class _Outside:
         )
 
 
-def _to_frame(columns: Row, outside: _Outside) -> Frame:
+def _to_frame(columns: Row, outside: Outside) -> Frame:
     path, seq, next_, state, visits, width, stored_refs, *_ = columns
     refs = {key: Ref(*ref) for key, ref in json.loads(stored_refs).items()} if stored_refs else {}
     values = {**split_values(state), **{key: outside.get(path, key, ref) for key, ref in refs.items()}}
@@ -226,6 +236,17 @@ def _to_visits(stored: str | None) -> Mapping[str, int]:
     if not all(isinstance(count, int) for count in visits.values()):
         raise ValueError("its visits are no numbers")
     return cast("Mapping[str, int]", visits)
+
+
+def to_version(run_id: str, row: Row) -> Version:
+    """The rows of `history_query`.
+
+    Raises:
+        CorruptRun: They make no sense.
+    """
+    number, saved_at, *frame = row
+    with _making_sense(run_id):
+        return Version(number, _to_frame(frame, Outside(())), to_time(saved_at))
 
 
 def _to_item(columns: Row) -> Item:

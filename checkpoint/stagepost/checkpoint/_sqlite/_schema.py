@@ -32,7 +32,8 @@ CREATE TABLE runs (
   attempts    INTEGER NOT NULL DEFAULT 0, -- recoveries since the last commit
   created_at  INTEGER NOT NULL,           -- microseconds since 1970
   finished_at INTEGER,
-  trace       TEXT                        -- which trace it belongs to; NULL: one of its own
+  trace       TEXT,                       -- which trace it belongs to; NULL: one of its own
+  keep        TEXT NOT NULL CHECK (keep IN ('result', 'all', 'none'))
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (workflow, key) WHERE key IS NOT NULL;
 CREATE INDEX runs_open ON runs (run_id) WHERE status = 'running';
@@ -55,6 +56,19 @@ CREATE TABLE frames (                     -- the checkpoint: one row per concurr
   state   BLOB NOT NULL,                  -- JSON object
   refs    TEXT,                           -- JSON object: key to [gen, length] of the values that live in vals
   PRIMARY KEY (rk, path)
+) STRICT;
+
+CREATE TABLE history (                    -- every version of the frames of a run that keeps all, with its values
+  rk       INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  number   INTEGER NOT NULL,
+  path     TEXT NOT NULL,
+  seq      INTEGER NOT NULL,
+  next     TEXT,
+  visits   TEXT,
+  width    INTEGER,
+  state    BLOB NOT NULL,
+  saved_at INTEGER NOT NULL,
+  PRIMARY KEY (rk, number)
 ) STRICT;
 
 CREATE TABLE items (                      -- items of the fan-outs that are under way

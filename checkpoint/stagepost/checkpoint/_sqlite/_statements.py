@@ -7,21 +7,22 @@ wish. Where a statement may rightly change nothing, the fence is asked beforehan
 import sqlite3
 from collections.abc import Sequence
 
-from .._records import Closing, Commit, Joined, Lease, NewRun, RunInfo, RunStatus, Shape, StoredValue
+from .._records import Closing, Commit, Joined, Keep, Lease, NewRun, RunInfo, RunStatus, Shape, StoredValue
 from .._waiting import Effect, EffectStatus
 from ..errors import RunNotOpen
 from ._fence import Right, check_held, refusal, run_of
+from ._history import keep_version
 from ._row import frame_row, frozen_row, outcome_row, readable
 from ._rows import RUN_COLUMNS, SELECT_RUN, to_run
 
 _INSERT_RUN = """
-INSERT INTO runs (run_id, workflow, version, status, key, input, owner, shape, trace, epoch, created_at)
-VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING rk
+INSERT INTO runs (run_id, workflow, version, status, key, input, owner, shape, trace, epoch, created_at, keep)
+VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING RETURNING rk
 """
 _SELECT_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
 _CLAIM = """
 UPDATE runs SET epoch = epoch + 1, owner = ?, status = 'running', attempts = attempts + ?, shape = coalesce(?, shape)
-WHERE run_id = ? AND status IN ('running', 'waiting') RETURNING rk, epoch
+WHERE run_id = ? AND status IN ('running', 'waiting') RETURNING rk, epoch, keep
 """
 _REOPEN = """
 UPDATE runs SET status = 'running', error = NULL, finished_at = NULL, attempts = 0
@@ -43,6 +44,7 @@ _DELETE_VALUES = "DELETE FROM vals WHERE rk = ? AND path = ?"
 _WRITE_EFFECT = "INSERT OR REPLACE INTO effects (rk, place, key, status, value) VALUES (?, ?, ?, ?, ?)"
 _DELETE_EFFECT = "DELETE FROM effects WHERE rk = ? AND place = ? AND key = ?"
 _INSERT_SHAPE = "INSERT OR IGNORE INTO shapes (id, workflow, version, skeleton) VALUES (?, ?, ?, ?)"
+_FORGET = "DELETE FROM runs WHERE rk = ?"
 _SETTLE = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
 
@@ -52,14 +54,16 @@ def create(connection: sqlite3.Connection, run: NewRun, now: int) -> tuple[Lease
         _INSERT_RUN,
         (
             *(run.run_id, run.workflow, run.version, run.key, run.input, run.owner),
-            *(run.shape and run.shape.id, run.trace, now),
+            *(run.shape and run.shape.id, run.trace, now, run.keep.value),
         ),
     ).fetchone()
     if row is None:
         return None, _existing(connection, run)
-    lease = Lease(run.run_id, 1, row[0])
+    lease = Lease(run.run_id, 1, row[0], run.keep)
     frame_row(Right(lease), run.root)(connection)
     _write_values(connection, lease, run.values)
+    if run.keep is Keep.ALL:
+        keep_version(connection, lease, run.root, now)
     if run.shape is not None:
         connection.execute(_INSERT_SHAPE, (run.shape.id, run.workflow, run.version, run.shape.skeleton))
     return lease, run_of(connection, run.run_id)
@@ -90,7 +94,7 @@ def claim(
     if shape is not None:
         run = run_of(connection, run_id)
         connection.execute(_INSERT_SHAPE, (shape.id, run.workflow, run.version, shape.skeleton))
-    return Lease(run_id, row=claimed[0], epoch=claimed[1])
+    return Lease(run_id, row=claimed[0], epoch=claimed[1], keep=Keep(claimed[2]))
 
 
 def commit(connection: sqlite3.Connection, change: Commit, now: int) -> None:
@@ -111,13 +115,15 @@ def commit(connection: sqlite3.Connection, change: Commit, now: int) -> None:
     if change.joined is not None:
         _join(connection, right, change.joined)
     _write_values(connection, change.lease, change.values)
-    _write_beside(connection, change)
+    _write_beside(connection, change, now)
     if change.closing is not None:
         _close(connection, right, change.closing, now)
 
 
-def _write_beside(connection: sqlite3.Connection, change: Commit) -> None:
+def _write_beside(connection: sqlite3.Connection, change: Commit, now: int) -> None:
     """What is written only now and then."""
+    if change.frame is not None and change.lease.keep is Keep.ALL:
+        keep_version(connection, change.lease, change.frame, now)
     for effect in change.effects:
         _write_effect(connection, change.lease, effect)
     if change.settles:
@@ -151,3 +157,5 @@ def _close(connection: sqlite3.Connection, right: Right, closing: Closing, now: 
     values = (closing.status.value, readable(closing.error), now, *right.fence)
     if connection.execute(_CLOSE, values).rowcount != 1:
         raise refusal(connection, right, "", "open")
+    if right.lease.keep is Keep.NONE and closing.status in (RunStatus.COMPLETED, RunStatus.CANCELLED):
+        connection.execute(_FORGET, (right.lease.row,))

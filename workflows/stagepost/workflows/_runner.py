@@ -1,6 +1,6 @@
 """Background runs on a store: started, recovered, resumed, served."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -15,48 +15,35 @@ from pydantic import BaseModel
 
 from stagepost.checkpoint import (
     CheckpointStore,
-    CorruptRun,
-    Frame,
     Keep,
-    NewRun,
     RunInfo,
     RunNotOpen,
     RunStatus,
-    StoredValue,
     WaitKind,
-    join_values,
 )
-from stagepost.hub import Emitter, Hub, HubError, Message, Observer, check_name
+from stagepost.hub import Emitter, Hub, Message, Observer
 
-from ._branch import first_frame, to_bytes
 from ._desk import Desk
 from ._engine import check_hub
-from ._ids import new_run_id
+from ._handles import handle_of
 from ._inbox import Inbox, PendingWait, stored
 from ._intermediates import Intermediate
-from ._layout import lay_out
 from ._means import Means
 from ._migration import Definition
 from ._pattern import Pattern
-from ._recovery import RecoveryNotes, RecoveryReport, open_waits
+from ._recovering import Recovering
+from ._recovery import RecoveryReport
 from ._registry import Migrations, Registry
 from ._retention import KeepChoice, Keeping, Sweeper
-from ._run import Outcome, Run
+from ._run import Run
 from ._secrets import Given, Secrets
-from ._state import Values
+from ._serving import Serving
+from ._starting import check_same, new_run
 from .errors import (
-    HubRequired,
     RunCancelled,
-    RunConflict,
-    RunDead,
-    RunFailed,
     RunnerNotOpen,
-    RunNotHeld,
     RunParked,
-    WorkflowError,
 )
-
-_PAGE = 200  # runs read at once while recovering
 
 
 class Servable(Protocol):
@@ -130,7 +117,7 @@ class Runner:
         self._clock = clock
         self._secrets = Secrets(secrets)
         self._inbox = Inbox(store, self._registry, self._secrets)
-        self._served: list[str] = []
+        self._serving = Serving(hub)
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
         self._desk: Desk | None = None
@@ -163,7 +150,7 @@ class Runner:
                 suppressed = await self._stack.__aexit__(kind, error, trace)
             else:  # any other error passes by the group, which would wrap it
                 suppressed = await self._stack.__aexit__(None, None, None)
-            await self._leave_hub()
+            await self._serving.leave(self._grace)
         return suppressed
 
     async def start(
@@ -215,14 +202,14 @@ class Runner:
         desk = self._open()
         self._registry.check(workflow)
         check_hub(workflow.name, workflow.program, self._hub)
-        new = _new_run(workflow, state, desk.means.owner, run_id, key)
+        new = new_run(workflow, state, desk.means.owner, run_id, key)
         self._secrets.check(new.input, f"the input of {workflow.name!r}")
         keep = self._keeping.of(workflow.name) if keep is None else keep
         new = replace(new, trace=trace, keep=Keep(keep))
         run, info = await desk.begin(new, workflow, urgent=urgent, intermediates=intermediates)
         if run is not None:
             return run
-        _check_same(info, new)
+        check_same(info, new)
         return await self._attach(info, urgent=urgent)
 
     async def recover(self) -> RecoveryReport:
@@ -231,40 +218,7 @@ class Runner:
         Returns:
             What goes on now, when all of it has been scheduled, and what was left open and why.
         """
-        desk = self._open()
-        found = RecoveryNotes()
-        async for info in self._runs(RunStatus.RUNNING):
-            if await desk.find(info.run_id) is None:
-                await self._recover(info, found)
-        if self._registry.migrates:
-            async for info in self._runs(RunStatus.WAITING):
-                if self._registry.is_outdated(info):
-                    await self._recover(info, found)
-        await desk.lookout.recover()
-        return found.report()
-
-    async def _runs(self, status: RunStatus) -> AsyncIterator[RunInfo]:
-        """All runs of a status, a page at a time."""
-        after = ""
-        while page := await self._store.find(status=status, after=after, limit=_PAGE):
-            for info in page:
-                yield info
-            after = page[-1].run_id
-
-    async def _recover(self, info: RunInfo, found: RecoveryNotes) -> None:
-        desk = self._open()
-        try:
-            if info.cancelling:  # whether its workflow is known or not
-                await desk.end(info.run_id)
-                found.cancelled.append(info.run_id)
-            elif self._max_attempts is not None and info.attempts >= self._max_attempts:
-                found.dead[info.run_id] = await desk.bury(info)
-            else:
-                found.resumed.append(await self._claim(info, recovering=True))
-        except RunNotOpen:  # it has ended since
-            return
-        except (WorkflowError, CorruptRun) as error:
-            found.left_open[info.run_id] = error
+        return await Recovering(self._open(), self._registry, self._claim, self._max_attempts).recover()
 
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
@@ -405,7 +359,7 @@ class Runner:
         """
         self._open()
         workflow = service if isinstance(service, Pattern) else service.as_workflow()
-        hub = self._hub_of(workflow.name)
+        self._serving.check(workflow.name)
         self._registry.add(workflow)
 
         async def handle(message: Message[object]) -> object:
@@ -415,21 +369,7 @@ class Runner:
                 raise RunParked(run.id, run.waits)
             return workflow.reply(await run.result())
 
-        hub.register(workflow.name, handle, concurrency=None, detach=True)
-        self._served.append(workflow.name)
-
-    async def _leave_hub(self) -> None:
-        """Take what was served off the hub, since nobody would do its work; its runs have ended, so its handlers do."""
-        served, self._served = self._served, []
-        with anyio.move_on_after(self._grace, shield=True):
-            for name in served:
-                with suppress(HubError):  # the hub has stopped, or somebody else has unregistered it
-                    await self._hub_of(name).unregister(name)
-
-    def _hub_of(self, name: str) -> Hub:
-        if self._hub is None:
-            raise HubRequired(name, name)
-        return self._hub
+        self._serving.put(workflow.name, handle)
 
     async def _attach(self, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
         """A handle of a stored run, whatever its status."""
@@ -454,53 +394,9 @@ class Runner:
 
     async def _stored(self, run_id: str) -> Run:
         snapshot = await self._store.load(run_id)
-        info = snapshot.run
-        outcome = self._open().outcomes.of(run_id)
-        match info.status:
-            case RunStatus.COMPLETED:
-                outcome.complete(self._registry.find(info).view(snapshot))
-            case RunStatus.FAILED:
-                outcome.fail(RunFailed(run_id, info.error or "unknown error"))
-            case RunStatus.CANCELLED:
-                outcome.cancel(RunCancelled(run_id))
-            case RunStatus.DEAD:
-                outcome.bury(RunDead(run_id, info.attempts))
-            case RunStatus.WAITING:
-                outcome.park(open_waits(snapshot))
-            case RunStatus.RUNNING:
-                outcome = Outcome()  # nobody here will ever say more of it
-                outcome.leave(RunNotHeld(run_id))
-        return Run(run_id, info.workflow, outcome)
+        return handle_of(snapshot, self._registry, self._open().outcomes)
 
     def _open(self) -> Desk:
         if self._desk is None:
             raise RunnerNotOpen
         return self._desk
-
-
-def _new_run(
-    workflow: Pattern,
-    state: Mapping[str, object] | BaseModel | None,
-    owner: str,
-    run_id: str | None,
-    key: str | None,
-) -> NewRun:
-    run_id = new_run_id() if run_id is None else check_name("run id", run_id)
-    values = workflow.program.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
-    root, rows = _placed(first_frame(workflow.program, values), values)
-    return NewRun(
-        run_id, workflow.name, workflow.version, key, join_values(to_bytes(values)), owner, root, rows, workflow.shape
-    )
-
-
-def _placed(root: Frame, values: Values) -> tuple[Frame, tuple[StoredValue, ...]]:
-    """A run's first frame with its large values placed."""
-    layout = lay_out(root.path, root.seq, {}, values)
-    return replace(root, refs=layout.refs), layout.rows
-
-
-def _check_same(info: RunInfo, new: NewRun) -> None:
-    if info.workflow != new.workflow:
-        raise RunConflict(info.run_id, f"workflow ({info.workflow!r})")
-    if info.input != new.input:
-        raise RunConflict(info.run_id, "input")

@@ -1,0 +1,72 @@
+"""Taking up all that a process before this one has left open."""
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from stagepost.checkpoint import CorruptRun, RunInfo, RunNotOpen, RunStatus
+
+from ._desk import Desk
+from ._recovery import RecoveryNotes, RecoveryReport
+from ._registry import Registry
+from ._run import Run
+from .errors import WorkflowError
+
+_PAGE = 200  # runs read at once
+
+
+class Claim(Protocol):
+    """Takes up one run."""
+
+    async def __call__(self, info: RunInfo, *, recovering: bool) -> Run: ...
+
+
+class Recovering:
+    """Goes through the open runs of a store.
+
+    Args:
+        desk: Where runs are worked on.
+        registry: Their definitions.
+        claim: Takes up one of them.
+        max_attempts: How often in a row a run may be recovered without a commit; None for no limit.
+    """
+
+    def __init__(self, desk: Desk, registry: Registry, claim: Claim, max_attempts: int | None) -> None:
+        self._desk = desk
+        self._registry = registry
+        self._claim = claim
+        self._max_attempts = max_attempts
+
+    async def recover(self) -> RecoveryReport:
+        """Take up each of them that can go on, and say what becomes of the others."""
+        found = RecoveryNotes()
+        async for info in self._runs(RunStatus.RUNNING):
+            if await self._desk.find(info.run_id) is None:
+                await self._recover(info, found)
+        if self._registry.migrates:
+            async for info in self._runs(RunStatus.WAITING):
+                if self._registry.is_outdated(info):
+                    await self._recover(info, found)
+        await self._desk.lookout.recover()
+        return found.report()
+
+    async def _runs(self, status: RunStatus) -> AsyncIterator[RunInfo]:
+        """All runs of a status, a page at a time."""
+        after = ""
+        while page := await self._desk.means.store.find(status=status, after=after, limit=_PAGE):
+            for info in page:
+                yield info
+            after = page[-1].run_id
+
+    async def _recover(self, info: RunInfo, found: RecoveryNotes) -> None:
+        try:
+            if info.cancelling:  # whether its workflow is known or not
+                await self._desk.end(info.run_id)
+                found.cancelled.append(info.run_id)
+            elif self._max_attempts is not None and info.attempts >= self._max_attempts:
+                found.dead[info.run_id] = await self._desk.bury(info)
+            else:
+                found.resumed.append(await self._claim(info, recovering=True))
+        except RunNotOpen:  # it has ended since
+            return
+        except (WorkflowError, CorruptRun) as error:
+            found.left_open[info.run_id] = error

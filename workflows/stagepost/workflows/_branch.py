@@ -130,12 +130,11 @@ class Branch:
         return merged(self.own, updates), lay_out(self.path, self.seq + 1, self.refs, updates)
 
     async def _save(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> None:
-        journal = self.execution.journal
-        if journal is not None:
+        if self.execution.journal is not None:
             parts = self._parts(own, layout, position)
             if joined is not None:
                 parts["joined"] = joined
-            await journal.save(**parts)
+            await self.execution.save(**parts)
         self.own, self.refs, self.position, self.seq, self.width = own, layout.refs, position, self.seq + 1, None
 
     def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:

@@ -20,6 +20,7 @@ from stagepost.checkpoint import (
 )
 
 from ._answer import Answer
+from ._bell import Bell
 from ._intermediates import Intermediate
 from ._line import Job, Line
 from ._lookout import Lookout
@@ -57,7 +58,7 @@ class Desk:
         self._beginning: list[str] = []  # ids of the runs that are being stored
         self._waking: list[str] = []  # ids of the runs that are about to go on
         self._stopping = False
-        self._changed = anyio.Event()
+        self._changed = Bell()
         self._claiming = anyio.Lock()
 
     async def begin(
@@ -332,5 +333,4 @@ class Desk:
         self._group.start_soon(work)
 
     def _notify(self) -> None:
-        self._changed.set()
-        self._changed = anyio.Event()
+        self._changed.ring()

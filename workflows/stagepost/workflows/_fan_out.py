@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import NoReturn
 
 import anyio
@@ -86,10 +85,13 @@ class FanOut:
     async def _run_workers(self) -> None:
         try:
             async with anyio.create_task_group() as group:
+                self._run.scopes.append(group.cancel_scope)
                 for _ in range(self._pattern.width(len(self._items))):
                     group.start_soon(self._worker, group.cancel_scope)
         except BaseExceptionGroup as errors:
             raise _first(errors) from None
+        finally:
+            self._run.scopes.remove(group.cancel_scope)
 
     async def _worker(self, scope: anyio.CancelScope) -> None:
         """Take items until there are no more, each only after the one before is committed."""
@@ -129,18 +131,18 @@ class FanOut:
             branch.put_aside()
             raise
         except WorkflowError as error:
-            await self._commit(item, replace(item, status=ItemStatus.FAILED, error=error))
+            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=error))
 
     async def _step(self, worker: Step, item: ItemRecord) -> ItemRecord:
         """Run a plain worker; returns what became of the item."""
-        context = replace(self._branch.context(self._place.path, self._place.within), path=f"{self._path}[{item.idx}]")
+        context = self._branch.context(f"{self._place.path}[{item.idx}]", self._place.within)
         try:
             value = await perform(worker, self._pattern.item_codec.load(item.input), context)
             data = self._pattern.value_codec.dump(value, f"the value of {context.path}")
             self._run.secrets.check(data, f"the value of {context.path}")
         except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
-            return replace(item, status=ItemStatus.FAILED, error=self._run.secrets.cover(error))
-        return replace(item, status=ItemStatus.OK, value=data)
+            return ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=self._run.secrets.cover(error))
+        return ItemRecord(item.idx, item.input, ItemStatus.OK, data)
 
     async def _commit(self, item: ItemRecord, outcome: ItemRecord) -> None:
         stored = outcome.stored(self._path, self._visit)

@@ -11,9 +11,11 @@ from time import perf_counter
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from .worker import Job
+from stagepost.hub import Event
+from stagepost.workflows import ItemEnded, ItemsFrozen, ProgressObserver
+
+from .worker import SHOWN, Job
 
 
 @dataclass(slots=True)
@@ -64,25 +66,26 @@ class Outcome:
 
 def run_job(job: Job, console: Console, *, crash: bool) -> Outcome:
     """Do a job in a process of its own; with `crash`, kill that in the middle and let another one go on."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("inspecting", total=None)
-        workers = [_watch(job, progress, bar, crash=crash)]
+    with ProgressObserver(console) as bars:
+        workers = [_watch(job, bars, crash=crash)]
         if workers[0].killed:
-            progress.update(bar, description="resuming")
-            workers.append(_watch(job, progress, bar, crash=False))
+            workers.append(_watch(job, bars, crash=False))
     lines = job.log.read_text(encoding="utf-8").splitlines() if job.log.exists() else []
     return Outcome(workers, Counter(lines))
 
 
-def _watch(job: Job, progress: Progress, bar: TaskID, *, crash: bool) -> Watch:
+def _watch(job: Job, bars: ProgressObserver, *, crash: bool) -> Watch:
     watch, started = Watch(), perf_counter()
     command = [sys.executable, "-m", "dependency_audit.worker", json.dumps(asdict(job))]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, cwd=_examples(), text=True) as process:  # noqa: S603  # ours
-        for event in _events(process):
-            _note(watch, event, perf_counter() - started)
-            progress.update(bar, total=watch.total or None, completed=watch.done)
+        for kind, facts in _told(process):
+            if kind in SHOWN:
+                event = SHOWN[kind](**facts)
+                bars.on_event(event)
+                _note(watch, event, perf_counter() - started)
+            else:
+                watch.report = facts["report"]
             if crash and watch.done * 2 >= watch.total > 0:
                 process.kill()
                 watch.killed = True
@@ -91,20 +94,19 @@ def _watch(job: Job, progress: Progress, bar: TaskID, *, crash: bool) -> Watch:
     return watch
 
 
-def _events(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+def _told(process: subprocess.Popen[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for line in process.stdout or ():
-        yield json.loads(line)
+        told = json.loads(line)
+        yield told["kind"], told["facts"]
 
 
-def _note(watch: Watch, event: dict[str, Any], seconds: float) -> None:
-    match event["event"]:
-        case "frozen":
-            watch.total, watch.done, watch.found = event["total"], event["done"], event["done"]
-        case "item":
-            watch.done = event["done"]
+def _note(watch: Watch, event: Event, seconds: float) -> None:
+    match event:
+        case ItemsFrozen(path="inspections"):
+            watch.total, watch.done, watch.found = event.total, event.done, event.done
+        case ItemEnded(path="inspections"):
+            watch.done = event.done
             watch.first_step = watch.first_step or seconds
-        case "ended":
-            watch.report = event["report"]
 
 
 def _last_line(text: str) -> str:

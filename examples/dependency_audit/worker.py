@@ -6,18 +6,32 @@ It tells its parent how far it is by lines of JSON on its standard output, and n
 import json
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import anyio
 
 from stagepost.checkpoint import SqliteStore
 from stagepost.hub import Event, Hub
-from stagepost.workflows import ItemEnded, ItemsFrozen, Run, Runner, RunStarted
+from stagepost.workflows import (
+    ChainProgress,
+    ItemEnded,
+    ItemsFrozen,
+    PatternEnded,
+    PatternStarted,
+    Run,
+    RunEnded,
+    RunEvent,
+    Runner,
+)
 
 from .agents import register_agents
 from .policy import load_policy
 from .workflow import build_workflow
+
+_KINDS = (PatternStarted, PatternEnded, ChainProgress, ItemsFrozen, ItemEnded, RunEnded)
+SHOWN: Mapping[str, type[RunEvent]] = {kind.__name__: kind for kind in _KINDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +74,17 @@ class Job:
 
 
 class Teller:
-    """Tells the parent how the inspections get on."""
+    """Hands the events of the run on to the parent, who shows them."""
 
     def on_event(self, event: Event, /) -> None:
-        """Write a line for the events that the parent shows."""
-        match event:
-            case RunStarted():
-                tell("started", recovered=event.recovered)
-            case ItemsFrozen(path="inspections"):
-                tell("frozen", done=event.done, total=event.total)
-            case ItemEnded(path="inspections"):
-                tell("item", done=event.done, total=event.total)
+        """Write the events that bars are made of."""
+        if type(event).__name__ in SHOWN:
+            tell(type(event).__name__, **asdict(event))
 
 
 def tell(kind: str, **facts: object) -> None:
     """Write one line to the parent, at once."""
-    os.write(1, json.dumps({"event": kind, **facts}).encode() + b"\n")
+    os.write(1, json.dumps({"kind": kind, "facts": facts}).encode() + b"\n")
 
 
 async def work(job: Job, *, store: SqliteStore | None = None) -> str:
@@ -101,7 +110,7 @@ async def work(job: Job, *, store: SqliteStore | None = None) -> str:
 def main() -> None:
     """Read a job from the command line and do it."""
     job = Job(**json.loads(sys.argv[1]))
-    tell("ended", report=anyio.run(work, job))
+    tell("Reported", report=anyio.run(work, job))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from ._intermediates import Intermediate
 from ._parallel import Parallel
 from ._pattern import Pattern
 from ._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
+from ._progress import ProgressObserver
 from ._recovery import RecoveryReport
 from ._retry import Retry
 from ._run import Run
@@ -121,6 +122,7 @@ __all__ = [
     "PatternStarted",
     "PendingWait",
     "Predicate",
+    "ProgressObserver",
     "Receive",
     "RecoveryReport",
     "Retry",

@@ -6,6 +6,7 @@ A store keeps runs, the frames of their branches and the items of their fan-outs
 
 from ._codec import PLAIN, Codec, TypedCodec, codec_for, join_values, split_values
 from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
+from ._limits import Limits
 from ._memory import MemoryStore
 from ._records import (
     Closing,
@@ -55,6 +56,7 @@ from .errors import (
     StoreNotReadable,
     StoreNotWritable,
     StoreTakenOver,
+    ValueTooLarge,
     WaitNotFound,
 )
 
@@ -84,6 +86,7 @@ __all__ = [
     "JsonValue",
     "Keep",
     "Lease",
+    "Limits",
     "MemoryStore",
     "Migrated",
     "NewRun",
@@ -114,6 +117,7 @@ __all__ = [
     "StoreTakenOver",
     "StoredValue",
     "TypedCodec",
+    "ValueTooLarge",
     "Version",
     "Wait",
     "WaitKind",

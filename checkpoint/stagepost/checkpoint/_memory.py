@@ -9,6 +9,7 @@ from typing import Self, TypeVar, cast
 from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
 from ._admission import Admission
+from ._limits import DEFAULT, Limits
 from ._sqlite._batch import run_batch
 from ._sqlite._connect import MEMORY, Connection, connect_memory
 from ._sqlite._faults import translate
@@ -27,11 +28,20 @@ class MemoryStore(Runs):
     and are gone with the object.
 
     Args:
+        max_value: The most bytes of JSON that a value may have, or of a list that only grows one element; more is
+            refused with `ValueTooLarge`. None for no limit.
+        warn_value: Of values with more bytes than this observers are told; None for never.
         clock: Seconds since 1970, for the times that runs carry.
     """
 
-    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(clock)
+    def __init__(
+        self,
+        *,
+        max_value: int | None = DEFAULT.refuse,
+        warn_value: int | None = DEFAULT.warn,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(clock, Limits(max_value, warn_value))
         self._admission = Admission("in memory")
         self._kept: bytes | None = None
         self._connection: Connection | None = None

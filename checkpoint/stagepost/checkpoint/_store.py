@@ -6,6 +6,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Protocol, Self
 
+from ._limits import Limits
 from ._records import Commit, Lease, Migrated, NewRun, RunInfo, RunStatus, Shape, Snapshot, Version
 from ._waiting import Due, NewWait, OpenWait, Wait, WaitKind
 
@@ -15,6 +16,11 @@ class CheckpointStore(Protocol):
 
     A store is an async context manager; outside of it every method raises `StoreClosed`.
     """
+
+    @property
+    def limits(self) -> Limits:
+        """How large values may be. Whoever makes a commit sees to it, since it knows what to name."""
+        ...
 
     async def __aenter__(self) -> Self: ...
 

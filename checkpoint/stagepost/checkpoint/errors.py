@@ -4,6 +4,7 @@
 
     CheckpointError
     ├── CannotStore(ValueError)          a value has no stored form that comes back the same
+    │   └── ValueTooLarge                it has more bytes than the store takes
     ├── CannotRead(ValueError)           a stored value no longer fits its type
     ├── RunNotFound(LookupError)         no run has this id
     ├── CorruptRun                       what is stored of the run makes no sense: the disk or a person has changed it
@@ -56,6 +57,7 @@ __all__ = [
     "StoreNotReadable",
     "StoreNotWritable",
     "StoreTakenOver",
+    "ValueTooLarge",
     "WaitNotFound",
 ]
 
@@ -76,6 +78,24 @@ class CannotStore(CheckpointError, ValueError):
         super().__init__(f"{where} cannot be stored: {why}")
         self.where = where
         self.why = why
+
+
+class ValueTooLarge(CannotStore):
+    """A value has more bytes than the store takes.
+
+    Attributes:
+        size: How many its JSON has.
+        largest: How many it may have.
+    """
+
+    def __init__(self, where: str, size: int, largest: int) -> None:
+        super().__init__(
+            where,
+            f"it has {size:,} bytes of JSON, and the store takes {largest:,}: keep it in a file or a database and its "
+            "name in the state, or open the store with a larger max_value=",
+        )
+        self.size = size
+        self.largest = largest
 
 
 class CannotRead(CheckpointError, ValueError):

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, join_values
+from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, ValueTooLarge, join_values
 
 from ._context import StepContext
 from ._execution import Execution, ItemRecord, Parts
 from ._layout import Layout, lay_out
 from ._program import Place, Position, Program, Within, child_path
 from ._schema import to_values
+from ._sizes import measure
 from ._state import Value, Values, merged
 from .errors import WorkflowError
 
@@ -102,8 +103,9 @@ class Branch:
             visits: Counts that replace the branch's.
 
         Raises:
-            WorkflowError: An arrow cannot be followed.
+            WorkflowError: An arrow cannot be followed, or a value is too large.
         """
+        self._measure(updates)
         own, layout = self._changed(updates)
         open_end = Position(after, self.position.visits if visits is None else visits)
         try:
@@ -117,11 +119,23 @@ class Branch:
 
     async def freeze(self, items: list[ItemRecord], path: str, visit: int) -> None:
         """Save the items of the fan-out where the branch stands."""
+        self._measure({f"item {item.idx}": Value(item.input) for item in items})
         frozen = tuple(item.stored(path, visit) for item in items)
         frame = self._frame(self.own, self.refs, self.position, len(items))
         await self.execution.save(frame=frame, frozen=frozen)
         self.seq, self.width = self.seq + 1, len(items)
         await self.execution.pause()
+
+    def _measure(self, values: Values) -> None:
+        """See that the place where it stands writes nothing that is too large."""
+        place = self.place()
+        if place is None or not values:
+            return
+        try:
+            measure(self.execution, self.full_path(place.path), values)
+        except ValueTooLarge as error:
+            failure = self.failure(place.within, error, state=self.view())
+            raise failure from failure.__cause__
 
     def _changed(self, updates: Values) -> tuple[Values, Layout]:
         """What it has written when a step's result is added, and where that is stored."""

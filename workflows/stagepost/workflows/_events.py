@@ -220,6 +220,22 @@ class ItemEnded(RunEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LargeValue(RunEvent):
+    """A value is so large that it makes the run slow; see `warn_value` of the store.
+
+    Attributes:
+        path: The step that has made it.
+        name: Its key in the state, or what else it is.
+        size: Bytes of its JSON.
+    """
+
+    level: ClassVar[Level] = "warning"
+    path: str
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WaitOpened(RunEvent):
     """A step waits for something outside, and that is committed.
 

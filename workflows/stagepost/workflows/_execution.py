@@ -20,6 +20,7 @@ from stagepost.checkpoint import (
     ItemStatus,
     Joined,
     Lease,
+    Limits,
     NewWait,
     RunStatus,
     Snapshot,
@@ -97,6 +98,7 @@ class Journal:
 
     async def wait(self, wait: NewWait) -> Wait:
         """Open a wait, or get the one that a signal has answered already."""
+        self._store.limits.check(len(wait.prompt or b""), f"what {wait.place!r} shows")
         await self._watch.expect(wait)
         return await self._store.wait(self._lease, wait)
 
@@ -106,6 +108,7 @@ class Journal:
 
     async def note(self, effect: Effect) -> None:
         """Save what became of an effect."""
+        self._store.limits.check(len(effect.value or b""), f"what effect {effect.key!r} of {effect.place!r} returned")
         await self.save(effects=(effect,))
 
     async def park(self, heard: int) -> bool:
@@ -152,6 +155,7 @@ class Execution:
         trace: The trace that it belongs to; its own, named after it, where none is given.
         journal: Where the run is saved; None in memory.
         ledger: Its waits and effects.
+        limits: How large values may be.
         frames: Frames of items that a process before this one left, by path.
         items: Items of fan-outs under way, by the fan-out's path.
         intermediates: Where the states behind its steps go; None if nobody wants them.
@@ -172,6 +176,7 @@ class Execution:
     trace: str = ""
     journal: Journal | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(None))
+    limits: Limits = field(default_factory=Limits)
     frames: dict[str, Frame] = field(default_factory=dict)
     items: dict[str, list[ItemRecord]] = field(default_factory=dict)
     intermediates: list[Any] | None = None

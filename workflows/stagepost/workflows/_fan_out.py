@@ -16,6 +16,7 @@ from ._performing import perform
 from ._program import Done, FanOutPlace, Target
 from ._queue import ItemQueue
 from ._signals import Parked, Stopping
+from ._sizes import note_size
 from ._step import Step
 from ._taking import take_items
 from .errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError, describe
@@ -140,6 +141,7 @@ class FanOut:
             value = await perform(worker, self._pattern.item_codec.load(item.input), context)
             data = self._pattern.value_codec.dump(value, f"the value of {context.path}")
             self._run.secrets.check(data, f"the value of {context.path}")
+            note_size(self._run, context.path, "the value", len(data))
         except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
             return ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=self._run.secrets.cover(error))
         return ItemRecord(item.idx, item.input, ItemStatus.OK, data)

@@ -83,6 +83,7 @@ class Inbox:
         codec, where = step.receives.codec, f"the answer to {wait_id}"
         data = codec.dump(codec.convert(value, where), where)
         self._secrets.check(data, where)
+        self._store.limits.check(len(data), where)
         await self._store.answer(run_id, place, data, by=by)
         return run_id
 
@@ -95,6 +96,7 @@ class Inbox:
         where = f"signal {name!r} to run {run_id!r}"
         data = codecs[name].dump(codecs[name].convert(value, where), where)
         self._secrets.check(data, where)
+        self._store.limits.check(len(data), where)
         return await self._store.signal(run_id, name, data, dedup=dedup)
 
     async def settle(self, run_id: str, key: str, value: bytes | None, place: str | None) -> None:

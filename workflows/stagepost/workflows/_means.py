@@ -56,6 +56,7 @@ class Means:
             clock=self.clock,
             journal=journal,
             ledger=Ledger(journal),
+            limits=self.store.limits,
         )
         execution.restore(snapshot)
         return execution

@@ -38,6 +38,7 @@ from ._retention import KeepChoice, Keeping, Sweeper
 from ._run import Run
 from ._secrets import Given, Secrets
 from ._serving import Serving
+from ._sizes import check_input
 from ._starting import check_same, new_run
 from .errors import (
     RunCancelled,
@@ -206,6 +207,7 @@ class Runner:
         self._secrets.check(new.input, f"the input of {workflow.name!r}")
         keep = self._keeping.of(workflow.name) if keep is None else keep
         new = replace(new, trace=trace, keep=Keep(keep))
+        check_input(self._store.limits, new)
         run, info = await desk.begin(new, workflow, urgent=urgent, intermediates=intermediates)
         if run is not None:
             return run

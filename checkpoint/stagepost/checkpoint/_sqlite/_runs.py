@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from .._limits import Limits
 from .._records import Commit, Lease, Migrated, NewRun, RunInfo, Shape
 from .._waiting import Due, NewWait, Wait
 from . import _retention as retention
@@ -25,10 +26,12 @@ class Runs(Reading):
 
     Args:
         clock: Seconds since 1970, for the times that runs carry.
+        limits: How large values may be.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], limits: Limits) -> None:
         self._clock = clock
+        self.limits = limits
 
     @abstractmethod
     async def _write(self, work: Callable[[Connection], T]) -> T:

@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 import anyio
 
 from .._admission import Admission
+from .._limits import DEFAULT, Limits
 from ..errors import StoreClosed, StoreLocked
 from ._batch import run_batch
 from ._connect import Connection, Durability, connector, create_file, read_only
@@ -39,6 +40,9 @@ class SqliteStore(Runs):
         take_over: Do not wait for another process that owns the file, but fence it: for one that is stopped and will
             not go on. If it does go on, all that it tries to write is refused with `StoreTakenOver`. While it lives,
             the WAL grows and is not copied into the file.
+        max_value: The most bytes of JSON that a value may have, or of a list that only grows one element; more is
+            refused with `ValueTooLarge`. None for no limit.
+        warn_value: Of values with more bytes than this observers are told; None for never.
         clock: Seconds since 1970, for the times that runs carry.
         run_batch: How a batch of requests becomes a transaction; tests inject faults here.
 
@@ -58,10 +62,12 @@ class SqliteStore(Runs):
         durability: Durability = "power",
         lock_timeout: float = 10.0,
         take_over: bool = False,
+        max_value: int | None = DEFAULT.refuse,
+        warn_value: int | None = DEFAULT.warn,
         clock: Callable[[], float] = time.time,
         run_batch: RunBatch = run_batch,
     ) -> None:
-        super().__init__(clock)
+        super().__init__(clock, Limits(max_value, warn_value))
         self.path = Path(path)
         self._durability: Durability = durability
         self._lock_timeout = lock_timeout

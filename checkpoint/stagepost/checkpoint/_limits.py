@@ -1,0 +1,34 @@
+"""How large values may be."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from .errors import ValueTooLarge
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes of JSON that one value may have; of a list that only grows, one element.
+
+    A state is read and written as a whole, so what is large makes every step slow, and belongs elsewhere.
+
+    Attributes:
+        refuse: The most that a value may have; None for no limit.
+        warn: What a value may have without anybody being told; None for any number.
+    """
+
+    refuse: int | None = 4 * 1024 * 1024
+    warn: int | None = 256 * 1024
+
+    def check(self, size: int, where: str) -> bool:
+        """See whether a value may be stored; returns whether somebody should be told of it.
+
+        Raises:
+            ValueTooLarge: It may not.
+        """
+        if self.refuse is not None and size > self.refuse:
+            raise ValueTooLarge(where, size, self.refuse)
+        return self.warn is not None and size > self.warn
+
+
+DEFAULT: Final = Limits()

@@ -1,0 +1,44 @@
+"""The sizes of values, seen to before they are committed."""
+
+from collections.abc import Iterator, Mapping
+
+from stagepost.checkpoint import Limits, NewRun
+
+from ._append import Elements
+from ._events import LargeValue
+from ._execution import Execution
+from ._state import Stored, Values
+
+
+def measure(execution: Execution, path: str, updates: Values) -> None:
+    """See that what a step changes is not too large, and tell observers of what is large.
+
+    Raises:
+        ValueTooLarge: It is.
+    """
+    for name, size in _sizes(updates):
+        note_size(execution, path, name, size)
+
+
+def note_size(execution: Execution, path: str, name: str, size: int) -> None:
+    """The same for one value."""
+    if execution.limits.check(size, f"{name} of {path!r}"):
+        execution.emit(LargeValue, path=path, name=name, size=size)
+
+
+def check_input(limits: Limits, new: NewRun) -> None:
+    """See that what a run starts with is not too large.
+
+    Raises:
+        ValueTooLarge: It is.
+    """
+    for key, data in new.root.state.items():
+        limits.check(len(data), f"{key} of the input of {new.workflow!r}")
+
+
+def _sizes(values: Mapping[str, Stored]) -> Iterator[tuple[str, int]]:
+    for key, value in values.items():
+        if isinstance(value, Elements):
+            yield from ((f"{key}[+{number}]", len(part)) for number, part in enumerate(value.parts))
+        else:
+            yield key, len(value.data)

@@ -5,10 +5,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from stagepost.workflows import Graph, Parallel, StepContext, Wait
+from stagepost.workflows import EffectNotDone, Graph, Parallel, StepContext, Wait
 
 from .order import Decision, Order
-from .outside import NotBooked, Outside, Refused
+from .outside import Outside, Refused
 
 LIMIT: Final = 50_000  # cents that need no approval
 
@@ -68,13 +68,15 @@ async def book(context: StepContext, what: str, effect: Callable[[str], Awaitabl
     """
     outside: Outside = context.deps
     reference = context.idempotency_key
+
+    async def find() -> str:
+        number = await outside.find(reference)
+        if number is None:
+            raise EffectNotDone(f"nobody has heard of {reference}")
+        return number
+
     try:
-        number = await context.once(
-            what,
-            partial(effect, reference),
-            not_done=(Refused, NotBooked),
-            on_unknown=partial(outside.find, reference),
-        )
+        number = await context.once(what, partial(effect, reference), not_done=Refused, on_unknown=find)
     except Refused as refusal:
         return {"problems": [str(refusal)]}
     return {what: number}

@@ -1,7 +1,7 @@
 """Finding the program or the step that a stored path belongs to."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stagepost.checkpoint import Codec, WaitKind
@@ -15,12 +15,17 @@ _ITEM = re.compile(r"([^\[\]]+)\[(\d+)\]/?")  # a fan-out in a path, and which o
 
 def program_at(program: Program, path: str) -> Program | None:
     """The program of the frame at a path: the root's own, or that of the worker that the path leads to."""
-    for name, idx in _ITEM.findall(path):
-        worker = _worker(program, name, int(idx))
+    for name, idx in items_in(path):
+        worker = _worker(program, name, idx)
         if worker is None or isinstance(worker, Step):
             return None
         program = worker
     return program
+
+
+def items_in(path: str) -> Sequence[tuple[str, int]]:
+    """The fan-outs or folds in a path, outermost first, each with which of its items."""
+    return [(name, int(idx)) for name, idx in _ITEM.findall(path)]
 
 
 def step_at(program: Program, place: str) -> Step | None:

@@ -36,6 +36,7 @@ from ._recovery import RecoveryReport
 from ._registry import Migrations, Registry
 from ._retention import KeepChoice, Keeping, Sweeper
 from ._run import Run
+from ._run_diagram import run_diagram
 from ._secrets import Given, Secrets
 from ._serving import Serving
 from ._sizes import check_input
@@ -345,6 +346,17 @@ class Runner:
         """
         self._open()
         return await self._attach((await self._store.load(run_id)).run, claim=False)
+
+    async def diagram(self, run_id: str) -> str:
+        """A run as a mermaid flowchart: its workflow, with what is done, where it stands, waits or has failed.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: The runner does not know its workflow.
+        """
+        self._open()
+        snapshot = await self._store.load(run_id)
+        return run_diagram(self._registry.find(snapshot.run).workflow.program, snapshot)
 
     async def serve(self, service: Pattern | Servable) -> None:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.

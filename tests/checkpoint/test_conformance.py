@@ -1,10 +1,10 @@
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from anyio import fail_after
 
-from stagepost.checkpoint import MemoryStore, SqliteStore
-from stagepost.checkpoint._conformance import _fence, _frames, _items, _keeping, _retention, _runs
+from stagepost.checkpoint import MemoryStore, SqliteStore, _conformance
 from stagepost.checkpoint.testing import CHECKS, Check
 
 every_check = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
@@ -33,11 +33,8 @@ async def test_the_sqlite_store_conforms_at_full_durability(check: Check, file: 
 
 
 def test_every_check_is_in_the_suite() -> None:
-    written = {
-        name
-        for module in (_runs, _frames, _items, _fence, _retention, _keeping)
-        for name in vars(module)
-        if name.startswith("check_")
-    }
+    modules = [module for name, module in vars(_conformance).items() if isinstance(module, ModuleType)]
+    written = {name for module in modules for name in vars(module) if name.startswith("check_")}
     assert {check.__name__ for check in CHECKS} == written
     assert len(CHECKS) == len(written)
+    assert {module.__name__ for module in modules} >= {check.__module__ for check in CHECKS}

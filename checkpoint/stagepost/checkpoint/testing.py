@@ -14,7 +14,19 @@ tests of each store.
 
 from typing import Final
 
-from ._conformance import _fence, _frames, _items, _keeping, _retention, _runs
+from ._conformance import (
+    _effects,
+    _fence,
+    _frames,
+    _items,
+    _keeping,
+    _retention,
+    _runs,
+    _signals,
+    _values,
+    _versions,
+    _waits,
+)
 from ._conformance._words import Check
 
 __all__ = ["CHECKS", "Check"]
@@ -26,4 +38,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_fence.CHECKS,
     *_retention.CHECKS,
     *_keeping.CHECKS,
+    *_waits.CHECKS,
+    *_signals.CHECKS,
+    *_effects.CHECKS,
+    *_values.CHECKS,
+    *_versions.CHECKS,
 )

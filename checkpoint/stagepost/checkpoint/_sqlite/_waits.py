@@ -27,7 +27,7 @@ UPDATE runs SET status = 'waiting' WHERE rk = ? AND {FENCE}
 AND (SELECT count(*) FROM waits WHERE rk = runs.rk AND status <> 'open') = ?
 """
 _ANSWER = f"""
-UPDATE waits SET status = 'answered', value = ?, by = ?, ended_at = ?
+UPDATE waits SET status = 'answered', value = ?, by = ?, ended_at = max(?, opened_at)
 WHERE rk = {_RK} AND place = ? AND kind = ? AND status = 'open'
 """
 _STATUS = f"SELECT kind, status FROM waits WHERE rk = {_RK} AND place = ?"
@@ -35,7 +35,7 @@ _WAKE = "UPDATE runs SET status = 'running' WHERE run_id = ? AND status = 'waiti
 _SEND = f"INSERT INTO signals (rk, name, dedup, value) VALUES ({_RK}, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id"
 _RECEIVER = f"""
 SELECT place FROM waits WHERE rk = {_RK} AND kind = 'signal' AND name = ? AND status = 'open'
-ORDER BY opened_at, place LIMIT 1
+ORDER BY waits.rowid LIMIT 1 -- as they were opened: clocks are set back at times
 """
 _QUEUED = "SELECT id, value FROM signals WHERE rk = ? AND name = ? AND taken = 0 ORDER BY id LIMIT 1"
 _RECEIVED = "UPDATE signals SET taken = 1 WHERE id = ?"
@@ -43,7 +43,7 @@ _DUE = """
 SELECT run_id, place FROM waits JOIN runs USING (rk)
 WHERE waits.status = 'open' AND due_at <= ? AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT ?
 """
-_EXPIRE = f"UPDATE waits SET status = 'expired', ended_at = ? WHERE rk = {_RK} AND place = ?"
+_EXPIRE = f"UPDATE waits SET status = 'expired', ended_at = max(?, opened_at) WHERE rk = {_RK} AND place = ?"
 _NEXT_DUE = """
 SELECT due_at FROM waits JOIN runs USING (rk)
 WHERE waits.status = 'open' AND due_at IS NOT NULL AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT 1

@@ -1,0 +1,75 @@
+"""Recoveries are counted, shapes are kept, and a run can become one of another version of its workflow."""
+
+from dataclasses import replace
+from typing import Final
+
+from .._records import Closing, Commit, ItemStatus, Migrated, Ref, RunStatus, Shape, StoredValue
+from .._store import CheckpointStore
+from .._waiting import NewWait, WaitKind
+from ..errors import OwnershipLost, RunNotFound
+from ._words import Check, a_frame, an_item, equal, new_run, refuses, started, started_fan
+
+
+async def check_recoveries_count_until_a_commit_settles_them(store: CheckpointStore) -> None:
+    """Only claims that say that they recover, and a dead run begins anew when it is opened again."""
+    lease = await started(store, "run")
+    for number in (1, 2):
+        lease = await store.claim("run", "me", recovering=True)
+        equal((await store.info("run")).attempts, number)
+    lease = await store.claim("run", "me")
+    await store.commit(Commit(lease=lease, frame=a_frame(2)))
+    equal((await store.info("run")).attempts, 2)
+    await store.commit(Commit(lease=lease, frame=a_frame(3), settles=True))
+    equal((await store.info("run")).attempts, 0)
+    lease = await store.claim("run", "me", recovering=True)
+    await store.commit(Commit(lease=lease, closing=Closing(RunStatus.DEAD, "too often")))
+    await store.claim("run", "me", reopen=True)
+    equal((await store.info("run")).attempts, 0)
+
+
+async def check_what_is_known_of_a_run_is_read_alone(store: CheckpointStore) -> None:
+    """The same as with its state."""
+    await started_fan(store, "run")
+    equal(await store.info("run"), (await store.load("run")).run)
+    with refuses(RunNotFound):
+        await store.info("unknown")
+
+
+async def check_the_shape_of_a_workflow_is_kept(store: CheckpointStore) -> None:
+    """That with which a run was created, until a claim brings another."""
+    await store.create(replace(new_run("run"), shape=Shape("one", b'{"steps": 1}')))
+    equal((await store.load("run")).shape, b'{"steps": 1}')
+    await store.claim("run", "me")
+    equal((await store.load("run")).shape, b'{"steps": 1}')
+    await store.claim("run", "me", shape=Shape("two", b'{"steps": 2}'))
+    equal((await store.load("run")).shape, b'{"steps": 2}')
+    await started(store, "without")
+    equal((await store.load("without")).shape, None)
+
+
+async def check_a_migrated_run_is_replaced_as_a_whole(store: CheckpointStore) -> None:
+    """Frames, values, items, and waits that are lost; only by its owner."""
+    old = await started_fan(store, "run")
+    lease = await store.claim("run", "second")
+    for place in ("kept", "lost"):
+        await store.wait(lease, NewWait(place, WaitKind.ANSWER, place))
+    frame = replace(a_frame(7, x=1), refs={"large": Ref(7)})
+    item = replace(an_item("other", 0), status=ItemStatus.OK, value=b"2")
+    migrated = Migrated(2, [frame], [StoredValue("", "large", 7, 0, b"10")], [item], ["lost"])
+    with refuses(OwnershipLost):
+        await store.migrate(old, migrated)
+    equal(len((await store.load("run")).frames), 2)
+    await store.migrate(lease, migrated)
+    snapshot = await store.load("run")
+    equal((snapshot.run.version, list(snapshot.frames), list(snapshot.items)), (2, [""], [item]))
+    equal((dict(snapshot.root.state), snapshot.root.seq), ({"x": b"1", "large": b"10"}, 7))
+    equal([wait.place for wait in snapshot.waits], ["kept"])
+    await store.commit(Commit(lease=lease, frame=a_frame(8)))
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    check_recoveries_count_until_a_commit_settles_them,
+    check_what_is_known_of_a_run_is_read_alone,
+    check_the_shape_of_a_workflow_is_kept,
+    check_a_migrated_run_is_replaced_as_a_whole,
+)

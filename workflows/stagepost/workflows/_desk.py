@@ -205,7 +205,8 @@ class Desk:
         try:
             if active is not None:
                 active.woken = True
-                active.execution.hear((await self._store.load(run_id)).waits)
+                waits = (await self._store.load(run_id)).waits
+                active.execution.hear(waits)  # which may have been made anew since
             elif self._line.find(run_id) is None:
                 await self._take_up_again(run_id)
         except RunNotOpen:  # it has ended since

@@ -92,6 +92,9 @@ class Once:
             raise
         except Exception as error:
             raise self._unknown() from error
+        except BaseException:  # cancelled, by the step's time limit for one: the step may go on
+            self._doubt()
+            raise
         await self._note(EffectStatus.DONE, data)
         return self._codec.load(data)
 
@@ -99,6 +102,9 @@ class Once:
         await self._ledger.note(Effect(self._place, self._key, status, value))
 
     def _unknown(self) -> OutcomeUnknown:
+        self._doubt()
+        return OutcomeUnknown(self._key, self._path)
+
+    def _doubt(self) -> None:
         if self._ledger.is_durable:
             self._ledger.doubt(self._place, self._key)
-        return OutcomeUnknown(self._key, self._path)

@@ -111,6 +111,10 @@ class Journal:
         self._store.limits.check(len(effect.value or b""), f"what effect {effect.key!r} of {effect.place!r} returned")
         await self.save(effects=(effect,))
 
+    async def effects(self) -> Iterable[Effect]:
+        """What is stored of effects."""
+        return (await self._store.load(self._lease.run_id)).effects
+
     async def park(self, heard: int) -> bool:
         """Let the run rest, unless more of its waits have ended than this process has heard of."""
         return await self._store.park(self._lease, heard)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from stagepost.checkpoint import Effect, EffectStatus, NewWait, Snapshot, Wait, WaitStatus
+from stagepost.checkpoint import Effect, EffectStatus, NewWait, Snapshot, Wait, WaitKind, WaitStatus
 
 from ._signals import Parks
 
@@ -21,6 +21,10 @@ class Records(Protocol):
 
     async def note(self, effect: Effect) -> None:
         """Save what became of an effect."""
+        ...
+
+    async def effects(self) -> Iterable[Effect]:
+        """What is stored of effects."""
         ...
 
 
@@ -117,6 +121,17 @@ class Ledger:
             self._effects.pop((effect.place, effect.key), None)
         else:
             self._effects[effect.place, effect.key] = effect
+
+    async def recall(self, place: str) -> None:
+        """Read again what is stored of effects, if the step there has waited for word of one: somebody has changed it.
+
+        Not a matter of `hear`, whose news may be older than what the step has begun since.
+        """
+        wait = self.ended(place)
+        if self._records is not None and wait is not None and wait.kind is WaitKind.EFFECT:
+            kept = {key: effect for key, effect in self._effects.items() if effect.place != place}
+            told = {(place, effect.key): effect for effect in await self._records.effects() if effect.place == place}
+            self._effects = {**kept, **told}
 
     def begin(self, place: str, key: str) -> bool:
         """Note that an effect is under way; False if it is so already."""

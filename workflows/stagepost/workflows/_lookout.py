@@ -56,10 +56,13 @@ class Lookout:
             await self._look_after(wait.name)
 
     async def ended(self, run_id: str) -> None:
-        """A run has ended."""
+        """A run has ended.
+
+        Raises:
+            StoreError: That could not be saved; it may be said again.
+        """
         if run_id in self._children:
-            self._children.discard(run_id)
-            await self._wake(*await self._store.release(run_id))
+            await self._release(run_id)
 
     async def recover(self) -> None:
         """End the waits that nobody has ended while no runner was there, and look out from now on."""
@@ -79,7 +82,12 @@ class Lookout:
         except RunNotFound:  # deleted since; asking it again says so
             is_open = False
         if not is_open:
-            await self.ended(child)
+            await self._release(child)  # also if its end has been heard of: that was before this wait was open
+
+    async def _release(self, child: str) -> None:
+        parents = await self._store.release(child)
+        self._children.discard(child)
+        await self._wake(*parents)
 
     def _start(self) -> None:
         if not self._timers.is_running:

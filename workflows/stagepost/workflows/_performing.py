@@ -22,8 +22,10 @@ async def perform(step: "Step", value: Any, context: "StepContext") -> Any:
     """
     ledger = context.ledger
     while True:
-        if ledger.has_waits and ledger.is_waiting(context.place):
-            raise Parked
+        if ledger.has_waits:
+            if ledger.is_waiting(context.place):
+                raise Parked
+            await ledger.recall(context.place)
         try:
             return await _attempt(step, value, context)
         except Parks as request:

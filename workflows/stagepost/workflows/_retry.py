@@ -10,7 +10,7 @@ from stagepost.hub import Duration, seconds
 
 from ._events import StepRetried
 from ._state import anew
-from .errors import DefinitionError, ExtraMissing, PatternError, StepTimeout, WorkflowError
+from .errors import DefinitionError, EffectNotDone, ExtraMissing, PatternError, StepTimeout, WorkflowError
 
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying, RetryCallState
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Passing: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
 
-_MAY_PASS = (StepTimeout, PatternError)  # of the engine's own errors; the others say the same again
+_MAY_PASS = (StepTimeout, PatternError, EffectNotDone)  # of the engine's own errors; the others say the same again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from stagepost.checkpoint import CheckpointError, Lease, Snapshot
 
@@ -12,6 +13,7 @@ from ._execution import Execution
 from ._line import Job
 from ._lookout import Lookout
 from ._means import Means
+from ._patience import until_saved
 from ._signals import Parked, Stopping
 from .errors import RunCancelled, RunFailed, RunnerStopped, WorkflowError, describe
 
@@ -102,7 +104,7 @@ class Shift:
             self._on_leave(active)
         if not outcome.status.is_open:
             with suppress(CheckpointError):  # the run's end is saved; recover() finds those who wait for it
-                await self._lookout.ended(run_id)
+                await until_saved(partial(self._lookout.ended, run_id))
 
     async def _advance(self, snapshot: Snapshot, active: Active, *, recovered: bool) -> bool:
         """Take a run to its end; False if one of its waits ended when it was about to park.

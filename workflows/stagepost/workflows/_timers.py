@@ -6,10 +6,11 @@ from typing import Final
 
 import anyio
 
-from stagepost.checkpoint import CheckpointStore, StoreClosed, StoreError, StoreFailed
+from stagepost.checkpoint import CheckpointStore, StoreClosed, StoreFailed
+
+from ._patience import until_saved
 
 _LONGEST: Final = 60.0  # seconds between looks at the clock, which may be set while nobody looks
-_PAUSE: Final = 5.0  # seconds until a store that has refused is tried again
 _AT_ONCE: Final = 100  # waits that one transaction ends
 
 
@@ -47,13 +48,10 @@ class Timers:
         """End waits when they are due, for as long as the store works; one that is full is tried again."""
         while True:
             try:
-                await self.expire()
+                await until_saved(self.expire)
             except (StoreFailed, StoreClosed):  # for good: every run hears of it by itself
                 return
-            except StoreError:
-                await anyio.sleep(_PAUSE)
-            else:
-                await self._sleep()
+            await self._sleep()
 
     async def expire(self) -> None:
         """End those that are due now."""

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import anyio
 import pytest
-from tests.workflows._doors import Clock, Fault
+from tests.workflows._doors import Clock
 from tests.workflows._words import NOTHING, PATIENCE, Counted, Store, running
 
-from stagepost.checkpoint import MemoryStore, RunStatus, StoreFull, WaitKind
+from stagepost.checkpoint import MemoryStore, RunStatus, WaitKind
 from stagepost.workflows import Chain, ChainError, DefinitionError, Graph, Parallel, Runner, Sleep, State, Wait, step
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -175,17 +174,6 @@ async def test_many_that_are_due_end_in_batches(store: Store) -> None:
         for number in range(250):
             await (await runner.get(f"r{number:03}")).result()
     assert sizes[:3] == [100, 100, 50]
-
-
-async def test_a_store_that_cannot_end_waits_now_can_do_so_later() -> None:
-    """A full disk passes; the runner and its runs are still there."""
-    store, counted = MemoryStore(), Counted()
-    Fault(store, "expire", StoreFull(Path("in memory")))
-    work = Chain("work", [Sleep("blink", 0.01), counted.adds("after")])
-    async with running(store, work) as runner:
-        run = await runner.start(work)
-        await run.result()
-    assert counted.calls == ["after"]
 
 
 async def test_a_wait_that_is_answered_in_time_does_not_expire(store: Store) -> None:

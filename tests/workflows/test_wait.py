@@ -37,7 +37,7 @@ from stagepost.workflows import (
     Wait,
     WaitExpired,
     WaitOpened,
-    _timers,
+    _patience,
     step,
 )
 
@@ -300,7 +300,7 @@ async def test_a_full_store_does_not_end_the_runner() -> None:
 
     work = approval(Counted(), within=0.01, otherwise=Decision(ok=False))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_timers, "_PAUSE", 0.01)
+        patch.setattr(_patience, "_PAUSE", 0.01)
         async with running(Full(), work) as runner:
             run = await runner.start(work, {"topic": "tides"})
             assert not (await run.result())["approval"].ok

@@ -111,7 +111,7 @@ class CheckpointStore(Protocol):
         ...
 
     async def park(self, lease: Lease, heard: int) -> bool:
-        """Let a run rest until one of its waits ends.
+        """Let a run rest until one of its waits ends; it has got somewhere, so its attempts are counted anew.
 
         Args:
             lease: The right to commit to it.

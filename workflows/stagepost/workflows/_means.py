@@ -34,16 +34,15 @@ class Means:
     clock: Callable[[], float]
     secrets: Secrets
 
-    def execution(self, snapshot: Snapshot, lease: Lease, watch: Watch, *, is_attempt: bool) -> Execution:
+    def execution(self, snapshot: Snapshot, lease: Lease, watch: Watch) -> Execution:
         """A stored run in this process.
 
         Args:
             snapshot: It as it is stored.
             lease: The right to commit to it.
             watch: Is told of the waits that it opens.
-            is_attempt: Whether it counts as an attempt to recover it until its first commit.
         """
-        journal = Journal(self.store, lease, watch, is_attempt=is_attempt)
+        journal = Journal(self.store, lease, watch, is_attempt=snapshot.run.attempts > 0)
         run = snapshot.run
         execution = Execution(
             run.run_id,

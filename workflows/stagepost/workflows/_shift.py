@@ -67,7 +67,7 @@ class Shift:
     def enter(self, job: Job, snapshot: Snapshot, lease: Lease, *, has_slot: bool) -> Active:
         """Take on a run; `work` then has to follow."""
         job.outcome.go_on()
-        execution = self._execution(job, snapshot, lease, is_attempt=job.recovering)
+        execution = self._execution(job, snapshot, lease)
         active = self._active[job.run_id] = Active(job, lease, execution, has_slot)
         return active
 
@@ -82,7 +82,7 @@ class Shift:
         try:
             while not await self._advance(snapshot, active, recovered=recovered):
                 snapshot, recovered = await self._means.store.load(run_id), True
-                active.execution = self._execution(active.job, snapshot, active.lease, is_attempt=False)
+                active.execution = self._execution(active.job, snapshot, active.lease)
                 active.woken = False
         except RunCancelled as error:
             outcome.cancel(error)
@@ -122,8 +122,8 @@ class Shift:
         active.job.outcome.complete(branch.view())
         return True
 
-    def _execution(self, job: Job, snapshot: Snapshot, lease: Lease, *, is_attempt: bool) -> Execution:
-        execution = self._means.execution(snapshot, lease, self._lookout, is_attempt=is_attempt)
+    def _execution(self, job: Job, snapshot: Snapshot, lease: Lease) -> Execution:
+        execution = self._means.execution(snapshot, lease, self._lookout)
         execution.stopping = self._stopping
         execution.intermediates = job.outcome.intermediates
         return execution

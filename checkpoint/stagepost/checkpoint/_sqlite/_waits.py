@@ -23,7 +23,7 @@ ON CONFLICT (rk, place) DO UPDATE SET
 """
 _SELECT = f"SELECT {WAIT_COLUMNS} FROM waits WHERE rk = ? AND place = ?"
 _PARK = f"""
-UPDATE runs SET status = 'waiting' WHERE rk = ? AND {FENCE}
+UPDATE runs SET status = 'waiting', attempts = 0 WHERE rk = ? AND {FENCE}
 AND (SELECT count(*) FROM waits WHERE rk = runs.rk AND status <> 'open') = ?
 """
 _ANSWER = f"""

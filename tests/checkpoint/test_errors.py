@@ -1,4 +1,6 @@
+import copy
 import inspect
+import pickle
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,24 @@ FILE = Path("runs.db")
 )
 def test_an_error_says_what_is_wrong_and_what_to_do(error: CheckpointError, words: str) -> None:
     assert words in str(error)
+
+
+EXAMPLES = [
+    errors.CannotStore("page", "it is a set"),
+    errors.StaleCheckpoint("r", "", "at version 1"),
+    errors.OwnershipLost("r", 1, 2),
+    errors.StoreLocked(FILE, "process 7", 1.5),
+    errors.StoreNotWritable(FILE, "Permission denied"),
+    errors.StoreFull(FILE),
+    errors.RunNotFound("r"),
+    errors.BackendNotSupported(),
+]
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+def test_errors_survive_pickling_and_copying_with_their_facts(error: CheckpointError) -> None:
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301  # our own bytes
+        assert (type(twin), str(twin), vars(twin)) == (type(error), str(error), vars(error))
 
 
 def test_facts_are_attributes_of_their_error() -> None:

@@ -32,6 +32,8 @@
 
 from pathlib import Path
 
+from stagepost.hub import FactError
+
 __all__ = [
     "AlreadyAnswered",
     "BackendNotSupported",
@@ -62,7 +64,7 @@ __all__ = [
 ]
 
 
-class CheckpointError(Exception):
+class CheckpointError(FactError):
     """Root of all errors of this layer."""
 
 

@@ -32,6 +32,7 @@ from ._events import (
     SubscriptionAdded,
     SubscriptionRemoved,
 )
+from ._facts import FactError
 from ._hub import Context, Hub
 from ._limits import Duration, seconds
 from ._listener import Listener
@@ -97,6 +98,7 @@ __all__ = [
     "Duration",
     "Emitter",
     "Event",
+    "FactError",
     "HandlerFailed",
     "Hub",
     "HubClosed",

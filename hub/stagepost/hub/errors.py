@@ -28,21 +28,13 @@
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+from ._facts import FactError
+
 _NAMES_SHOWN = 10
 
 
-class HubError(Exception):
+class HubError(FactError):
     """Root of all errors of this layer."""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Let errors be copied and pickled although their constructors take facts, not the message."""
-        return _revive, (type(self), self.args), self.__dict__
-
-
-def _revive(cls: type[HubError], args: tuple[object, ...]) -> HubError:
-    error = cls.__new__(cls, *args)
-    error.args = args  # an OSError, which TimeoutError is, leaves this to its constructor
-    return error
 
 
 class InvalidName(HubError, ValueError):

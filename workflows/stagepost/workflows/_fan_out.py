@@ -1,6 +1,6 @@
 """A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import NoReturn
 
@@ -15,6 +15,7 @@ from ._execution import ItemRecord
 from ._performing import perform
 from ._program import Done, FanOutPlace, Target
 from ._queue import ItemQueue
+from ._reasons import summary
 from ._signals import Parked, Stopping
 from ._sizes import note_size
 from ._step import Step
@@ -166,7 +167,7 @@ class FanOut:
         failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
         error = ParallelError(
             self._pattern.name,
-            _summary(failures, len(self._items), branches=bool(self._place.branches)),
+            summary(failures, len(self._items), branches=bool(self._place.branches)),
             failures=failures,
             accounts=self._accounts(),
             state=self._branch.view(),
@@ -221,13 +222,6 @@ def _array(parts: Iterable[bytes]) -> bytes:
 def _failure(item: ItemRecord) -> bytes:
     error = describe(item.error) if isinstance(item.error, BaseException) else item.error
     return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input, to_json(error))
-
-
-def _summary(failures: Sequence[ItemFailure], total: int, *, branches: bool) -> str:
-    """Which items failed and why, the first three in words. A branch's error names the branch itself."""
-    shown = "; ".join(str(failure) if branches else f"item {failure.index}: {failure}" for failure in failures[:3])
-    more = f"; and {len(failures) - 3} more" if len(failures) > 3 else ""  # noqa: PLR2004  # as many as are shown
-    return f"{len(failures)} of {total} {'branches' if branches else 'items'} failed: {shown}{more}"
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -81,6 +81,9 @@ class State(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"State({', '.join(self._values)})"  # names only: values may be large or private
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _plain_state, ({key: value.data for key, value in self._values.items()},)
+
     def __deepcopy__(self, memo: object) -> "State":
         return State(self._values, self._types)  # what is typed, and so may be changed, is made anew
 
@@ -108,6 +111,11 @@ class State(Mapping[str, Any]):
         """
         changed = {key: value for key, value in self._values.items() if before.get(key) is not value}
         return {key: added(value, before.get(key), key) for key, value in changed.items()}
+
+
+def _plain_state(values: Mapping[str, bytes]) -> State:
+    """A state from elsewhere: where it was made, its keys may have had types that are not known here."""
+    return State({key: Value(data) for key, data in values.items()}, {})
 
 
 def anew(value: Any) -> Any:

@@ -41,10 +41,12 @@
         └── UnknownWorkflow(LookupError) no workflow of this name and version is registered
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from stagepost.hub import FactError
 
 __all__ = [
     "BranchError",
@@ -89,7 +91,7 @@ __all__ = [
 ]
 
 
-class WorkflowError(Exception):
+class WorkflowError(FactError):
     """Root of all errors of this layer."""
 
 
@@ -432,6 +434,19 @@ class ParallelError(PatternError):
         super().__init__(f"parallel {name!r} failed: {why}", name=name, state=state)
         self.failures = tuple(failures)
         self.accounts = accounts or ItemAccounts()
+
+    @property
+    def reasons(self) -> Mapping[str, tuple[int, ...]]:
+        """Indexes of the failed items by what their errors say, the most frequent first."""
+        return reasons(self.failures)
+
+
+def reasons(failures: Iterable[ItemFailure]) -> dict[str, tuple[int, ...]]:
+    """Indexes of failures by their texts, the most frequent first."""
+    found: dict[str, tuple[int, ...]] = {}
+    for failure in failures:
+        found[str(failure)] = (*found.get(str(failure), ()), failure.index)
+    return dict(sorted(found.items(), key=lambda reason: -len(reason[1])))
 
 
 class RunError(WorkflowError):

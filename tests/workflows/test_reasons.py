@@ -20,8 +20,10 @@ def failures(texts: str) -> list[ItemFailure]:
         ("ab..", "2 of 4 items failed: item 0: ValueError: a; item 1: ValueError: b"),
         (
             "abcdedf",
-            "7 of 7 items failed: 2 items (3, 5): ValueError: d; item 0: ValueError: a; "
-            "item 1: ValueError: b; and 3 more",
+            (
+                "7 of 7 items failed: 2 items (3, 5): ValueError: d; item 0: ValueError: a; "
+                "item 1: ValueError: b; and 3 more"
+            ),
         ),
     ],
     ids=["one", "equal", "most frequent first", "different", "the rest"],

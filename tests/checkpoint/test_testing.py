@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 from anyio import fail_after
 
-from stagepost.checkpoint import Commit, Lease, MemoryStore, NewRun, OwnershipLost, RunInfo, RunStatus
+from stagepost.checkpoint import Commit, CorruptRun, Lease, MemoryStore, NewRun, OwnershipLost, RunInfo, RunStatus
 from stagepost.checkpoint.testing import CHECKS
 
 
@@ -39,6 +39,7 @@ class Unfiltered(MemoryStore):
         until: datetime | None = None,  # noqa: ARG002  # a fourth
         after: str = "",
         limit: int = 100,
+        damaged: list[CorruptRun] | None = None,  # noqa: ARG002  # none here
     ) -> Sequence[RunInfo]:
         return await super().find(after=after, limit=limit)
 

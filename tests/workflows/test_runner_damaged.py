@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.workflows._words import Gate, running
 
-from stagepost.checkpoint import CorruptRun, RunStatus, SqliteStore
+from stagepost.checkpoint import CorruptRun, SqliteStore
 from stagepost.workflows import Chain, State
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -17,14 +17,21 @@ async def finish(state: State) -> dict[str, object]:
     return {"finished": True}
 
 
-async def test_recover_reports_a_damaged_run_and_resumes_the_others(tmp_path: Path) -> None:
+DAMAGE = {
+    "its frame": "UPDATE frames SET state = x'7b' WHERE rk = (SELECT rk FROM runs WHERE run_id = 'bad')",
+    "its own row": "UPDATE runs SET input = x'7b' WHERE run_id = 'bad'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+async def test_recover_reports_a_damaged_run_and_resumes_the_others(tmp_path: Path, damage: str) -> None:
     file, gate = tmp_path / "runs.db", Gate()
     work = Chain("work", [gate.step, finish])
     async with running(SqliteStore(file), work, grace=0) as runner:
         for run_id in ("a", "bad", "c"):
             await runner.start(work, run_id=run_id)
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        connection.execute("UPDATE frames SET state = x'7b' WHERE rk = (SELECT rk FROM runs WHERE run_id = 'bad')")
+        connection.execute(damage)
     store = SqliteStore(file)
     async with running(store, work) as runner:
         gate.open.set()
@@ -35,4 +42,4 @@ async def test_recover_reports_a_damaged_run_and_resumes_the_others(tmp_path: Pa
             assert (await run.result())["finished"] is True
         with pytest.raises(CorruptRun, match="'bad' is damaged"):
             await runner.get("bad")
-        assert [run.run_id for run in await store.find(status=RunStatus.RUNNING)] == ["bad"]
+        assert [error.run_id for error in await store.check()] == ["bad"]

@@ -9,6 +9,7 @@ from typing import Protocol, Self
 from ._limits import Limits
 from ._records import Commit, Lease, Migrated, NewRun, RunInfo, RunStatus, Shape, Snapshot, Version
 from ._waiting import Due, NewWait, OpenWait, Wait, WaitKind
+from .errors import CorruptRun
 
 
 class CheckpointStore(Protocol):
@@ -235,8 +236,9 @@ class CheckpointStore(Protocol):
         until: datetime | None = None,
         after: str = "",
         limit: int = 100,
+        damaged: list[CorruptRun] | None = None,
     ) -> Sequence[RunInfo]:
-        """Runs in the order of their ids; damaged ones are left out.
+        """Runs in the order of their ids; those of which not even this can be read are left out.
 
         Args:
             status: Only those with this status, or one of these.
@@ -245,5 +247,6 @@ class CheckpointStore(Protocol):
             until: Only those that were started before this time.
             after: Only those behind this id: the last one of the page before.
             limit: At most so many.
+            damaged: A list that gets what was found of those that are left out.
         """
         ...

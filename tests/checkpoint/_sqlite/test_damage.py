@@ -120,7 +120,9 @@ async def test_a_damaged_run_can_still_be_ended(file: Path, statement: str) -> N
 @pytest.mark.parametrize("statement", DAMAGE_OF_RUN.values(), ids=DAMAGE_OF_RUN)
 async def test_a_run_whose_own_row_is_damaged_is_left_out_and_pages_go_on_behind_it(file: Path, statement: str) -> None:
     async with damaged(file, statement) as (store, leases):
-        assert [run.run_id for run in await store.find(limit=2)] == ["a", "c"]
+        left_out: list[CorruptRun] = []
+        assert [run.run_id for run in await store.find(limit=2, damaged=left_out)] == ["a", "c"]
+        assert [error.run_id for error in left_out] == ["bad"]
         assert [run.run_id for run in await store.find(after="a", limit=1)] == ["c"]
         with pytest.raises(CorruptRun):
             await store.create(new_run("bad"))

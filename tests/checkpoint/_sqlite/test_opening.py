@@ -204,7 +204,7 @@ async def test_trio_is_refused_with_the_name_of_the_store_for_it(file: Path) -> 
     assert not file.with_name("runs.db.lock").exists()
 
 
-PROMISED = {"journal_mode": "wal", "wal_autocheckpoint": 0, "foreign_keys": 1, "trusted_schema": 0}
+PROMISED = {"journal_mode": "wal", "wal_autocheckpoint": 0, "foreign_keys": 1, "trusted_schema": 0, "secure_delete": 2}
 
 
 @pytest.mark.parametrize(("durability", "synchronous"), [("power", 2), ("process", 1)])

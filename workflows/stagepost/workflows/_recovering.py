@@ -39,23 +39,24 @@ class Recovering:
     async def recover(self) -> RecoveryReport:
         """Take up each of them that can go on, and say what becomes of the others."""
         found = RecoveryNotes()
-        async for info in self._runs(RunStatus.RUNNING):
+        async for info in self._runs(RunStatus.RUNNING, found):
             if await self._desk.find(info.run_id) is None:
                 await self._recover(info, found)
         if self._registry.migrates:
-            async for info in self._runs(RunStatus.WAITING):
+            async for info in self._runs(RunStatus.WAITING, found):
                 if self._registry.is_outdated(info):
                     await self._recover(info, found)
         await self._desk.lookout.recover()
         return found.report()
 
-    async def _runs(self, status: RunStatus) -> AsyncIterator[RunInfo]:
-        """All runs of a status, a page at a time."""
-        after = ""
-        while page := await self._desk.means.store.find(status=status, after=after, limit=_PAGE):
+    async def _runs(self, status: RunStatus, found: RecoveryNotes) -> AsyncIterator[RunInfo]:
+        """All runs of a status, a page at a time; what cannot be read is noted."""
+        after, damaged, find = "", list[CorruptRun](), self._desk.means.store.find
+        while page := await find(status=status, after=after, limit=_PAGE, damaged=damaged):
             for info in page:
                 yield info
             after = page[-1].run_id
+        found.left_open |= {error.run_id: error for error in damaged}
 
     async def _recover(self, info: RunInfo, found: RecoveryNotes) -> None:
         try:

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -62,11 +61,11 @@ class Reading(ABC):
         until: datetime | None = None,
         after: str = "",
         limit: int = 100,
+        damaged: list[CorruptRun] | None = None,
     ) -> Sequence[RunInfo]:
         """Runs in the order of their ids."""
-        return await self._page(
-            partial(runs_query, Filters(status, workflow, since, until)), to_run, lambda row: str(row[0]), after, limit
-        )
+        query = partial(runs_query, Filters(status, workflow, since, until))
+        return await self._page(query, to_run, lambda row: str(row[0]), after, limit, damaged=damaged)
 
     async def history(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[Version]:
         """What the frames of a run were before."""
@@ -108,16 +107,21 @@ class Reading(ABC):
         place_of: Callable[[Row], str],
         after: str,
         limit: int,
+        *,
+        damaged: list[CorruptRun] | None = None,
     ) -> Sequence[T]:
         """The first rows behind a place that make sense: damaged ones neither count nor end the page."""
         found: list[T] = []
+        damaged = [] if damaged is None else damaged
         while len(found) < limit:
             wanted = limit - len(found)
             rows = await self._read(query(after, wanted))
             for row in rows:
                 after = place_of(row)
-                with suppress(CorruptRun):
+                try:
                     found.append(convert(row))
+                except CorruptRun as error:
+                    damaged.append(error)
             if len(rows) < wanted:
                 break
         return tuple(found)

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.workflows._doors import Door
 from tests.workflows._words import NOTHING, PATIENCE, Counted, Gate, Store, running
 
 from stagepost.checkpoint import MemoryStore, RunStatus
@@ -190,6 +191,31 @@ async def test_leaving_tells_those_in_line(store: Store) -> None:
         with pytest.raises(RunnerStopped):
             await run.result()
     assert gate.calls == 1
+
+
+async def test_whoever_comes_while_the_runner_is_left_is_told(store: Store) -> None:
+    """The line is closed; a run that joined it now would wait for ever."""
+    gate, told = Gate(), list[str]()
+    work, busy = Chain("work", [Gate().step]), Chain("busy", [gate.step])
+    async with running(store, work, grace=0) as runner:
+        await runner.start(work, run_id="r2")
+
+    async def attach(runner: Runner) -> None:
+        try:
+            await (await runner.start(work, run_id="r2")).result()
+        except RunnerStopped as stopped:
+            told.append(stopped.run_id)
+
+    with anyio.fail_after(PATIENCE):
+        async with store, anyio.create_task_group() as group:
+            async with Runner(store, workflows=[work, busy], grace=0, max_running=1) as runner:
+                await runner.start(busy, run_id="r1")
+                await gate.entered.wait()
+                door = Door(store, "load", behind=True)
+                group.start_soon(attach, runner)
+                await door.reached.wait()
+            door.open.set()
+    assert told == ["r2"]
 
 
 async def test_a_run_in_line_can_be_cancelled(store: Store) -> None:

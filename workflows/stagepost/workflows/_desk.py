@@ -13,6 +13,7 @@ from stagepost.checkpoint import (
     Commit,
     Lease,
     NewRun,
+    OwnershipLost,
     RunInfo,
     RunNotOpen,
     RunStatus,
@@ -104,6 +105,8 @@ class Desk:
                 return run
             await self._check(run_id, definition)
             job = Job.of(run_id, definition, self.outcomes.of(run_id), recovering=recovering)
+            if self._stopping:
+                raise RunnerStopped(run_id)
             if not (reopen or urgent or self._line.has_room):
                 self._line.join(job)
                 return job.run
@@ -127,6 +130,13 @@ class Desk:
         while run_id not in self._shift.runs and run_id in self._waking:
             await self._changed.wait()
         return self._held(run_id, urgent=urgent)
+
+    async def _arrived(self, run_id: str) -> Active | None:
+        """The run, if it is worked on, once nobody is about to take it up."""
+        async with self._claiming:
+            while self._line.is_moving(run_id):
+                await self._changed.wait()
+            return self._shift.runs.get(run_id)
 
     async def _begun(self, run_id: str) -> None:
         while run_id not in self._shift.runs and run_id in self._beginning:
@@ -155,7 +165,7 @@ class Desk:
         """
         await self._store.cancel(run_id)
         self._line.drop(run_id)
-        active = self._shift.runs.get(run_id)
+        active = await self._arrived(run_id)
         if active is not None:
             active.execution.scope.cancel()
             with anyio.move_on_after(patience):
@@ -201,8 +211,8 @@ class Desk:
             self._notify()
 
     async def _wake(self, run_id: str) -> None:
-        active = self._shift.runs.get(run_id)
         try:
+            active = await self._arrived(run_id)  # what it was taken up with may be older than the news
             if active is not None:
                 active.woken = True
                 waits = (await self._store.load(run_id)).waits
@@ -220,7 +230,7 @@ class Desk:
         self._line.close()
         self._shift.stop()
         with anyio.move_on_after(grace):
-            while self._shift.runs or self._beginning or self._line.is_moving:
+            while self._shift.runs or self._beginning or self._line.has_moving:
                 await self._changed.wait()
         self.outcomes.close(but=self._shift.runs)
 
@@ -313,9 +323,16 @@ class Desk:
             self._move_up()
 
     async def _close(self, run_id: str, closing: Closing) -> None:
-        with suppress(RunNotOpen):  # it has ended by itself
-            lease = await self._store.claim(run_id, self.means.owner)
-            await self._store.commit(Commit(lease=lease, closing=closing))
+        is_open = True
+        while is_open:
+            try:
+                lease = await self._store.claim(run_id, self.means.owner)
+                await self._store.commit(Commit(lease=lease, closing=closing))
+            except OwnershipLost:  # somebody else here has claimed it in between, to end it or to go on with it
+                continue
+            except RunNotOpen:  # it has ended by itself
+                pass
+            is_open = False
         await self.lookout.ended(run_id)
 
     def _left(self, active: Active) -> None:

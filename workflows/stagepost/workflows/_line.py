@@ -54,9 +54,13 @@ class Line:
         return self._slots is None or self._taken < self._slots
 
     @property
-    def is_moving(self) -> bool:
-        """Whether a run is on its way from the line to its slot."""
+    def has_moving(self) -> bool:
+        """Whether any run is on its way from the line."""
         return bool(self._moving)
+
+    def is_moving(self, run_id: str) -> bool:
+        """Whether the run is on its way from the line to where it is worked on."""
+        return run_id in self._moving
 
     def join(self, job: Job) -> None:
         """Stand in line."""

@@ -1,0 +1,56 @@
+"""What docs/durability.md states, it states with a note that names the tests; here it is seen that there are such."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "durability.md").read_text()
+CODE = re.compile(r"^```.*?^```\n", re.MULTILINE | re.DOTALL)
+NOTE = re.compile(r"\[\^([\w-]+)\](?!:)")
+MEANING = re.compile(r"^\[\^([\w-]+)\]:(.*(?:\n    .*)*)", re.MULTILINE)
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+
+BODY, _, NOTES = TEXT.partition("## What shows it")
+MEANINGS = {name: TEST.findall(meaning) for name, meaning in MEANING.findall(NOTES)}
+NAMED = sorted({test for tests in MEANINGS.values() for test in tests})
+
+
+@cache
+def functions_of(file: str) -> frozenset[str]:
+    path = ROOT / file
+    tree = ast.parse(path.read_text() if path.exists() else "")
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(function.name for function in functions)
+
+
+def statements() -> list[str]:
+    """The parts of the page behind its introduction, each of which states something."""
+    _, *sections = CODE.sub("", BODY).split("\n## ")
+    found = []
+    for section in sections:
+        for block in section.partition("\n")[2].strip().split("\n\n"):
+            if block.startswith("|"):
+                found += block.splitlines()[2:]
+            else:
+                found += re.split(r"\n(?=- |\d\. )", block)
+    return [part for part in found if part and not part.endswith(":")]
+
+
+@pytest.mark.parametrize(("file", "test"), NAMED, ids=[test for _, test in NAMED])
+def test_a_test_that_is_named_exists(file: str, test: str) -> None:
+    assert test in functions_of(file)
+
+
+@pytest.mark.parametrize("statement", statements(), ids=lambda statement: statement[:60])
+def test_each_statement_has_a_note(statement: str) -> None:
+    assert NOTE.search(statement)
+
+
+def test_each_note_means_some_tests_and_is_used() -> None:
+    assert set(NOTE.findall(BODY)) == set(MEANINGS)
+    assert all(MEANINGS.values())
+    assert len(MEANING.findall(NOTES)) == len(MEANINGS), "a note has two meanings"

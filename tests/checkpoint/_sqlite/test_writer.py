@@ -96,15 +96,6 @@ async def test_requests_are_done_in_the_order_they_came(file: Path) -> None:
     assert order == list(range(50))
 
 
-async def test_no_batch_is_larger_than_the_limit(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_writer, "_LARGEST_BATCH", 8)
-    batches = Batches()
-    with fail_after(5):
-        async with opened(file, run_batch=batches) as writer:
-            await many(writer, 50)
-    assert (sum(batches.sizes), max(batches.sizes)) == (50, 8)
-
-
 async def test_a_cancelled_caller_still_learns_the_outcome(file: Path) -> None:
     with fail_after(5):
         async with opened(file) as writer:

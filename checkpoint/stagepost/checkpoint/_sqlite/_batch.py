@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 from ..errors import CheckpointError
 from ._generation import taken_over
 from ._row import RowChange
+from ._together import save_together
 
 Work: TypeAlias = Callable[[sqlite3.Connection], object]
 
@@ -41,6 +42,21 @@ def is_fatal(error: Exception | None) -> bool:
 
 def run_batch(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
     """Run all requests and commit once; the outcomes are in the order of the requests."""
+    return _all_at_once(connection, batch) or _one_by_one(connection, batch)
+
+
+def _all_at_once(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome] | None:
+    """What plain steps and items are committed by where many runs go on at once; None if it cannot be done so."""
+    if len(batch) == 1:  # of two statements that do the same it is the cheaper one that is wanted
+        return None
+    try:
+        return [_DONE] * len(batch) if save_together(connection, batch) else None
+    except (sqlite3.Error, ValueError, OverflowError) as error:
+        roll_back(connection)
+        return [Outcome(error=error)] * len(batch) if is_fatal(error) else None
+
+
+def _one_by_one(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
     try:
         connection.execute("BEGIN IMMEDIATE")
         if taken_over(connection):
@@ -56,7 +72,7 @@ def run_batch(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Out
         roll_back(connection)
         if len(batch) == 1 or is_fatal(error):
             return [Outcome(error=error)] * len(batch)
-        return [run_batch(connection, [work])[0] for work in batch]
+        return [_one_by_one(connection, [work])[0] for work in batch]
     except BaseException:  # a bug in a request: it goes to whoever runs batches, on a connection that is still usable
         roll_back(connection)
         raise

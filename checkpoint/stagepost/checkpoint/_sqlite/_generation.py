@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import StoreTakenOver
 
 _RAISE = "UPDATE meta SET value = value + 1 WHERE name = 'generation' RETURNING value"
-_READ = "SELECT value FROM meta WHERE name = 'generation'"
+GENERATION = "SELECT value FROM meta WHERE name = 'generation'"
 
 
 class OwnedConnection(sqlite3.Connection):
@@ -52,6 +52,8 @@ def begin_generation(connection: OwnedConnection, path: Path, confirm: Callable[
 
 def taken_over(connection: sqlite3.Connection) -> StoreTakenOver | None:
     """The refusal of an owner that is not the last one; never for a database that nobody else can open."""
-    if not isinstance(connection, OwnedConnection) or connection.execute(_READ).fetchone() == (connection.generation,):
+    if not isinstance(connection, OwnedConnection) or connection.execute(GENERATION).fetchone() == (
+        connection.generation,
+    ):
         return None
     return StoreTakenOver(connection.path)

@@ -11,7 +11,7 @@ _INSERT_FRAME = f"""
 INSERT INTO frames (rk, path, seq, next, visits, width, state, refs) SELECT ?, ?, ?, ?, ?, ?, ?, ?
 WHERE {FENCE} ON CONFLICT DO NOTHING
 """
-_UPDATE_FRAME = f"""
+UPDATE_FRAME = f"""
 UPDATE frames SET seq = ?, next = ?, visits = ?, width = ?, state = ?, refs = ?
 WHERE rk = ? AND path = ? AND seq = ? AND {FENCE}
 """
@@ -19,7 +19,7 @@ _INSERT_ITEM = f"""
 INSERT INTO items (rk, path, visit, idx, status, input) SELECT ?, ?, ?, ?, 'waiting', ?
 WHERE {FENCE} ON CONFLICT DO NOTHING
 """
-_UPDATE_ITEM = f"""
+UPDATE_ITEM = f"""
 UPDATE items SET status = ?, value = ?, error = ?
 WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {FENCE}
 """
@@ -77,7 +77,7 @@ def frame_row(right: Right, frame: Frame) -> RowChange:
         text, values = _INSERT_FRAME, (lease.row, path, 1, *content, lease.row, lease.epoch, cancelled)
     else:
         key = (lease.row, path, before)
-        text, values = _UPDATE_FRAME, (frame.seq, *content, *key, lease.row, lease.epoch, cancelled)
+        text, values = UPDATE_FRAME, (frame.seq, *content, *key, lease.row, lease.epoch, cancelled)
     return RowChange(text, values, right, path, f"at version {before}")
 
 
@@ -91,7 +91,7 @@ def outcome_row(right: Right, item: Item) -> RowChange:
     """What became of an item that has waited."""
     key = (right.lease.row, item.path, item.visit, item.idx)
     values = (item.status.value, item.value, readable(item.error), *key, *right.fence)
-    return RowChange(_UPDATE_ITEM, values, right, f"{item.path}[{item.idx}]", "waiting")
+    return RowChange(UPDATE_ITEM, values, right, f"{item.path}[{item.idx}]", "waiting")
 
 
 def readable(error: str | None) -> str | None:

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from time import perf_counter
 from typing import Final, TypeAlias, TypeVar, cast
 
 import anyio
@@ -26,11 +27,11 @@ from ..errors import StoreClosed, StoreFailed
 from ._batch import Outcome, Work, is_fatal, run_batch
 from ._connect import LARGEST_WAL
 from ._faults import translate
+from ._intake import Intake
 
 T = TypeVar("T")
 RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]
 
-_LARGEST_BATCH: Final = 512  # bounds the time that one request can wait for the others of its batch
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
 
 
@@ -89,7 +90,7 @@ class Writer:
         self._may_checkpoint = may_checkpoint
         self._limit = limit
         self._backlog = backlog
-        self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._intake: Intake[_Request] = Intake()
         self._pending: dict[_Request, None] = {}  # the oldest first
         self._watch: asyncio.TimerHandle | None = None
         self._room: anyio.Event | None = None  # made by the first who waits for it
@@ -122,7 +123,7 @@ class Writer:
             raise self._refusal()
         request = _Request(work, self._loop.time(), self._loop.create_future())
         self._pending[request] = None
-        self._queue.put(request)
+        self._intake.put(request)
         if self._watch is None:
             self._watch = self._loop.call_later(self._limit, self._look)
         try:
@@ -139,7 +140,7 @@ class Writer:
         self._closed = True
         if self._thread is None:
             return
-        self._queue.put(None)
+        self._intake.close()
         if self._watch is not None:
             self._watch.cancel()
         with anyio.move_on_after(self._limit, shield=True):
@@ -236,17 +237,18 @@ class Writer:
         clean = True
         while True:
             try:
-                first = self._queue.get(timeout=None if clean else _IDLE)
+                batch = self._intake.take(None if clean else _IDLE)
             except queue.Empty:
                 clean = self._shrink(connection)
                 continue
-            batch, last = self._drain(first)
-            if batch:
-                self._call(self._deliver, batch, self._commit(connection, batch))
-                clean = self._wal_size() > LARGEST_WAL and self._shrink(connection)
-            if last:
+            if not batch:
                 self._shrink(connection, "TRUNCATE")
                 return
+            since = perf_counter()
+            outcomes = self._commit(connection, batch)
+            self._intake.note_commit(perf_counter() - since)
+            self._call(self._deliver, batch, outcomes)
+            clean = self._wal_size() > LARGEST_WAL and self._shrink(connection)
 
     def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Request]) -> list[Outcome]:
         """Run a batch; after a fatal error nothing touches the disk any more."""
@@ -258,20 +260,6 @@ class Writer:
             self._broken = StoreFailed(self._path, str(fatal))
             self._broken.__cause__ = fatal
         return outcomes
-
-    def _drain(self, first: _Request | None) -> tuple[list[_Request], bool]:
-        """All that is queued, up to the largest batch; and whether the end was among it."""
-        batch: list[_Request] = []
-        request = first
-        while request is not None:
-            batch.append(request)
-            if len(batch) == _LARGEST_BATCH:
-                return batch, False
-            try:
-                request = self._queue.get_nowait()
-            except queue.Empty:
-                return batch, False
-        return batch, True
 
     def _shrink(self, connection: sqlite3.Connection, mode: str = "PASSIVE") -> bool:
         """Copy the WAL into the database; always True, since a reader in the way only puts it off."""

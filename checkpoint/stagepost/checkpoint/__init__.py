@@ -4,6 +4,8 @@ A store keeps runs, the frames of their branches and the items of their fan-outs
 `MemoryStore` in memory; both do the same to the same calls. Values enter as bytes: `PLAIN` and `codec_for` make them.
 """
 
+from typing import TYPE_CHECKING
+
 from ._codec import PLAIN, Codec, TypedCodec, codec_for, join_values, split_values
 from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
 from ._limits import Limits
@@ -60,6 +62,9 @@ from .errors import (
     WaitNotFound,
 )
 
+if TYPE_CHECKING:
+    from ._config import StoreConfig, StoreRegistry
+
 __all__ = [
     "PLAIN",
     "AlreadyAnswered",
@@ -106,6 +111,7 @@ __all__ = [
     "SqliteTooOld",
     "StaleCheckpoint",
     "StoreClosed",
+    "StoreConfig",
     "StoreError",
     "StoreFailed",
     "StoreFull",
@@ -114,6 +120,7 @@ __all__ = [
     "StoreNotReadable",
     "StoreNotWritable",
     "StoreReader",
+    "StoreRegistry",
     "StoreTakenOver",
     "StoredValue",
     "TypedCodec",
@@ -128,3 +135,12 @@ __all__ = [
     "join_values",
     "split_values",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is a pydantic model only when it is asked for: building it takes time."""
+    if name in ("StoreConfig", "StoreRegistry"):
+        from . import _config  # noqa: PLC0415  # that is the point
+
+        return getattr(_config, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -78,6 +78,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from ._config import HubConfig, Registry
+    from ._file_config import FileConfig
 
 __all__ = [
     "AgentDescription",
@@ -99,6 +100,7 @@ __all__ = [
     "Emitter",
     "Event",
     "FactError",
+    "FileConfig",
     "HandlerFailed",
     "Hub",
     "HubClosed",
@@ -163,7 +165,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what is a pydantic model only when it is asked for: building it takes a third of the hub's import time."""
-    if name in ("HubConfig", "Registry"):
+    if name in ("FileConfig", "HubConfig", "Registry"):
         from . import _config  # noqa: PLC0415  # that is the point
 
         return getattr(_config, name)

@@ -1,14 +1,12 @@
 """Hubs from configuration: validated values, and names for what code alone can make."""
 
-import json
-import tomllib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Self
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
+from ._file_config import FileConfig
 from ._names import check_name
 from ._observer import NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
@@ -51,7 +49,7 @@ class Registry:
         return made[0] if len(made) == 1 else MultiObserver(*made)
 
 
-class HubConfig(BaseModel):
+class HubConfig(FileConfig):
     """What a hub is made from when it does not stand in code; `Hub.from_config` makes it.
 
     Attributes:
@@ -62,54 +60,8 @@ class HubConfig(BaseModel):
         check_payloads: Find out who changes payloads; for tests.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     name: str = Field(default="hub", pattern="^[A-Za-z0-9_-]{1,100}$")
     observers: tuple[str, ...] = ()
     grace: float | None = Field(default=10.0, ge=0, allow_inf_nan=False)
     dead_letters: int = Field(default=100, ge=0)
     check_payloads: bool = False
-
-    @classmethod
-    def load(cls, path: Path | str, *, table: str | None = None) -> Self:
-        """Read a file, JSON or TOML by its suffix.
-
-        Args:
-            path: The file.
-            table: The table or key that holds the configuration, with dots for nested ones; None for the whole file.
-
-        Raises:
-            InvalidConfig: It cannot be read, or what it says cannot be used.
-        """
-        source = Path(path)
-        try:
-            text = source.read_text(encoding="utf-8")
-            found = json.loads(text) if source.suffix == ".json" else tomllib.loads(text)
-            for key in table.split(".") if table else ():
-                found = found[key]
-        except OSError as error:
-            raise InvalidConfig(str(path), f"it cannot be read ({error.strerror})") from error
-        except ValueError as error:
-            raise InvalidConfig(str(path), f"it is no {source.suffix[1:].upper()} ({error})") from error
-        except (KeyError, TypeError) as error:
-            raise InvalidConfig(str(path), f"it has no table {table!r}") from error
-        return cls._checked(str(path), found)
-
-    def merge(self, changes: "HubConfig | Mapping[str, object]") -> Self:
-        """This configuration with changes: what they set explicitly wins, be it false, zero, None or the default.
-
-        Raises:
-            InvalidConfig: A change cannot be used.
-        """
-        if isinstance(changes, HubConfig):
-            changes = {name: getattr(changes, name) for name in changes.model_fields_set}
-        mine = {name: getattr(self, name) for name in self.model_fields_set}
-        return self._checked("to merge", {**mine, **changes})
-
-    @classmethod
-    def _checked(cls, source: str, found: object) -> Self:
-        try:
-            return cls.model_validate(found)
-        except ValidationError as error:
-            problems = (f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in error.errors())
-            raise InvalidConfig(source, "; ".join(problems)) from None

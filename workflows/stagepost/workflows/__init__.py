@@ -1,5 +1,7 @@
 """Workflows: steps composed in code, run in memory or, under a `Runner`, so that they survive their process."""
 
+from typing import TYPE_CHECKING
+
 from ._append import Append
 from ._ask import Ask
 from ._chain import Chain
@@ -81,6 +83,9 @@ from .errors import (
     WorkflowError,
 )
 
+if TYPE_CHECKING:
+    from ._config import RunnerConfig
+
 __all__ = [
     "Append",
     "Ask",
@@ -141,6 +146,7 @@ __all__ = [
     "RunParked",
     "RunStarted",
     "Runner",
+    "RunnerConfig",
     "RunnerNotOpen",
     "RunnerRequired",
     "RunnerStopped",
@@ -168,3 +174,12 @@ __all__ = [
     "not_",
     "step",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is a pydantic model only when it is asked for: building it takes time."""
+    if name == "RunnerConfig":
+        from ._config import RunnerConfig  # noqa: PLC0415  # that is the point
+
+        return RunnerConfig
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from time import time
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import uuid4
 
 import anyio
@@ -46,6 +46,11 @@ from .errors import (
     RunnerNotOpen,
     RunParked,
 )
+
+if TYPE_CHECKING:
+    from stagepost.hub import Registry as ObserverRegistry
+
+    from ._config import RunnerConfig
 
 
 class Servable(Protocol):
@@ -123,6 +128,51 @@ class Runner:
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
         self._desk: Desk | None = None
+
+    @classmethod
+    def from_config(
+        cls,
+        config: "RunnerConfig",
+        store: CheckpointStore,
+        *,
+        registry: "ObserverRegistry | None" = None,
+        hub: Hub | None = None,
+        workflows: Iterable[Pattern] = (),
+        migrations: Migrations | None = None,
+        deps: Any = None,
+        secrets: Given | None = None,
+    ) -> Self:
+        """Make a runner from configuration, and from what only code can give.
+
+        Args:
+            config: What to make.
+            store: Where runs are kept; `StoreConfig` and `StoreRegistry` make one.
+            registry: What the names of observers stand for; by default only ``null`` and ``log``.
+            hub: As above, like the others.
+            workflows: See above.
+            migrations: See above.
+            deps: See above.
+            secrets: See above.
+
+        Raises:
+            InvalidConfig: An observer's name stands for nothing.
+        """
+        from stagepost.hub import Registry as ObserverRegistry  # noqa: PLC0415  # builds a pydantic model
+
+        return cls(
+            store,
+            hub=hub,
+            workflows=workflows,
+            migrations=migrations,
+            deps=deps,
+            secrets=secrets,
+            observer=(registry or ObserverRegistry()).observer(*config.observers),
+            grace=config.grace,
+            max_running=config.max_running,
+            max_attempts=config.max_attempts,
+            keep=config.keep,
+            keep_for=config.keep_for,
+        )
 
     async def __aenter__(self) -> Self:
         owner = f"runner-{uuid4().hex}"

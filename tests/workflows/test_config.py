@@ -26,12 +26,7 @@ async def test_a_runner_and_its_store_are_made_from_one_file(tmp_path: Path) -> 
     registry = Registry({"mine": lambda: recorder})
     given: dict[str, Any] = {"workflows": [work], "deps": 7, "secrets": {"key": "abc"}}
     with fail_after(PATIENCE):
-        async with (
-            store,
-            Runner.from_config(
-                config, store, registry=registry, workflows=[work], deps=7, secrets={"key": "abc"}
-            ) as runner,
-        ):
+        async with store, Runner.from_config(config, store, registry=registry, **given) as runner:
             result = await (await runner.start(work)).result()
     assert dict(result) == {"n": 3, "d": 7}
     assert {"RunStarted", "RunEnded"} <= set(recorder.names)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.workflows._words import NOTHING, Gate, Store, running
+from tests.workflows._words import NOTHING, Gate, Store, leave_at, running
 from tests.workflows.test_graph import COUNT, loop
 
 from stagepost.checkpoint import RunNotFound
@@ -168,3 +168,11 @@ async def test_what_cannot_be_drawn_is_an_error(store: Store) -> None:
     async with running(store) as runner:
         with pytest.raises(UnknownWorkflow):
             await runner.diagram("r1")
+
+
+async def test_what_a_changed_workflow_no_longer_has_is_not_marked(store: Store) -> None:
+    gate = Gate()
+    old = Chain("work", [A, Parallel("fan", Chain("worker", [B, gate.step]), over="n")])
+    await leave_at(gate, store, old, {"n": [1]})
+    async with running(store, Chain("work", [A, Parallel("fan", C, over="n")])) as runner:
+        assert await marks(runner) == {"a": "done", "each of fan (0 of 1)": "current"}

@@ -60,8 +60,8 @@ class _Drawing:
                 case FanOutPlace():
                     yield from self._fan_out(path, place)
                     yield from self._arrows(path, place.after)
-                case ArrowPlace():
-                    pass  # drawn as lines from the places that lead to it
+                case _:
+                    pass  # an arrow of a graph: drawn as lines from the places that lead to it
 
     def _fan_out(self, path: str, place: FanOutPlace) -> Iterator[str]:
         title = place.pattern.name if place.branches else f"each of {place.pattern.name}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
+from ._program import ArrowPlace, Place, Program, RoutePlace
 
 END = ""  # stands for the end of a program; no place has this path
 
@@ -21,13 +21,11 @@ def surely_passed(program: Program, place: str) -> frozenset[str]:
 
 
 def _ways(place: Place) -> Sequence[str]:
-    match place:
-        case ArrowPlace():
-            return [target for _, target in place.ways] or [END]
-        case RoutePlace():
-            return tuple(place.ways.values())
-        case StepPlace() | FoldPlace() | FanOutPlace():
-            return [place.after or END]
+    if isinstance(place, ArrowPlace):
+        return [target for _, target in place.ways] or [END]
+    if isinstance(place, RoutePlace):
+        return tuple(place.ways.values())
+    return [place.after or END]
 
 
 def _leaders(ways: Mapping[str, Sequence[str]], start: str) -> Mapping[str, str]:

@@ -29,10 +29,11 @@ from ._means import Means
 from ._migration import Definition
 from ._outcomes import Outcomes
 from ._pattern import Pattern
+from ._pattern_errors import describe
 from ._recovery import open_waits
 from ._run import Run
 from ._shift import Active, Shift
-from .errors import RunCancelled, RunDead, RunnerStopped, WorkflowError, describe
+from .errors import RunCancelled, RunDead, RunnerStopped, WorkflowError
 
 
 class Desk:

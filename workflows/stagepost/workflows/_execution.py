@@ -31,9 +31,9 @@ from stagepost.hub import Emitter, Hub
 
 from ._events import Checkpointed, EventKind
 from ._ledger import Ledger
+from ._pattern_errors import describe
 from ._secrets import Secrets
 from ._signals import Parked, Stopping
-from .errors import describe
 
 Listener: TypeAlias = Callable[[Sequence[str]], None]
 

@@ -12,6 +12,7 @@ from stagepost.checkpoint import ItemStatus, Joined
 from ._branch import Branch, ItemBranch
 from ._events import ItemEnded, ItemsFrozen
 from ._execution import ItemRecord
+from ._pattern_errors import describe
 from ._performing import perform
 from ._program import Done, FanOutPlace, Target
 from ._queue import ItemQueue
@@ -20,7 +21,7 @@ from ._signals import Parked, Stopping
 from ._sizes import note_size
 from ._step import Step
 from ._taking import take_items
-from .errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError, describe
+from .errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
 
 Advance = Callable[[Branch], Awaitable[None]]
 

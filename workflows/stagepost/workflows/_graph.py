@@ -9,9 +9,10 @@ from pydantic import BaseModel
 from stagepost.hub import check_name
 
 from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._pattern_errors import describe
 from ._predicates import Predicate, check_predicate, label_of
 from ._program import ArrowPlace, Builder, Position, Trail, Within, child_path
-from .errors import DefinitionError, GraphError, describe
+from .errors import DefinitionError, GraphError
 
 
 class Edge(NamedTuple):

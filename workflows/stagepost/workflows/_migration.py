@@ -20,10 +20,11 @@ from stagepost.checkpoint import PLAIN, Frame, Item, ItemStatus, Migrated, Snaps
 
 from ._layout import lay_out
 from ._pattern import Pattern
+from ._pattern_errors import describe
 from ._places import step_at
 from ._recovery import check_compatible
 from ._schema import to_values
-from .errors import IncompatibleCheckpoint, describe
+from .errors import IncompatibleCheckpoint
 
 Migration: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
 

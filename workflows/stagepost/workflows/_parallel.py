@@ -13,13 +13,14 @@ from stagepost.hub import Hub, Observer, check_name
 from ._joins import ByKey, InOrder, Join, Key, Merge, Merged, Union
 from ._over import Over, take
 from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._pattern_errors import describe
 from ._program import Builder, Done, FanOutPlace, Program, Target, Within
 from ._schema import PlainSchema
 from ._secrets import Given
 from ._state import Stored, Types
 from ._step import Step
 from ._types import codec_of
-from .errors import BranchError, DefinitionError, ParallelError, describe
+from .errors import BranchError, DefinitionError, ParallelError
 
 _MOST_WORKERS = 16
 _ITEM = "item"

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from .errors import ItemFailure, reasons
+from ._pattern_errors import reasons
+from .errors import ItemFailure
 
 _SHOWN: Final = 3
 

@@ -11,8 +11,9 @@ from pydantic_core import to_json
 
 from stagepost.checkpoint import CannotStore
 
+from ._pattern_errors import describe
 from ._state import Values
-from .errors import DefinitionError, MaskedError, MissingSecret, PatternError, WorkflowError, describe
+from .errors import DefinitionError, MaskedError, MissingSecret, PatternError, WorkflowError
 
 Given: TypeAlias = Mapping[str, str | SecretStr]
 

@@ -14,8 +14,9 @@ from ._line import Job
 from ._lookout import Lookout
 from ._means import Means
 from ._patience import until_saved
+from ._pattern_errors import describe
 from ._signals import Parked, Stopping
-from .errors import RunCancelled, RunFailed, RunnerStopped, WorkflowError, describe
+from .errors import RunCancelled, RunFailed, RunnerStopped, WorkflowError
 
 
 @dataclass(eq=False, slots=True)

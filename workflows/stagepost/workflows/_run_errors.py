@@ -1,0 +1,140 @@
+"""What concerns one background run."""
+
+from collections.abc import Sequence
+
+from ._root_error import WorkflowError
+
+
+class RunError(WorkflowError):
+    """Root of what concerns one background run.
+
+    Attributes:
+        run_id: The run.
+    """
+
+    def __init__(self, message: str, run_id: str) -> None:
+        super().__init__(message)
+        self.run_id = run_id
+
+
+class RunFailed(RunError):
+    """The run ended with a failure that is committed; `Runner.resume` goes on behind what was done.
+
+    The cause is the error itself, where it happened in this process.
+    """
+
+    def __init__(self, run_id: str, error: str) -> None:
+        super().__init__(f"run {run_id!r} failed: {error}", run_id)
+        self.error = error
+
+
+class RunCancelled(RunError):
+    """Somebody has cancelled the run; what was done stays stored, and it does not go on."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run {run_id!r} was cancelled", run_id)
+
+
+class RunParked(RunError):
+    """The run waits for somebody; it goes on when a wait has ended.
+
+    Attributes:
+        run_id: The run.
+        waits: Ids of its open waits, for `Runner.answer`.
+    """
+
+    def __init__(self, run_id: str, waits: Sequence[str]) -> None:
+        super().__init__(f"run {run_id!r} is parked: it waits at {', '.join(waits) or 'nothing that is known'}", run_id)
+        self.waits = tuple(waits)
+
+
+class RunDead(RunError):
+    """Its process died with it so often, without one commit in between, that it is not taken up any more."""
+
+    def __init__(self, run_id: str, attempts: int) -> None:
+        super().__init__(
+            f"run {run_id!r} is dead: it was recovered {attempts} times in a row and got nowhere; "
+            "find out what ends the process, then resume() it",
+            run_id,
+        )
+        self.attempts = attempts
+
+
+class ChildElsewhere(RunError):
+    """The run that a step waits for is kept in another store, so this runner would not hear of its end."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"run {run_id!r}, which a step asked for, is parked in another runner's store: "
+            "serve the agent that was asked on the runner that asks, or handle RunParked in a step of your own",
+            run_id,
+        )
+
+
+class UnknownSignal(RunError, LookupError):
+    """The run's workflow receives no signal of this name."""
+
+    def __init__(self, run_id: str, name: str, known: Sequence[str]) -> None:
+        there_are = ", ".join(sorted(known)) or "none"
+        super().__init__(f"run {run_id!r} receives no signal {name!r}; its workflow receives: {there_are}", run_id)
+        self.name = name
+        self.known = tuple(known)
+
+
+class RunConflict(RunError):
+    """The id or key stands for a run of another workflow or with another input."""
+
+    def __init__(self, run_id: str, differs: str) -> None:
+        super().__init__(
+            f"run {run_id!r} exists with another {differs}: "
+            "give the same one to attach to it, or another run_id or key to start anew",
+            run_id,
+        )
+        self.differs = differs
+
+
+class RunnerStopped(RunError):
+    """The runner was left before the run ended; the run stays open in the store."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"the runner was left before run {run_id!r} ended: recover() goes on with it", run_id)
+
+
+class RunNotHeld(RunError):
+    """The run is open, but no runner of this process works on it."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run {run_id!r} is open, but this runner does not hold it: call recover() first", run_id)
+
+
+class IncompatibleCheckpoint(RunError):
+    """The run cannot go on in the workflow as it is now defined.
+
+    Attributes:
+        workflow: Name of its workflow.
+        why: What does not fit.
+        place: The place that is gone, if that is what does not fit.
+    """
+
+    def __init__(self, run_id: str, workflow: str, why: str, *, place: str | None = None) -> None:
+        super().__init__(
+            f"run {run_id!r} cannot go on in workflow {workflow!r}: {why}; register the old definition beside the new "
+            "one under its version, or give the new one another version and the runner a migration (migrations=)",
+            run_id,
+        )
+        self.workflow = workflow
+        self.why = why
+        self.place = place
+
+
+class UnknownWorkflow(RunError, LookupError):
+    """No workflow of this name and version is registered with the runner."""
+
+    def __init__(self, run_id: str, workflow: str, version: int) -> None:
+        super().__init__(
+            f"run {run_id!r} belongs to workflow {workflow!r} version {version}, which this runner does not know: "
+            "add it to workflows=, or its newer version and migrations=",
+            run_id,
+        )
+        self.workflow = workflow
+        self.version = version

@@ -20,6 +20,10 @@ class Limits:
     refuse: int | None = 4 * 1024 * 1024
     warn: int | None = 256 * 1024
 
+    def mind(self, size: int) -> bool:
+        """Whether there is anything to say about a size: `check` refuses it or wants somebody told."""
+        return (self.warn is not None and size > self.warn) or (self.refuse is not None and size > self.refuse)
+
     def check(self, size: int, where: str) -> bool:
         """See whether a value may be stored; returns whether somebody should be told of it.
 

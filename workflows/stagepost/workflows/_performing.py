@@ -42,12 +42,12 @@ async def _attempt(step: "Step", value: Any, context: "StepContext") -> Any:
     except Exception:
         _check_doubt(context)
         raise
-    _check_doubt(context)
+    if context.ledger.has_doubts:
+        _check_doubt(context)
     return result
 
 
 def _check_doubt(context: "StepContext") -> None:
-    if context.ledger.has_doubts:
-        key = context.ledger.take_doubt(context.place)
-        if key is not None:
-            raise Parks(WaitKind.EFFECT, key)
+    key = context.ledger.take_doubt(context.place)
+    if key is not None:
+        raise Parks(WaitKind.EFFECT, key)

@@ -17,7 +17,8 @@ def measure(execution: Execution, path: str, updates: Values) -> None:
         ValueTooLarge: It is.
     """
     for name, size in _sizes(updates):
-        note_size(execution, path, name, size)
+        if execution.limits.mind(size):
+            note_size(execution, path, name, size)
 
 
 def note_size(execution: Execution, path: str, name: str, size: int) -> None:

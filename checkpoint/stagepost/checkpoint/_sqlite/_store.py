@@ -1,7 +1,7 @@
 """The store on an SQLite file."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from os import PathLike
@@ -119,8 +119,8 @@ class SqliteStore(Runs):
         self._open_writer()
         return self._admission.admit(owner)
 
-    async def _write(self, work: Callable[[Connection], T]) -> T:
-        return await self._open_writer().write(work)
+    def _write(self, work: Callable[[Connection], T]) -> Coroutine[None, None, T]:
+        return self._open_writer().write(work)  # not awaited here: each step of a run comes by
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._open_reader().fetch(query)

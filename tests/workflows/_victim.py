@@ -2,8 +2,10 @@
 
     python -m tests.workflows._victim FOLDER NAME POINT N [recover]
 
-NAME is a specimen, or ``all``. The counter is of the store's batches, or for ``acknowledged`` of its commits. Every
-step appends its path to FOLDER/notes, every acknowledged end of a step or item its path to FOLDER/ended.
+NAME is a specimen, ``all`` of those that do not wait, or ``every``. The counter is of the store's batches, or for
+``acknowledged`` of its commits; with N 0 it does not kill itself. Every step appends its path to FOLDER/notes, every
+acknowledged end of a step or item its path to FOLDER/ended, every effect its path to FOLDER/effects, every answer that
+was acknowledged the wait's id to FOLDER/answers.
 """
 
 import os
@@ -16,10 +18,11 @@ from typing import Any
 
 import anyio
 from tests.workflows._specimens import specimens
+from tests.workflows._waiting_specimens import Outside, waiting_specimens
 
 from stagepost.checkpoint import Commit, SqliteStore
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
-from stagepost.hub import Event
+from stagepost.hub import Event, MultiObserver
 from stagepost.workflows import ItemEnded, Runner, StepEnded
 
 POINTS = ("before the save", "before the commit", "after the commit", "acknowledged")
@@ -101,22 +104,31 @@ class Lines:
 
 
 async def main(*arguments: str) -> None:
-    """Start (or recover) runs and wait for their ends."""
+    """Start (or recover) runs, answer them, and wait for their ends."""
     folder, name, point, number, *mode = arguments
     place = Path(folder)
-    made = specimens(Lines(place / "notes").add)
-    chosen = made.values() if name == "all" else [made[name]]
+    note = Lines(place / "notes").add
+    plain, waiting = specimens(note), waiting_specimens(note, Lines(place / "effects").add)
+    made = {**plain, **waiting}
+    chosen = {"all": plain, "every": made}.get(name) or {name: made[name]}
+    outside = Outside("victim", Lines(place / "answers").add)
     store = Store(place / "runs.db", Killer(point, int(number)))
+    workflows = [it.workflow for it in made.values()]
+    observer = MultiObserver(Lines(place / "ended"), outside)
     async with (
         store,
-        Runner(store, workflows=[it.workflow for it in made.values()], observer=Lines(place / "ended")) as runner,
+        Runner(store, workflows=workflows, observer=observer) as runner,
+        anyio.create_task_group() as group,
     ):
         if mode:
-            runs = (await runner.recover()).resumed
+            await runner.recover()
+            runs = [await runner.get(info.run_id) for info in await store.find()]
         else:
-            runs = [await runner.start(it.workflow, it.state, run_id=it.workflow.name) for it in chosen]
+            runs = [await runner.start(it.workflow, it.state, run_id=run_id) for run_id, it in chosen.items()]
+        group.start_soon(outside.serve, runner, set(chosen))
         for run in runs:
             await run.result()
+        group.cancel_scope.cancel()
 
 
 if __name__ == "__main__":

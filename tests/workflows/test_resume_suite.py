@@ -1,0 +1,204 @@
+"""The resume suite: six properties of every shape of workflow, killed with SIGKILL at four points of a save.
+
+A process of its own works on a run (and answers whatever it waits for) until it kills itself: before the save, inside
+the transaction, behind the commit but before anybody has heard of it, or behind the acknowledgement. Then the run is
+recovered here, and compared with a run that nobody has killed. The properties:
+
+- *prefix continuation*: what was committed is never executed again, and the run goes on behind it to the same end;
+- *effect at most once*: whatever happens, no effect happens twice;
+- *fork determinism*: runs cannot be forked, so there is nothing to show;
+- *checkpoint validity*: every frame and wait on disk names a place of the workflow, and reads back;
+- *consume once*: an answer or signal that was taken is used, once, and no other in its place;
+- *recovery determinism*: two recoveries of the same file end the same.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+from pydantic_core import from_json
+from tests.workflows._kills import MIDDLES, Oracle, Recovered, killed, left_behind, lines, recovered_copy, uninterrupted
+from tests.workflows._specimens import NAMES
+from tests.workflows._victim import POINTS
+from tests.workflows._waiting_specimens import ACTING, SIGNALS, WAITING, nameless
+
+from stagepost.checkpoint import ItemStatus, Snapshot, Wait, WaitKind, WaitStatus
+from stagepost.workflows._places import program_at, step_at
+from stagepost.workflows._recovery import check_compatible
+from stagepost.workflows._schema import to_values
+
+SHAPES = (*NAMES, *WAITING)
+IN_CYCLES = {"cycle", "nested", "graph", "rounds", "effects", "grows"}  # there paths come again in other visits
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kill, and two recoveries from it.
+
+    Attributes:
+        point: Where the process was killed.
+        oracle: What nobody has killed.
+        left: What was on disk.
+        notes: What its steps had noted.
+        ended: Paths of the steps and items whose end was acknowledged.
+        answers: Ids of the waits whose answer was acknowledged.
+        first: A recovery.
+        second: Another one.
+    """
+
+    point: str
+    oracle: Oracle
+    left: Snapshot
+    notes: list[str]
+    ended: list[str]
+    answers: list[str]
+    first: Recovered
+    second: Recovered
+
+
+async def killed_case(folder: Path, name: str, point: str) -> Case:
+    place = folder / "killed"
+    place.mkdir()
+    await killed(place, name, point, MIDDLES[name])
+    first = await recovered_copy(place, name, folder / "first")
+    second = await recovered_copy(place, name, folder / "second")
+    oracle = await uninterrupted(name)
+    left = await left_behind(place, name)
+    notes, ended, answers = (lines(place / file) for file in ("notes", "ended", "answers"))
+    return Case(point, oracle, left, notes, ended, answers, first, second)
+
+
+@pytest.fixture(scope="module")
+def case_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], Case]]:
+    """Each kill happens once, whatever is to be shown of it."""
+    cases: dict[tuple[str, str], Case] = {}
+
+    def get(name: str, point: str) -> Case:
+        if (name, point) not in cases:
+            folder = tmp_path_factory.mktemp(name)
+            cases[name, point] = anyio.run(partial(killed_case, folder, name, point))
+        return cases[name, point]
+
+    yield get
+    cases.clear()
+
+
+def prefix_continuation(case: Case) -> None:
+    assert nameless(case.first.result) == case.oracle.result
+    before, counts = set(case.notes), Counter(case.first.notes)
+    assert before <= case.oracle.steps
+    assert set(counts) == case.oracle.steps
+    again = {label for label, count in counts.items() if count > 1}
+    assert again <= before
+    assert sum(counts.values()) - len(counts) <= case.oracle.specimen.at_once
+    if case.oracle.specimen.workflow.name not in IN_CYCLES:
+        assert not again & set(case.ended)
+        assert not any(is_below(label, item) for label in again for item in committed_items(case.left))
+    if case.oracle.specimen.at_once == 1 and case.oracle.specimen.workflow.name in NAMES:
+        assert len(again) == (0 if case.point in {"after the commit", "acknowledged"} else 1)
+
+
+def effect_at_most_once(case: Case) -> None:
+    for run in (case.first, case.second):
+        assert len(set(run.effects)) == len(run.effects)
+        assert set(run.effects) <= case.oracle.effects
+
+
+def checkpoint_validity(case: Case) -> None:
+    program = case.oracle.specimen.workflow.program
+    check_compatible(case.left, program)
+    for frame in case.left.frames.values():
+        inner = program_at(program, frame.path)
+        assert inner is not None
+        dict(inner.schema.view(to_values(frame.state, inner.schema.lists)))
+    for item in case.left.items:
+        from_json(item.input)
+        assert (item.value is not None) == (item.status is ItemStatus.OK)
+    for wait in case.left.waits:
+        assert wait.kind is WaitKind.EFFECT or step_at(program, wait.place) is not None
+
+
+def consume_once(case: Case) -> None:
+    said = list(sayings(case.first.result))
+    numbers = [saying["number"] for saying in said if "number" in saying]
+    places = [saying["to"] for saying in said if "to" in saying]
+    assert len(set(numbers)) == len(numbers)
+    assert len(set(places)) == len(places)
+    after = {wait.place: wait for wait in case.first.stored.waits}
+    for wait in case.left.waits:
+        if wait.status is not WaitStatus.OPEN:
+            assert value_of(after[wait.place]) == value_of(wait)
+    for wait_id in case.answers:
+        assert value_of(after[wait_id.partition("/")[2]]) == {"to": wait_id.partition("/")[2], "by": "victim"}
+    signs = [wait for wait in case.first.stored.waits if wait.kind is WaitKind.SIGNAL]
+    taken = sorted(signs, key=lambda wait: wait.opened_at)
+    assert [from_json(wait.value or b"")["number"] for wait in taken] == list(range(SIGNALS.get(name_of(case), 0)))
+
+
+def recovery_determinism(case: Case) -> None:
+    first, second = case.first, case.second
+    assert first.result == second.result
+    assert dict(first.stored.root.state) == dict(second.stored.root.state)
+    assert set(first.effects) == set(second.effects)
+    assert sorted(first.stored.effects, key=str) == sorted(second.stored.effects, key=str)
+    assert {wait.place: value_of(wait) for wait in first.stored.waits} == {
+        wait.place: value_of(wait) for wait in second.stored.waits
+    }
+
+
+PROPERTIES: Mapping[Callable[[Case], None], tuple[str, ...]] = {
+    prefix_continuation: SHAPES,
+    effect_at_most_once: ACTING,
+    checkpoint_validity: SHAPES,
+    consume_once: tuple(name for name in WAITING if name != "effects"),
+    recovery_determinism: SHAPES,
+}
+SUITE = [
+    pytest.param(holds, name, point, id="-".join([holds.__name__, name, point.replace(" ", "_")]))
+    for holds, names in PROPERTIES.items()
+    for name in names
+    for point in POINTS
+]
+
+
+@pytest.mark.parametrize(("holds", "name", "point"), SUITE)
+def test_p7_resume(holds: Callable[[Case], None], name: str, point: str, case_of: Callable[[str, str], Case]) -> None:
+    holds(case_of(name, point))
+
+
+def test_p7_resume_fork_determinism() -> None:
+    pytest.skip("runs cannot be forked")
+
+
+def name_of(case: Case) -> str:
+    return case.oracle.specimen.workflow.name
+
+
+def committed_items(snapshot: Snapshot) -> set[str]:
+    """Notes of the items whose outcome is on disk."""
+    return {f"{item.path}[{item.idx}]" for item in snapshot.items if item.status is not ItemStatus.WAITING}
+
+
+def is_below(label: str, item: str) -> bool:
+    path = label.partition("#")[0]
+    return path == item or path.startswith(f"{item}/")
+
+
+def value_of(wait: Wait) -> object:
+    return None if wait.value is None else from_json(wait.value)
+
+
+def sayings(value: object) -> Iterator[Mapping[str, object]]:
+    """What somebody has said, anywhere in a result."""
+    if isinstance(value, Mapping):
+        if "by" in value:
+            yield value
+        for part in value.values():
+            yield from sayings(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from sayings(part)

@@ -189,7 +189,7 @@ async def test_a_parked_run_can_be_cancelled(store: Store) -> None:
         with pytest.raises(RunCancelled):
             await run.result()
         assert await runner.waits() == ()
-        with pytest.raises(RunNotOpen):
+        with pytest.raises(RunNotOpen, match="is cancelled"):
             await runner.answer("r1/approval", {"ok": True})
 
 

@@ -30,8 +30,7 @@ class Schema(Protocol):
         """The values that a run starts with.
 
         Raises:
-            StepResultError: `given` is no state.
-            CannotStore: A value has no stored form.
+            CannotStore: `given` is no state, or a value has no stored form.
         """
         ...
 
@@ -64,9 +63,10 @@ class PlainSchema:
         return State(values, self.types)
 
     def initial(self, given: object, where: str) -> dict[str, Stored]:
-        if isinstance(given, Mapping):
-            given = {key: self.types.get(key, PLAIN).convert(value, key) for key, value in given.items()}
-        return self.updates(given, {}, where)
+        if not isinstance(given, Mapping):
+            raise CannotStore(where, f"{_of(given)}: give a mapping, or the workflow a model (state=)")
+        converted = {key: self.types.get(key, PLAIN).convert(value, key) for key, value in given.items()}
+        return self.updates(converted, {}, where)
 
     def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:  # noqa: ARG002  # the protocol's signature
         return to_values(stored, self.lists)
@@ -107,7 +107,7 @@ class ModelSchema:
         if isinstance(given, Mapping):
             given = self._build(dict(given), where)
         if not isinstance(given, self.model):
-            raise StepResultError(where, given)
+            raise CannotStore(where, f"{_of(given)}: give a {self.model.__name__}, or a mapping of its fields")
         return self._store(given, where)
 
     def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:
@@ -115,7 +115,7 @@ class ModelSchema:
         try:
             self.view(merged(before, adopted))
         except CannotRead as error:
-            raise CannotStore(where, f"it does not fit into the state: {error}") from error
+            raise CannotStore(where, f"it makes the state no valid {self.model.__name__}: {error.why}") from error
         return adopted
 
     def updates(self, result: object, before: Values, step: str) -> dict[str, Stored]:
@@ -161,6 +161,10 @@ def _names(updates: Mapping[Any, object], step: str) -> Mapping[str, object]:
         if not isinstance(key, str):
             raise CannotStore(step, f"the keys of a state are text, and it returned the key {key!r}")
     return updates
+
+
+def _of(given: object) -> str:
+    return f"it is of type {type(given).__name__}"
 
 
 def to_values(stored: Mapping[str, bytes], lists: Collection[str]) -> dict[str, Stored]:

@@ -142,8 +142,10 @@ def _deliver_queued(connection: sqlite3.Connection, lease: Lease, wait: NewWait,
 
 def _check_open(connection: sqlite3.Connection, run_id: str) -> None:
     run = run_of(connection, run_id)
-    if not run.status.is_open or run.cancelling:
-        raise RunNotOpen(run_id, "being cancelled" if run.cancelling else run.status)
+    if not run.status.is_open:
+        raise RunNotOpen(run_id, run.status)
+    if run.cancelling:
+        raise RunNotOpen(run_id, "being cancelled")
 
 
 def _refuse(connection: sqlite3.Connection, run_id: str, place: str) -> NoReturn:

@@ -1,11 +1,17 @@
 """What docs/durability.md states, it states with a note that names the tests; here it is seen that there are such."""
 
 import ast
+import inspect
 import re
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from stagepost.checkpoint import Limits
+from stagepost.checkpoint._sqlite import _connect, _writer
+from stagepost.workflows import Runner, _layout
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "durability.md").read_text()
@@ -54,3 +60,20 @@ def test_each_note_means_some_tests_and_is_used() -> None:
     assert set(NOTE.findall(BODY)) == set(MEANINGS)
     assert all(MEANINGS.values())
     assert len(MEANING.findall(NOTES)) == len(MEANINGS), "a note has two meanings"
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "meant"),
+    [
+        ("idle for half a second", _writer._IDLE, 0.5),
+        ("larger than 8 MB, about two thousand plain commits", _connect.LARGEST_WAL, 8 * 1024 * 1024),
+        ("one page of 4 KB", _layout.LARGE, 4 * 1024),
+        ("at most 4 MB of JSON", Limits().refuse, 4 * 1024 * 1024),
+        ("more than 256 KB", Limits().warn, 256 * 1024),
+        ("kept for 30 days", inspect.signature(Runner).parameters["keep_for"].default, timedelta(days=30)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_numbers_of_the_page_are_those_of_the_code(words: str, number: object, meant: object) -> None:
+    assert words in " ".join(BODY.split())
+    assert number == meant

@@ -9,7 +9,7 @@ from tests.workflows._crashes import Mortal, live
 from tests.workflows._words import Store, running
 
 from stagepost.checkpoint import CannotStore, MemoryStore
-from stagepost.workflows import Append, Chain, ChainError, DefinitionError, Graph, Parallel, State, step
+from stagepost.workflows import Append, Chain, ChainError, DefinitionError, Graph, Parallel, State, Step, step
 
 LOG: Mapping[str, Any] = {"log": Annotated[list[Any], Append]}
 
@@ -189,3 +189,26 @@ async def test_large_values_are_written_when_they_change(store: Store) -> None:
         snapshot = await store.load("r1")
     assert "text" in snapshot.root.refs
     assert len(snapshot.root.state["text"]) == 10_002
+
+
+@pytest.mark.parametrize(("size", "beside"), [(4_000, False), (5_000, True), (200_000, True)], ids=str)
+async def test_a_large_value_is_written_when_it_changes_and_else_not(size: int, *, beside: bool) -> None:
+    written: list[tuple[int, int]] = []
+
+    class Counting(MemoryStore):
+        async def commit(self, commit: Any) -> None:
+            in_frame = sum(map(len, commit.frame.state.values()))
+            written.append((in_frame, sum(len(row.value) for row in commit.values)))
+            await super().commit(commit)
+
+    def load(letter: str) -> Step:
+        return step(f"load-{letter}", lambda _: {"text": letter * size})
+
+    work = Chain("work", [load("x"), step("n", lambda _: {"n": 1}), load("y"), step("m", lambda _: {"n": 2})])
+    async with running(Counting(), work) as runner:
+        await (await runner.start(work)).result()
+    value = size + 2  # in quotes
+    if beside:
+        assert written == [(0, value), (1, 0), (1, value), (1, 0)]
+    else:
+        assert written == [(value, 0), (value + 1, 0), (value + 1, 0), (value + 1, 0)]

@@ -19,7 +19,7 @@ class Emitter:
     def __init__(self, observer: Observer | None = None) -> None:
         self._observer = NullObserver() if observer is None else observer
         self.enabled = not isinstance(self._observer, NullObserver)
-        self._asks = self._observer.wants if isinstance(self._observer, Selective) else None
+        self._asks = self._observer.wants if self.enabled and isinstance(self._observer, Selective) else None
         self.failures = 0
 
     def wants(self, level: Level) -> bool:

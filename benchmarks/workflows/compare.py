@@ -63,7 +63,7 @@ OURS: Final = Side("**stagepost**", "ours")
 PEERS: Final = (
     Side("pydantic-graph", "pydantic_graph", "pydantic-graph", "pydantic_graph"),
     Side("Burr", "burr", "apache-burr", "burr"),
-    Side("LangGraph", "langgraph", "langgraph-checkpoint-sqlite", "langgraph"),
+    Side("LangGraph", "langgraph", "langgraph", "langgraph"),
 )
 
 

@@ -3,10 +3,11 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.workflows._words import NOTHING, Counted, Recorder, nothing
+from tests.workflows._words import NOTHING, Counted, Recorder, Store, nothing, running
 
 from stagepost.hub import InvalidName
 from stagepost.workflows import (
+    END,
     Chain,
     ChainError,
     DefinitionError,
@@ -282,7 +283,7 @@ def test_a_graph_is_checked_as_a_whole_before_it_is_used() -> None:
 
     assert why() == "it has no start: call start(node)"
     graph.start("a")
-    assert why() == "it has no end: call finish(node)"
+    assert why() == "it has no end: call finish(node), or add an edge to END"
     graph.add("b", nothing)
     graph.finish("b")
     assert why() == "node 'a' leads nowhere: add an edge, or make it a finish"
@@ -313,3 +314,26 @@ def test_a_graph_in_use_no_longer_changes(use: Callable[[Graph], object]) -> Non
     for change in changes:
         with pytest.raises(DefinitionError, match="it has been run or registered and can no longer change"):
             change()
+
+
+async def test_an_edge_may_lead_out_of_the_graph(store: Store) -> None:
+    counted = Counted()
+    graph = Graph("review")
+    graph.add("a", counted.adds("a"))
+    graph.edge("a", END, when=lambda state: len(state["path"]) == 3)
+    graph.edge("a", "a")
+    graph.start("a")
+    work = Chain("work", [graph, counted.adds("b")])
+    async with running(store, work) as runner:
+        await (await runner.start(work)).result()
+    assert counted.calls == ["a", "a", "a", "b"]
+    assert (await graph.run())["path"] == ["a", "a", "a"]
+    assert len([line for line in work.mermaid().splitlines() if "-->" in line]) == 2  # back, and on to b
+
+
+async def test_a_predicate_of_an_edge_to_the_end_that_raises_is_told() -> None:
+    graph = with_node()
+    graph.edge("a", END, when=lambda state: state["missing"])
+    graph.start("a")
+    with pytest.raises(GraphError, match="the predicate of its edge to the end raised MissingKey"):
+        await graph.run()

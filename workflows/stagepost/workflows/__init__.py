@@ -27,7 +27,7 @@ from ._events import (
     WaitOpened,
 )
 from ._fold import Fold
-from ._graph import Graph
+from ._graph import END, Graph
 from ._inbox import PendingWait
 from ._intermediates import Intermediate
 from ._parallel import Parallel
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from ._config import RunnerConfig
 
 __all__ = [
+    "END",
     "Append",
     "Ask",
     "BranchError",

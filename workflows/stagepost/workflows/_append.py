@@ -24,17 +24,19 @@ class Elements:
 
     Args:
         parts: JSON of each element; only ever appended to.
-        read: Those that have been read already; likewise.
+        read: Those that have been read already, as plain JSON; likewise.
+        typed: Those that have been read already, as immutable values of their type; likewise.
 
     Attributes:
         length: How many of `parts` belong to this version.
     """
 
-    __slots__ = ("_data", "_frozen", "_parts", "_read", "length")
+    __slots__ = ("_data", "_frozen", "_parts", "_read", "_typed", "length")
 
-    def __init__(self, parts: list[bytes], read: list[JsonValue] | None = None) -> None:
+    def __init__(self, parts: list[bytes], read: list[JsonValue] | None = None, typed: list[Any] | None = None) -> None:
         self._parts = parts
         self._read: list[JsonValue] = [] if read is None else read
+        self._typed: list[Any] = [] if typed is None else typed
         self._data: bytes | None = None
         self._frozen: FrozenList | None = None
         self.length = len(parts)
@@ -59,14 +61,19 @@ class Elements:
             self._frozen = FrozenList(self._read[: self.length])
         return self._frozen
 
+    def shared(self, codec: Codec[Any]) -> list[Any]:
+        """A new list of the elements as values of their type; these are immutable, and shared by all who read them."""
+        self._typed += [codec.load(part) for part in self._parts[len(self._typed) : self.length]]
+        return self._typed[: self.length]
+
     def grown(self, more: "Elements") -> "Elements":
         """A version with more elements; this one stays as it is."""
         if len(self._parts) == self.length:
-            parts, read = self._parts, self._read
+            parts, read, typed = self._parts, self._read, self._typed
         else:  # another version has grown already
-            parts, read = self._parts[: self.length], self._read[: self.length]
+            parts, read, typed = self._parts[: self.length], self._read[: self.length], self._typed[: self.length]
         parts += more.parts
-        return Elements(parts, read)
+        return Elements(parts, read, typed)
 
     def since(self, before: "Elements", key: str) -> "Elements":
         """What has been added to an earlier version.
@@ -82,16 +89,23 @@ class Elements:
 class ListCodec(TypedCodec[list[Any]]):
     """A list that only grows.
 
+    Args:
+        kind: The list's type.
+        immutable: Whether its elements are immutable all the way down, so that all who read them may share them.
+        verify: Check the round trip of each element.
+
     Attributes:
         element: Codec of its elements.
         is_plain: Whether these are plain JSON.
+        is_shared: Whether they are immutable.
     """
 
-    def __init__(self, kind: Any) -> None:
-        super().__init__(kind)
+    def __init__(self, kind: Any, *, immutable: bool = False, verify: bool = True) -> None:
+        super().__init__(kind, verify=verify)
         (element,) = get_args(kind) or (Any,)
         self.is_plain = is_plain(element)
-        self.element: Codec[Any] = PLAIN if self.is_plain else TypedCodec(element)
+        self.is_shared = immutable and not self.is_plain
+        self.element: Codec[Any] = PLAIN if self.is_plain else TypedCodec(element, verify=verify)
 
     def elements(self, added: object, key: str) -> Elements:
         """What is to be appended, in its stored form.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from stagepost.checkpoint import PLAIN
-from stagepost.hub import Hub
+from stagepost.hub import Hub, check_name
 
-from ._effects import NotDone, Once
+from ._effects import NotDone, Once, first
 from ._events import EventKind
 from ._execution import Execution
 from ._ledger import Ledger
@@ -87,6 +87,17 @@ class StepContext:
     def idempotency_key(self) -> str:
         """The same text whenever this very step, visit and item runs, also after a crash; no other step has it."""
         return f"{self.run_id}/{self.place}"
+
+    async def first(self, key: str) -> bool:
+        """Whether this step, visit and item gets here for the first time; False if it did before, in whichever process.
+
+        That it gets here is saved before this returns. So what comes behind a True happens at most once, and behind a
+        False nobody knows whether it has happened: for those who would rather give up than ask, as `once` does.
+
+        Args:
+            key: A name within the step.
+        """
+        return await first(self.ledger, self.place, check_name("key", key))
 
     @overload
     async def once(

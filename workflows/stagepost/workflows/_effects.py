@@ -108,3 +108,11 @@ class Once:
     def _doubt(self) -> None:
         if self._ledger.is_durable:
             self._ledger.doubt(self._place, self._key)
+
+
+async def first(ledger: Ledger, place: str, key: str) -> bool:
+    """See `StepContext.first`."""
+    if ledger.effect(place, key) is not None:
+        return False
+    await ledger.note(Effect(place, key, EffectStatus.INTENT))
+    return True

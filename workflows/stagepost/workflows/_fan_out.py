@@ -86,18 +86,26 @@ class FanOut:
         return items
 
     async def _run_workers(self) -> None:
+        width = self._pattern.width(len(self._items))
+        if width == 1:  # a task of its own would only cost time
+            await self._worker(None)
+            return
         try:
             async with anyio.create_task_group() as group:
                 self._run.scopes.append(group.cancel_scope)
-                for _ in range(self._pattern.width(len(self._items))):
+                for _ in range(width):
                     group.start_soon(self._worker, group.cancel_scope)
         except BaseExceptionGroup as errors:
             raise _first(errors) from None
         finally:
             self._run.scopes.remove(group.cancel_scope)
 
-    async def _worker(self, scope: anyio.CancelScope) -> None:
-        """Take items until there are no more, each only after the one before is committed."""
+    async def _worker(self, others: anyio.CancelScope | None) -> None:
+        """Take items until there are no more, each only after the one before is committed.
+
+        Args:
+            others: What the other workers run in, if there are any.
+        """
         with suppress(Stopping):  # passed on, it would cancel the other workers, who are given time
             while (item := await self._queue.take()) is not None:
                 try:
@@ -107,7 +115,8 @@ class FanOut:
                 finally:
                     self._queue.put_down()
                 if self._failed_for_good():
-                    scope.cancel()
+                    if others is not None:
+                        others.cancel()
                     return
 
     async def _account_for(self, item: ItemRecord) -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from enum import Enum
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -15,15 +16,25 @@ from ._program import ArrowPlace, Builder, Position, Trail, Within, child_path
 from .errors import DefinitionError, GraphError
 
 
+class End(Enum):
+    """What an edge leads to that leads out of its graph."""
+
+    END = "the end"
+
+
+END: Final = End.END
+"""Out of the graph: ``graph.edge("draft", END, when=key_equals("ok", True))``."""
+
+
 class Edge(NamedTuple):
-    """A way from one node to another.
+    """A way from one node to another, or out of the graph.
 
     Attributes:
-        target: Name of the node that it leads to.
+        target: Name of the node that it leads to; `END` for none.
         when: Whether it may be taken in a state; None for always.
     """
 
-    target: str
+    target: str | End
     when: Predicate | None
 
 
@@ -84,16 +95,16 @@ class Graph(Pattern):
         self._nodes[name] = child
         self._edges[name] = []
 
-    def edge(self, source: str, target: str, *, when: Predicate | None = None) -> None:
-        """Lead from one node to another, always or when a predicate of the state says so.
+    def edge(self, source: str, target: str | End, *, when: Predicate | None = None) -> None:
+        """Lead from one node to another, or with `END` out of the graph, always or when a predicate says so.
 
         Raises:
             DefinitionError: One of the nodes has not been added, or the predicate is no sync function.
         """
         self._check_unused()
         if when is not None:
-            check_predicate(f"{self._where}, edge from {source!r} to {target!r}", when)
-        self._edges[self._known(source)].append(Edge(self._known(target), when))
+            check_predicate(f"{self._where}, edge from {source!r} to {_name(target)}", when)
+        self._edges[self._known(source)].append(Edge(target if target is END else self._known(target), when))
 
     def start(self, name: str) -> None:
         """Say where the graph is entered.
@@ -121,9 +132,7 @@ class Graph(Pattern):
         entries = {name: self._compile_node(builder, name, path, within) for name in self._nodes}
         for name, edges in self._edges.items():
             follow = _Arrow(self, path, name, entries, None if name in self._finish else edges, after)
-            ways = [] if name in self._finish else [(_label(edge), entries[edge.target]) for edge in edges]
-            if name in self._finish and after is not None:
-                ways = [(None, after)]
+            ways = self._ways([Edge(END, None)] if name in self._finish else edges, entries, after)
             builder.add(ArrowPlace(_arrow(path, name), within.inside(self, name, path), follow, ways))
         enter = _Arrow(self, path, "", entries, [Edge(start, None)], after)
         around = within.inside(self, start, path)
@@ -131,6 +140,13 @@ class Graph(Pattern):
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> GraphError:
         return GraphError(self.name, child, describe(cause), path=trail, state=state)
+
+    def _ways(
+        self, edges: Sequence[Edge], entries: Mapping[str, str], after: str | None
+    ) -> Sequence[tuple[str | None, str]]:
+        """Where edges lead to, for diagrams."""
+        targets = [(_label(edge), after if edge.target is END else entries[edge.target]) for edge in edges]
+        return [(label, target) for label, target in targets if target is not None]
 
     @property
     def _where(self) -> str:
@@ -154,8 +170,8 @@ class Graph(Pattern):
     def _validate(self) -> str:
         if self._start is None:
             raise DefinitionError(self._where, "it has no start: call start(node)")
-        if not self._finish:
-            raise DefinitionError(self._where, "it has no end: call finish(node)")
+        if not self._finish and not any(edge.target is END for edges in self._edges.values() for edge in edges):
+            raise DefinitionError(self._where, "it has no end: call finish(node), or add an edge to END")
         for name, edges in self._edges.items():
             if not edges and name not in self._finish:
                 raise DefinitionError(self._where, f"node {name!r} leads nowhere: add an edge, or make it a finish")
@@ -168,7 +184,8 @@ class Graph(Pattern):
         seen, ahead = {start}, [start]
         while ahead:
             name = ahead.pop()
-            fresh = {edge.target for edge in self._edges[name]} - seen if name not in self._finish else set()
+            edges = [] if name in self._finish else self._edges[name]
+            fresh = {edge.target for edge in edges if edge.target is not END} - seen
             seen |= fresh
             ahead.extend(fresh)
         return seen
@@ -191,9 +208,9 @@ class _Arrow:
 
     def __call__(self, state: Any, visits: Mapping[str, int], trail: Trail) -> Position:
         counter = _arrow(self.path, "")
-        if self.edges is None:
+        target = END if self.edges is None else self._choose(self.edges, state, trail)
+        if target is END:
             return Position(self.after, {key: count for key, count in visits.items() if key != counter})
-        target = self._choose(self.edges, state, trail)
         node_path = child_path(self.path, target)
         steps = visits.get(counter, 0) + 1 if self.node else 1
         if self.graph.max_steps is not None and steps > self.graph.max_steps:
@@ -203,14 +220,14 @@ class _Arrow:
         counts = {**visits, counter: steps, node_path: visits.get(node_path, 0) + 1}
         return Position(self.entries[target], counts, (node_path,))
 
-    def _choose(self, edges: Sequence[Edge], state: Any, trail: Trail) -> str:
+    def _choose(self, edges: Sequence[Edge], state: Any, trail: Trail) -> str | End:
         for edge in edges:
             try:
                 if edge.when is None or edge.when(state):
                     return edge.target
             except Exception as error:
                 raise self._error(
-                    f"the predicate of its edge to {edge.target!r} raised {describe(error)}", trail, state
+                    f"the predicate of its edge to {_name(edge.target)} raised {describe(error)}", trail, state
                 ) from error
         raise self._error(
             "none of its edges matches the state: add one without when=, or make it a finish", trail, state
@@ -226,6 +243,10 @@ def _arrow(path: str, node: str) -> str:
     A graph that is itself a node has both, so they differ: ``a/->`` leads into graph ``a``, ``a->`` on from node ``a``.
     """
     return f"{child_path(path, node)}->" if node else child_path(path, "->")
+
+
+def _name(target: str | End) -> str:
+    return target.value if isinstance(target, End) else repr(target)
 
 
 def _label(edge: Edge) -> str | None:

@@ -66,6 +66,8 @@ class State(Mapping[str, Any]):
         codec = self._types.get(key)
         if codec is None or (isinstance(codec, ListCodec) and codec.is_plain):
             return value.frozen
+        if isinstance(codec, ListCodec) and codec.is_shared and isinstance(value, Elements):
+            return value.shared(codec.element)
         made = self._made[key] = codec.load(value.data)
         return made
 

@@ -12,11 +12,13 @@ from ._plain import is_plain
 
 
 def codec_of(kind: Any) -> TypedCodec[Any] | None:
-    """The codec of an annotation, or None if plain JSON says as much.
+    """The codec of an annotation, or None if plain JSON says as much; a codec is its own.
 
     Raises:
         CannotStore: Pydantic has no schema for the type.
     """
+    if isinstance(kind, TypedCodec):
+        return kind
     return list_codec(kind) or (None if is_plain(kind) else codec_for(kind))
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from stagepost.agents import Budget, BudgetExceeded, Usage
+from stagepost.agents import Budget, BudgetExceeded
 from stagepost.agents._budget import Spent
 
 
@@ -17,7 +17,7 @@ def test_the_last_turn_is_known_before_it_begins(budget: Budget, last: bool) -> 
     ("budget", "spent"),
     [
         (Budget(turns=2), Spent(turns=2)),
-        (Budget(tokens=10), Spent(usage=Usage(input_tokens=9, output_tokens=1))),
+        (Budget(tokens=10), Spent(input_tokens=9, output_tokens=1)),
     ],
     ids=["turns", "tokens"],
 )
@@ -41,7 +41,7 @@ def test_calls_need_a_turn_to_read_their_results() -> None:
 
 
 def test_no_limit_is_no_limit() -> None:
-    lots = Spent(turns=10**6, tool_calls=10**6, usage=Usage(input_tokens=10**9))
+    lots = Spent(turns=10**6, tool_calls=10**6, input_tokens=10**9)
     free = Budget(turns=None, tool_calls=None, tokens=None)
     free.check_turn("lead", lots)
     free.check_calls("lead", lots)

@@ -49,7 +49,7 @@ async def test_tools_are_called_until_the_model_has_answered() -> None:
     assert result.output == Report(city="Oslo", degrees=3)
     assert [message.text for message in results(result)] == ['{"city":"Oslo","degrees":3}', "sent to ann"]
     assert result.turns == 3
-    assert [schema.name for schema in model.requests[0].tools] == ["look", "send"]
+    assert [schema.name for schema in model.requests[0].tools] == ["look", "send", "return", "fail"]
     assert model.requests[2].messages[1:] == result.messages[:-1]
 
 
@@ -275,4 +275,4 @@ async def test_a_run_can_be_observed() -> None:
 def test_the_loop_can_be_drawn() -> None:
     drawing = Agent("weather", prompt="", model=ScriptedModel([])).as_workflow().mermaid()
     assert "infer" in drawing
-    assert "has output" in drawing
+    assert "has failure" in drawing

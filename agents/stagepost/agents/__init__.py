@@ -15,6 +15,7 @@ from ._tool import Tool, tool
 from .errors import (
     AgentError,
     AgentFailed,
+    AgentGaveUp,
     BudgetExceeded,
     InvalidAgent,
     InvalidRequest,
@@ -27,6 +28,7 @@ __all__ = [
     "Agent",
     "AgentError",
     "AgentFailed",
+    "AgentGaveUp",
     "AgentResult",
     "AssistantMessage",
     "Budget",

@@ -1,31 +1,61 @@
 """How much a run may use, and how much it has used."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from pydantic import BaseModel, ConfigDict
+from typing import Self
 
 from ._messages import Usage
 from .errors import BudgetExceeded
 
 
-class Spent(BaseModel):
-    """What a run has used so far: part of its state, so that a crash resets nothing.
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run has used so far: part of its state, as plain JSON, so that a crash resets nothing.
 
     Attributes:
         turns: Answers of the model.
         tool_calls: Calls that it has asked for.
-        usage: Tokens.
+        input_tokens: Tokens that models have read.
+        output_tokens: Tokens that they have written.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     turns: int = 0
     tool_calls: int = 0
-    usage: Usage = Usage()
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @classmethod
+    def read(cls, stored: Mapping[str, int]) -> Self:
+        """What `stored` has made."""
+        return cls(**stored)
+
+    def stored(self) -> Mapping[str, int]:
+        """Its form in the state."""
+        return {
+            "turns": self.turns,
+            "tool_calls": self.tool_calls,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+        }
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens."""
+        return Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.input_tokens + self.output_tokens
 
     def after(self, usage: Usage, *, tool_calls: int) -> "Spent":
         """One turn later."""
-        return Spent(turns=self.turns + 1, tool_calls=self.tool_calls + tool_calls, usage=self.usage + usage)
+        return Spent(
+            self.turns + 1,
+            self.tool_calls + tool_calls,
+            self.input_tokens + usage.input_tokens,
+            self.output_tokens + usage.output_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +97,7 @@ class Budget:
             BudgetExceeded: There may not.
         """
         _check(agent, "turns", self.turns, spent.turns, spent.turns + 1)
-        _check(agent, "tokens", self.tokens, spent.usage.tokens, spent.usage.tokens + 1)
+        _check(agent, "tokens", self.tokens, spent.tokens, spent.tokens + 1)
 
     def check_calls(self, agent: str, spent: Spent) -> None:
         """See that the calls that were asked for may be made, and that there is a turn left to read their results.

@@ -1,58 +1,29 @@
 """The tool calls of one answer: at once, each saved when it ends, none with effects ever made twice.
 
-A call takes two steps, each with a commit of its own. `intend` says what is about to happen, `execute` does it. A tool
-that is not idempotent is executed only by the process that has written the intent down, and only once: which intents
-are this process's own and not yet used up stands in memory and nowhere else. So wherever a process is killed, the next
-one finds one of these:
+A tool that is not idempotent is called only where nobody has been before: that a process goes there is saved first. So
+wherever a process is killed, the next one finds one of these:
 
-- no intent: nothing was executed; it intends and executes.
-- an intent and no result: the call may or may not have been executed; the model is told that nobody knows.
+- nothing: the tool was not called; it is now.
+- a beginning and no result: the call may or may not have been made; the model is told that nobody knows.
 - a result: it stands.
 
-An idempotent tool leaves no mark and is executed again. The arguments are checked before anything else, each time: a
-call that cannot be made was never made, whatever was intended.
+An idempotent tool leaves no mark and is called again. The arguments are checked before anything else, each time: a call
+that cannot be made was never made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
-from stagepost.workflows import Chain, Parallel, State, StepContext, step
+from stagepost.workflows import Parallel, State, StepContext, step
 
 from ._arguments import InvalidArguments
+from ._closing import Closing
 from ._context import ToolContext
 from ._invoking import ToolResult, invoke
 from ._messages import ToolCall, ToolMessage
 from ._tool import Tool
 
 _MOST_AT_ONCE: Final = 100
-
-
-class PendingCall(BaseModel):
-    """A call that waits to be made.
-
-    Attributes:
-        number: Turn and position: unlike the model's id, never the same twice in a run.
-        call: The call.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    number: str
-    call: ToolCall
-
-
-class CallOutcome(BaseModel):
-    """What a call has left behind.
-
-    Attributes:
-        message: What the model is told.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    message: ToolMessage
 
 
 class _Bound(NamedTuple):
@@ -62,99 +33,73 @@ class _Bound(NamedTuple):
     arguments: Mapping[str, object]
 
 
-class Intents:
-    """The intents of this process that have not been acted upon: taken once, so that a call is made once.
-
-    An intent stays behind if its run is left before it is acted upon, and serves the run if this process resumes it.
-    """
-
-    def __init__(self) -> None:
-        self._own: set[tuple[str, str]] = set()
-
-    def add(self, run_id: str, number: str) -> None:
-        """Note that this process intends to make a call."""
-        self._own.add((run_id, number))
-
-    def take(self, run_id: str, number: str) -> bool:
-        """Whether this process has intended the call and not yet begun with it. It has now."""
-        known = (run_id, number) in self._own
-        self._own.discard((run_id, number))
-        return known
-
-
 class ToolCalling:
     """Makes tool calls.
 
     Args:
         agent: Name of the agent.
         tools: Its tools.
+        closing: Knows the tools that end a run; a call of one that comes here does not fit.
     """
 
-    def __init__(self, agent: str, tools: Sequence[Tool[..., object]]) -> None:
+    def __init__(self, agent: str, tools: Sequence[Tool[..., object]], closing: Closing) -> None:
         self._agent = agent
         self._tools = {tool.name: tool for tool in tools}
-        self._intents = Intents()
+        self._closing = closing
 
-    def pattern(self, over: Callable[[State], Sequence[PendingCall]], into: str) -> Parallel:
-        """The fan-out over pending calls.
+    def pattern(self, over: Callable[[State], Sequence[Any]]) -> Parallel:
+        """The fan-out over pending calls, whose results are said in the order of the calls.
 
         Args:
-            over: The calls of a state.
-            into: Key of the state for their outcomes, in the order of the calls.
+            over: The calls of a state, made by `pending_calls`.
         """
-        worker = Chain(
-            "call",
-            [step("intend", self._intend, inline=True), step("execute", self._execute)],
-            types={"item": PendingCall, "message": ToolMessage},
-        )
-        return Parallel("tools", worker, over=over, into=into, workers=_MOST_AT_ONCE)
+        return Parallel("tools", step("call", self._make), over=over, merge=_said, workers=_MOST_AT_ONCE)
 
-    def _intend(self, state: State, context: StepContext) -> dict[str, object]:
-        pending: PendingCall = state["item"]
-        self._intents.add(context.run_id, pending.number)
-        tool = self._tools.get(pending.call.name)
-        return {} if tool is not None and tool.idempotent else {"intended": True}
-
-    async def _execute(self, state: State, context: StepContext) -> dict[str, object]:
-        pending: PendingCall = state["item"]
-        fresh = self._intents.take(context.run_id, pending.number)
-        found = self._find(pending.call)
+    async def _make(self, item: Mapping[str, Any], context: StepContext) -> dict[str, object]:
+        call = ToolCall(id=item["id"], name=item["name"], arguments=item["arguments"])
+        found = self._find(call)
         if isinstance(found, ToolResult):
             result = found
-        elif fresh or (found.tool.idempotent and "intended" not in state):
-            result = await invoke(found.tool, found.arguments, self._context(pending, context))
+        elif found.tool.idempotent or await context.first("call"):
+            result = await invoke(found.tool, found.arguments, self._context(item, context))
         else:
             result = _interrupted(found.tool)
-        return {"message": _message(pending.call, result)}
+        return {"call_id": call.id, "tool": call.name, "text": result.text, "is_error": result.is_error}
 
     def _find(self, call: ToolCall) -> _Bound | ToolResult:
         """The tool and its arguments, or what is wrong with the call."""
+        complaint = self._closing.complaint(call)
+        if complaint is not None:
+            return ToolResult(complaint, is_error=True)
         tool = self._tools.get(call.name)
         if tool is None:
-            known = ", ".join(self._tools) or "none"
+            known = ", ".join((*self._tools, *(tool.name for tool in self._closing.tools))) or "none"
             return ToolResult(f"there is no tool {call.name!r}; there are: {known}", is_error=True)
         try:
             return _Bound(tool, tool.parse(call.arguments))
         except InvalidArguments as error:
             return ToolResult(f"the arguments do not fit, nothing was called: {error}", is_error=True)
 
-    def _context(self, pending: PendingCall, context: StepContext) -> ToolContext:
+    def _context(self, item: Mapping[str, Any], context: StepContext) -> ToolContext:
         return ToolContext(
             run_id=context.run_id,
             agent=self._agent,
-            call_id=pending.call.id,
-            idempotency_key=f"{context.run_id}/{pending.number}",
+            call_id=item["id"],
+            idempotency_key=f"{context.run_id}/{item['number']}",
             deps=context.deps,
         )
 
 
-def pending_calls(turn: int, calls: Sequence[ToolCall]) -> list[PendingCall]:
-    """The calls of a turn's answer."""
-    return [PendingCall(number=f"{turn}-{index}", call=call) for index, call in enumerate(calls)]
+def pending_calls(turn: int, calls: Sequence[ToolCall]) -> list[Mapping[str, str]]:
+    """The calls of a turn's answer as items; their number is, unlike the model's id, never the same twice in a run."""
+    return [
+        {"number": f"{turn}-{index}", "id": call.id, "name": call.name, "arguments": call.arguments}
+        for index, call in enumerate(calls)
+    ]
 
 
-def _message(call: ToolCall, result: ToolResult) -> ToolMessage:
-    return ToolMessage(call_id=call.id, tool=call.name, text=result.text, is_error=result.is_error)
+def _said(_state: State, results: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+    return {"messages": [ToolMessage(**result) for result in results], "calls": []}
 
 
 def _interrupted(tool: Tool[..., object]) -> ToolResult:

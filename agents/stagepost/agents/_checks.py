@@ -1,16 +1,14 @@
 """What an agent's definition has to be, checked where it is built."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from pydantic import BaseModel
 
+from ._closing import RESERVED
 from ._model import Model
 from ._prompt import placeholders
 from ._tool import Tool
 from .errors import InvalidAgent
-
-_RESERVED: Final = ("return", "fail")  # every agent's own ways to end
 
 
 def check_model(agent: str, model: Model | None) -> None:
@@ -42,7 +40,7 @@ def check_tools(agent: str, tools: Sequence[Tool[..., object]]) -> None:
     """
     names = [tool.name for tool in tools]
     for name in names:
-        if name in _RESERVED:
+        if name in RESERVED:
             raise InvalidAgent(agent, f"tool name {name!r} is reserved: rename the tool with @tool(name=…)")
         if names.count(name) > 1:
             raise InvalidAgent(agent, f"two tools are named {name!r}: rename one with @tool(name=…)")

@@ -8,6 +8,7 @@
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── BudgetExceeded              a run needs more turns, tool calls or tokens than it may have
+    ├── AgentGaveUp                 the model has called `fail`, and said why
     ├── AgentFailed                 a run in memory ended with an error of something else; the cause says of what
     └── ScriptEnded                 a scripted model was asked more often than its script has answers
 """
@@ -15,6 +16,7 @@
 __all__ = [
     "AgentError",
     "AgentFailed",
+    "AgentGaveUp",
     "BudgetExceeded",
     "InvalidAgent",
     "InvalidRequest",
@@ -113,6 +115,20 @@ class AgentFailed(AgentError):
     def __init__(self, agent: str, cause: BaseException) -> None:
         super().__init__(f"agent {agent!r} failed: {type(cause).__name__}: {cause}")
         self.agent = agent
+
+
+class AgentGaveUp(AgentError):
+    """The model has said that it cannot do what was asked.
+
+    Attributes:
+        agent: Name of the agent.
+        reason: Why, in the model's words.
+    """
+
+    def __init__(self, agent: str, reason: str) -> None:
+        super().__init__(f"agent {agent!r} has given up: {reason}")
+        self.agent = agent
+        self.reason = reason
 
 
 class ScriptEnded(AgentError):

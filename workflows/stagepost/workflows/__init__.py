@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ._append import Append
+from ._append import Append, ListCodec
 from ._ask import Ask
 from ._chain import Chain
 from ._conditional import Conditional
@@ -115,6 +115,7 @@ __all__ = [
     "ItemFailure",
     "ItemsFrozen",
     "LargeValue",
+    "ListCodec",
     "MaskedError",
     "MergeConflict",
     "MissingKey",

@@ -28,7 +28,9 @@ def texts(tmp_path: Path) -> Path:
 
 def start(*command: str, error: int = subprocess.PIPE) -> subprocess.Popen[str]:
     paths = [str(ROOT / part) for part in ("hub", "checkpoint", "workflows", "agents", "examples")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    forcing = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}  # make rich believe what they say
+    inherited = {name: value for name, value in os.environ.items() if name not in forcing}
+    environment = {**inherited, "PYTHONPATH": os.pathsep.join(paths), "TERM": "xterm", "COLUMNS": "80"}
     return subprocess.Popen(
         [sys.executable, "-m", *command], env=environment, stdout=subprocess.PIPE, stderr=error, text=True
     )

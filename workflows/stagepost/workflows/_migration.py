@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
-from stagepost.checkpoint import PLAIN, Frame, Item, ItemStatus, Migrated, Snapshot, StoredValue
+from stagepost.checkpoint import PLAIN, CannotRead, Frame, Item, ItemStatus, Migrated, Snapshot, StoredValue
 
 from ._layout import lay_out
 from ._pattern import Pattern
@@ -78,7 +78,13 @@ class Definition:
         Raises:
             IncompatibleCheckpoint: It cannot.
         """
-        check_compatible(self._upgraded(snapshot), self.workflow.program)
+        upgraded = self._upgraded(snapshot)
+        check_compatible(upgraded, self.workflow.program)
+        try:
+            self.workflow.program.schema.read(to_values(upgraded.root.state, self.workflow.program.schema.lists))
+        except CannotRead as error:
+            why = f"its state does not fit any more: {error}"
+            raise IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, why) from error
 
     def view(self, snapshot: Snapshot) -> Any:
         """The state that the run has ended with.

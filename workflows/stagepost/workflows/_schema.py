@@ -26,6 +26,14 @@ class Schema(Protocol):
         """The state that a step sees, made anew."""
         ...
 
+    def read(self, values: Values) -> None:
+        """See that stored values can be read.
+
+        Raises:
+            CannotRead: One does not fit its type any more.
+        """
+        ...
+
     def initial(self, given: object, where: str) -> dict[str, Stored]:
         """The values that a run starts with.
 
@@ -61,6 +69,10 @@ class PlainSchema:
 
     def view(self, values: Values) -> State:
         return State(values, self.types)
+
+    def read(self, values: Values) -> None:
+        for key in self.types.keys() & values.keys():
+            _ = self.view(values)[key]
 
     def initial(self, given: object, where: str) -> dict[str, Stored]:
         if not isinstance(given, Mapping):
@@ -102,6 +114,9 @@ class ModelSchema:
     def view(self, values: Values) -> BaseModel:
         fields = {name: value.data for name, value in values.items() if name in self.model.model_fields}
         return self._codec.load(join_values(fields))
+
+    def read(self, values: Values) -> None:
+        self.view(values)
 
     def initial(self, given: object, where: str) -> dict[str, Stored]:
         if isinstance(given, Mapping):

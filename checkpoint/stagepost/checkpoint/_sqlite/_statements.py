@@ -13,7 +13,7 @@ from ..errors import RunNotOpen
 from ._fence import Right, check_held, refusal, run_of
 from ._history import keep_version
 from ._row import frame_row, frozen_row, outcome_row, readable
-from ._rows import RUN_COLUMNS, SELECT_RUN, to_run
+from ._rows import RUN_COLUMNS, SELECT_RUN, to_run, to_time
 
 _INSERT_RUN = """
 INSERT INTO runs (run_id, workflow, version, status, key, input, owner, shape, trace, epoch, created_at, keep)
@@ -66,7 +66,28 @@ def create(connection: sqlite3.Connection, run: NewRun, now: int) -> tuple[Lease
         keep_version(connection, lease, run.root, now)
     if run.shape is not None:
         connection.execute(_INSERT_SHAPE, (run.shape.id, run.workflow, run.version, run.shape.skeleton))
-    return lease, run_of(connection, run.run_id)
+    return lease, _begun(run, now)
+
+
+def _begun(run: NewRun, now: int) -> RunInfo:
+    """What `run_of` would say, without asking: a store that takes many runs would do little else."""
+    return RunInfo(
+        run_id=run.run_id,
+        workflow=run.workflow,
+        version=run.version,
+        status=RunStatus.RUNNING,
+        key=run.key,
+        input=run.input,
+        error=None,
+        cancelling=False,
+        owner=run.owner,
+        epoch=1,
+        attempts=0,
+        created_at=to_time(now),
+        finished_at=None,
+        trace=run.trace,
+        keep=run.keep,
+    )
 
 
 def cancel(connection: sqlite3.Connection, run_id: str) -> None:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-import anyio
-
 from stagepost.checkpoint import RunStatus
 
+from ._bell import Bell
 from ._intermediates import Intermediate
 
 
@@ -23,8 +22,8 @@ class Outcome:
         self.intermediates: list[Intermediate] | None = None
         self.status = RunStatus.RUNNING
         self.waits: Sequence[str] = ()
-        self._ended = anyio.Event()
-        self._settled = anyio.Event()
+        self._is_known = False
+        self._changed = Bell()
         self._state: Any = None
         self._error: BaseException | None = None
 
@@ -52,44 +51,43 @@ class Outcome:
         """The run rests until one of these waits ends."""
         if not self.is_known:
             self.status, self.waits = RunStatus.WAITING, waits
-            self._settled.set()
+            self._changed.ring()
 
     def go_on(self) -> None:
         """The run rests no longer."""
-        if not self.is_known and self._settled.is_set():
+        if not self.is_known:
             self.status, self.waits = RunStatus.RUNNING, ()
-            self._settled = anyio.Event()
 
     @property
     def is_known(self) -> bool:
         """Whether the end has been set."""
-        return self._ended.is_set()
+        return self._is_known
 
     async def ended(self) -> None:
         """Wait until the end has been set."""
-        await self._ended.wait()
+        while not self._is_known:
+            await self._changed.wait()
 
     async def settled(self) -> RunStatus:
         """Where the run stands once it has ended or is parked; or the error, if this process has left it open."""
-        while True:
-            await self._settled.wait()
-            if self.status is not RunStatus.RUNNING:
-                return self.status
-            if self._error is not None:
-                raise self._error.with_traceback(None)
+        while self.status is RunStatus.RUNNING and not self._is_known:
+            await self._changed.wait()
+        if self.status is RunStatus.RUNNING and self._error is not None:
+            raise self._error.with_traceback(None)
+        return self.status
 
     async def wait(self) -> Any:
         """The final state, or the error."""
-        await self._ended.wait()
+        await self.ended()
         if self._error is not None:
             raise self._error.with_traceback(None)
         return self._state
 
     def _end(self, status: RunStatus, *, state: Any = None, error: BaseException | None = None) -> None:
-        if not self._ended.is_set():
+        if not self._is_known:
             self.status, self.waits, self._state, self._error = status, (), state, error
-            self._ended.set()
-            self._settled.set()
+            self._is_known = True
+            self._changed.ring()
 
 
 class Run:

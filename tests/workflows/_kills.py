@@ -34,7 +34,7 @@ MIDDLES = {  # batches
     "waits": 6,
     "asked": 10,
     "rounds": 10,
-    "effects": 20,
+    "effects": 3,  # between an effect and its outcome
     "both": 8,
     "grows": 10,
 }

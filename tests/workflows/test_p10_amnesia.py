@@ -4,7 +4,9 @@ from collections import Counter
 
 import pytest
 from tests.workflows._crashes import Mortal, live
+from tests.workflows._kills import uninterrupted
 from tests.workflows._specimens import NAMES, specimens
+from tests.workflows._waiting_specimens import WAITING, Outside, nameless, waiting_specimens
 from tests.workflows._words import Store, running
 
 from stagepost.workflows import Chain, Pattern, State, step
@@ -25,6 +27,46 @@ async def test_p10_forgetting_everything_behind_each_commit_changes_nothing(name
     assert set(notes) == set(steps)
     if specimen.at_once == 1:
         assert Counter(notes) == steps
+
+
+@pytest.mark.parametrize("name", WAITING)
+async def test_p10_forgetting_everything_changes_nothing_for_runs_that_wait(name: str) -> None:
+    """Also behind each wait that was opened, each effect's intent and outcome, and each time the run parks."""
+    notes, effects = list[str](), list[str]()
+    oracle = await uninterrupted(name)
+    specimen = waiting_specimens(notes.append, effects.append)[name]
+    store, result, lives = Mortal(), None, 0
+    while result is None:
+        lives += 1
+        store.revive(1)
+        result = await live(store, specimen.workflow, specimen.state, run_id=name, outside=Outside("anybody"))
+    assert nameless(result) == oracle.result
+    assert store.commits == 0  # none was ever heard of
+    assert set(notes) == oracle.steps
+    assert len(set(effects)) == len(effects)
+    assert lives > len(oracle.steps)
+
+
+@pytest.mark.parametrize("saved", [True, False], ids=["saved", "lost"])
+@pytest.mark.parametrize("name", WAITING)
+async def test_p7_a_crash_at_any_save_changes_nothing_for_runs_that_wait(name: str, saved: bool) -> None:  # noqa: FBT001  # a parameter of the test
+    oracle = await uninterrupted(name)
+    number, died = 0, True
+    while died:
+        number += 1
+        notes, effects = list[str](), list[str]()
+        specimen = waiting_specimens(notes.append, effects.append)[name]
+        store = Mortal()
+        store.revive(number, saves_last=saved)
+        result = await live(store, specimen.workflow, specimen.state, run_id=name, outside=Outside("victim"))
+        died = result is None
+        if died:
+            store.revive(None)
+            result = await live(store, specimen.workflow, specimen.state, run_id=name, outside=Outside("heir"))
+        assert nameless(result) == oracle.result
+        assert set(notes) == oracle.steps
+        assert len(notes) - len(oracle.steps) <= specimen.at_once
+        assert len(set(effects)) == len(effects)
 
 
 @pytest.mark.parametrize("saved", [True, False], ids=["saved", "lost"])

@@ -277,6 +277,23 @@ async def test_a_run_on_its_way_from_the_line_can_be_cancelled(store: Store, met
         assert (await (await runner.start(other)).result()) == {}  # its slot is free again
 
 
+async def test_whoever_attaches_to_a_run_that_is_answered_just_then_holds_it(store: Store) -> None:
+    work = Chain("work", [Wait("ask"), NOTHING])
+    async with running(store, work) as runner, anyio.create_task_group() as group:
+        await (await runner.start(work, run_id="r1")).settled()
+        door, results = Door(store, "create", behind=True), list[object]()
+
+        async def attach() -> None:
+            run = await runner.start(work, run_id="r1")
+            results.append((await run.result())["ask"])
+
+        group.start_soon(attach)
+        await door.reached.wait()
+        await store.answer("r1", "ask", b"1")
+        door.open.set()
+    assert results == [1]
+
+
 def _once() -> Any:
     left = [True]
 

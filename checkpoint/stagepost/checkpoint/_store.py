@@ -101,7 +101,7 @@ class CheckpointStore(Protocol):
         ...
 
     async def wait(self, lease: Lease, wait: NewWait) -> Wait:
-        """Open a wait of a run, or open the one at this place again.
+        """Open a wait of a run, or open the one at this place again; its attempts are counted anew.
 
         Returns:
             It as it is stored: a wait for a signal that was sent before is answered already.

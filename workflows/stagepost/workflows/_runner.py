@@ -440,10 +440,12 @@ class Runner:
         run = await self._open().find(info.run_id, urgent=urgent)
         if run is not None:
             return run
-        if claim and info.status is RunStatus.RUNNING:
+        snapshot = await self._store.load(info.run_id)  # somebody may have answered it since `info` was read
+        if claim and snapshot.run.status is RunStatus.RUNNING:
             with suppress(RunNotOpen, RunCancelled):  # it has ended since
-                return await self._claim(info, urgent=urgent)
-        return await self._stored(info.run_id)
+                return await self._claim(snapshot.run, urgent=urgent)
+            return await self._stored(info.run_id)
+        return handle_of(snapshot, self._registry, self._open().outcomes)
 
     async def _claim(
         self, info: RunInfo, *, reopen: bool = False, recovering: bool = False, urgent: bool = False

@@ -26,6 +26,7 @@ _PARK = f"""
 UPDATE runs SET status = 'waiting', attempts = 0 WHERE rk = ? AND {FENCE}
 AND (SELECT count(*) FROM waits WHERE rk = runs.rk AND status <> 'open') = ?
 """
+_SETTLES = "UPDATE runs SET attempts = 0 WHERE rk = ? AND attempts > 0"
 _ANSWER = f"""
 UPDATE waits SET status = 'answered', value = ?, by = ?, ended_at = max(?, opened_at)
 WHERE rk = {_RK} AND place = ? AND kind = ? AND status = 'open'
@@ -63,6 +64,7 @@ def open_wait(connection: sqlite3.Connection, lease: Lease, wait: NewWait, now: 
     values = (lease.row, wait.place, wait.kind.value, wait.name, wait.prompt, due_at, now, *right.fence)
     if connection.execute(_OPEN, values).rowcount != 1:
         raise refusal(connection, right, wait.place, "free")
+    connection.execute(_SETTLES, (lease.row,))
     if wait.kind is WaitKind.SIGNAL:
         _deliver_queued(connection, lease, wait, now)
     return to_wait(connection.execute(_SELECT, (lease.row, wait.place)).fetchone())

@@ -105,6 +105,12 @@ async def test_what_is_added_must_be_a_list(wrong: object) -> None:
         await work.run()
 
 
+async def test_what_is_added_to_a_typed_state_must_be_a_list() -> None:
+    work = Chain("work", [step("a", lambda _: {"lines": "text"})], state=Book)
+    with pytest.raises(ChainError, match="give a list of what is to be added"):
+        await work.run()
+
+
 def test_only_a_list_can_grow() -> None:
     with pytest.raises((CannotStore, DefinitionError), match="only a list can grow"):
         Chain("work", [says("a")], types={"log": Annotated[dict[str, int], Append]})

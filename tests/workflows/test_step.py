@@ -1,6 +1,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -200,3 +201,8 @@ async def test_cancelling_the_caller_cancels_the_step() -> None:
     with anyio.move_on_after(0.01):
         await run(wait)
     assert cancelled
+
+
+async def test_any_mapping_is_a_result() -> None:
+    work = Chain("work", [step("a", lambda _: MappingProxyType({"n": 1}))])
+    assert dict(await work.run()) == {"n": 1}

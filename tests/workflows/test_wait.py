@@ -128,7 +128,7 @@ async def test_only_the_first_answer_counts(store: Store) -> None:
             await runner.answer("r1/approval", {"ok": False})
 
 
-@pytest.mark.parametrize("place", ["before", "nowhere", "approval/x", ""])
+@pytest.mark.parametrize("place", ["before", "nowhere", "approval/x", "nowhere[0]/ask", ""])
 async def test_an_answer_to_what_is_no_wait_is_refused(store: Store, place: str) -> None:
     work = approval(Counted())
     async with running(store, work) as runner:

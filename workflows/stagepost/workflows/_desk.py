@@ -168,9 +168,10 @@ class Desk:
         self._line.drop(run_id)
         active = await self._arrived(run_id)
         if active is not None:
-            active.execution.scope.cancel()
-            with anyio.move_on_after(patience):
-                await active.job.outcome.ended()
+            active.cancel()
+            with anyio.move_on_after(patience):  # it ends, or had parked already
+                while self._shift.runs.get(run_id) is active:
+                    await self._changed.wait()
         if active is None or not active.job.outcome.is_known:
             await self.end(run_id)
         outcome = self.outcomes.of(run_id) if active is None else active.job.outcome

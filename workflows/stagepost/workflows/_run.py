@@ -63,11 +63,6 @@ class Outcome:
         """Whether the end has been set."""
         return self._is_known
 
-    async def ended(self) -> None:
-        """Wait until the end has been set."""
-        while not self._is_known:
-            await self._changed.wait()
-
     async def settled(self) -> RunStatus:
         """Where the run stands once it has ended or is parked; or the error, if this process has left it open."""
         while self.status is RunStatus.RUNNING and not self._is_known:
@@ -78,7 +73,8 @@ class Outcome:
 
     async def wait(self) -> Any:
         """The final state, or the error."""
-        await self.ended()
+        while not self._is_known:
+            await self._changed.wait()
         if self._error is not None:
             raise self._error.with_traceback(None)
         return self._state

@@ -29,6 +29,7 @@ class Active:
         execution: It in this process.
         has_slot: Whether it takes up a slot.
         woken: Whether somebody has said that one of its waits has ended.
+        cancelled: Whether somebody has cancelled it.
     """
 
     job: Job
@@ -36,6 +37,18 @@ class Active:
     execution: Execution
     has_slot: bool
     woken: bool = False
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Cancel whatever it does."""
+        self.cancelled = True
+        self.execution.scope.cancel()
+
+    def begin_again(self, execution: Execution) -> None:
+        """Go on with what was stored since."""
+        self.execution, self.woken = execution, False
+        if self.cancelled:
+            execution.scope.cancel()
 
 
 class Shift:
@@ -83,8 +96,7 @@ class Shift:
         try:
             while not await self._advance(snapshot, active, recovered=recovered):
                 snapshot, recovered = await self._means.store.load(run_id), True
-                active.execution = self._execution(active.job, snapshot, active.lease)
-                active.woken = False
+                active.begin_again(self._execution(active.job, snapshot, active.lease))
         except RunCancelled as error:
             outcome.cancel(error)
         except WorkflowError as error:

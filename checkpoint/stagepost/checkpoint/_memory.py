@@ -13,7 +13,7 @@ from ._limits import DEFAULT, Limits
 from ._sqlite._batch import run_batch
 from ._sqlite._connect import MEMORY, Connection, connect_memory
 from ._sqlite._faults import translate
-from ._sqlite._rows import Query, Row
+from ._sqlite._queries import Query, Row
 from ._sqlite._runs import Runs
 from .errors import StoreClosed
 

@@ -27,7 +27,7 @@ from stagepost.checkpoint import (
     StoreFailed,
     WaitKind,
 )
-from stagepost.checkpoint._sqlite._rows import Query, Row
+from stagepost.checkpoint._sqlite._queries import Query, Row
 
 OF_BAD = "rk = (SELECT rk FROM runs WHERE run_id = 'bad')"
 

@@ -24,7 +24,7 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint._sqlite import _connect, _retention, _writer
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
-from stagepost.checkpoint._sqlite._rows import Filters, Query, runs_query
+from stagepost.checkpoint._sqlite._queries import Filters, Query, runs_query
 
 LARGE = b'"' + b"x" * 200_000 + b'"'
 

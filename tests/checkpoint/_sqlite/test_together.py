@@ -28,8 +28,9 @@ from stagepost.checkpoint._sqlite import _batch
 from stagepost.checkpoint._sqlite import _statements as statements
 from stagepost.checkpoint._sqlite._batch import Outcome, is_fatal, run_batch
 from stagepost.checkpoint._sqlite._connect import connector, create_file
+from stagepost.checkpoint._sqlite._queries import snapshot_query
 from stagepost.checkpoint._sqlite._row import RowChange, only_row
-from stagepost.checkpoint._sqlite._rows import snapshot_query, to_snapshot
+from stagepost.checkpoint._sqlite._rows import to_snapshot
 
 Spoil = Callable[[sqlite3.Connection, Lease], object]
 ITEMS = tuple(Item("fan", 0, idx, ItemStatus.WAITING, b'"in"') for idx in range(5))

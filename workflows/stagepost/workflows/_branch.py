@@ -8,7 +8,8 @@ from typing import Any
 from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, ValueTooLarge, join_values
 
 from ._context import StepContext
-from ._execution import Execution, ItemRecord, Parts
+from ._execution import Execution, ItemRecord
+from ._journal import Parts
 from ._layout import Layout, lay_out
 from ._program import Place, Position, Program, Within, child_path
 from ._schema import to_values

@@ -5,31 +5,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import attrgetter
 from time import perf_counter, time
-from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from anyio import CancelScope
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from stagepost.checkpoint import (
-    CheckpointStore,
     Closing,
-    Commit,
-    Effect,
     Frame,
     Item,
     ItemStatus,
-    Joined,
-    Lease,
     Limits,
-    NewWait,
     RunStatus,
     Snapshot,
-    StoredValue,
     Wait,
 )
 from stagepost.hub import Emitter, Hub
 
 from ._events import Checkpointed, EventKind
+from ._journal import Journal, Parts
 from ._ledger import Ledger
 from ._pattern_errors import describe
 from ._secrets import Secrets
@@ -41,83 +35,6 @@ _FAIR = 0.001  # seconds that the engine works before it lets others run
 _ASK_EVERY = 16  # commits
 _FEW = 8  # scopes that are looked at sooner than the event loop is asked
 _IS_CANCELLED = attrgetter("cancel_called")
-
-
-class Parts(TypedDict, total=False):
-    """What a commit changes beside its lease; see `Commit`."""
-
-    frame: Frame
-    frozen: tuple[Item, ...]
-    outcomes: tuple[Item, ...]
-    values: tuple[StoredValue, ...]
-    ended: str | None
-    joined: Joined | None
-    effects: tuple[Effect, ...]
-    closing: Closing
-    settles: bool
-
-
-class Watch(Protocol):
-    """Is told of the waits that a run opens, since some of them end by themselves."""
-
-    async def expect(self, wait: NewWait) -> None:
-        """A wait is about to be opened.
-
-        Raises:
-            ChildElsewhere: Nobody would hear of its end.
-        """
-        ...
-
-    async def opened(self, wait: Wait) -> None:
-        """A wait was opened."""
-        ...
-
-
-class Journal:
-    """Where a run is saved.
-
-    Args:
-        store: The store.
-        lease: The right to commit to the run.
-        watch: Is told of waits.
-        is_attempt: Whether the run counts as an attempt to recover it until its first commit.
-    """
-
-    def __init__(self, store: CheckpointStore, lease: Lease, watch: Watch, *, is_attempt: bool = False) -> None:
-        self._store = store
-        self._lease = lease
-        self._watch = watch
-        self._is_attempt = is_attempt
-
-    async def save(self, **parts: Unpack[Parts]) -> None:
-        """Commit one change; what raises here ends the run in this process."""
-        if self._is_attempt:
-            parts["settles"] = True
-        await self._store.commit(Commit(lease=self._lease, **parts))
-        self._is_attempt = False
-
-    async def wait(self, wait: NewWait) -> Wait:
-        """Open a wait, or get the one that a signal has answered already."""
-        self._store.limits.check(len(wait.prompt or b""), f"what {wait.place!r} shows")
-        await self._watch.expect(wait)
-        return await self._store.wait(self._lease, wait)
-
-    async def opened(self, wait: Wait) -> None:
-        """A wait was opened, and everybody here knows."""
-        await self._watch.opened(wait)
-
-    async def note(self, effect: Effect) -> None:
-        """Save what became of an effect."""
-        self._store.limits.check(len(effect.value or b""), f"what effect {effect.key!r} of {effect.place!r} returned")
-        await self.save(effects=(effect,))
-
-    async def effects(self) -> Iterable[Effect]:
-        """What is stored of effects."""
-        return (await self._store.load(self._lease.run_id)).effects
-
-    async def park(self, heard: int) -> bool:
-        """Let the run rest, unless more of its waits have ended than this process has heard of."""
-        return await self._store.park(self._lease, heard)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,8 @@ from typing import Any
 from stagepost.checkpoint import CheckpointStore, Lease, Snapshot
 from stagepost.hub import Emitter, Hub
 
-from ._execution import Execution, Journal, Watch
+from ._execution import Execution
+from ._journal import Journal, Watch
 from ._ledger import Ledger
 from ._secrets import Secrets
 

@@ -1,6 +1,7 @@
-"""Runs in one SQLite file: schema, statements, the single writer, the lock file, the store.
+"""Runs in one SQLite file, as plain functions over a connection with a thin shell around them.
 
-`_schema`, `_statements`, `_waits` and `_rows` are plain functions over a connection; `_reading` and `_runs` put the
-protocol on top of them, for whatever has a connection; `_batch` groups requests into transactions; `_writer` owns the
-writing thread; `_lock` owns the file between processes; `_store` puts them together on asyncio.
+What is asked and changed: `_schema`, `_queries`, `_rows`, `_times`; `_statements`, `_row`, `_together`, `_waits`,
+`_history`, `_retention`, `_migrating`; `_fence` and `_generation` say who may. How it gets there: `_batch` groups
+requests into transactions, `_intake` says which, `_writer` owns the writing thread, `_lock` the file between processes,
+`_reader` reads. `_reading` and `_runs` are the store's protocol over both, `_store` puts them together on asyncio.
 """

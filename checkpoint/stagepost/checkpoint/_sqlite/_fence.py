@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from .._records import Lease, RunInfo, RunStatus
 from ..errors import CancelRequested, CheckpointError, OwnershipLost, RunNotFound, RunNotOpen, StaleCheckpoint
-from ._rows import SELECT_RUN, to_run
+from ._queries import SELECT_RUN
+from ._rows import to_run
 
 FENCE = "EXISTS (SELECT 1 FROM runs WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running')"
 _HELD = f"SELECT 1 WHERE {FENCE}"

@@ -13,7 +13,7 @@ import aiosqlite
 import anyio
 
 from ._faults import BUSY_TIMEOUT, translate_read
-from ._rows import Query, Row, as_text
+from ._queries import Query, Row, as_text
 
 
 class Reader:

@@ -10,21 +10,8 @@ from .._records import RunInfo, RunStatus, Snapshot, Version
 from .._waiting import OpenWait, WaitKind
 from ..errors import CorruptRun, RunNotFound, StoreFailed
 from ._faults import is_damage
-from ._rows import (
-    SELECT_RUN,
-    Filters,
-    Query,
-    Row,
-    history_query,
-    ids_query,
-    runs_query,
-    snapshot_query,
-    to_open_wait,
-    to_run,
-    to_snapshot,
-    to_version,
-    waits_query,
-)
+from ._queries import SELECT_RUN, Filters, Query, Row, history_query, ids_query, runs_query, snapshot_query, waits_query
+from ._rows import to_open_wait, to_run, to_snapshot, to_version
 
 T = TypeVar("T")
 _PAGE = 200  # runs looked at in one query

@@ -1,11 +1,9 @@
 """Rows to records and back."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
 from pydantic_core import from_json
 
@@ -13,132 +11,8 @@ from .._codec import split_values
 from .._records import Frame, Item, ItemStatus, Keep, Ref, RunInfo, RunStatus, Snapshot, Version
 from .._waiting import Effect, EffectStatus, OpenWait, Wait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
-
-RUN_COLUMNS = (
-    "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
-    "created_at, finished_at, trace, keep"
-)
-WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at"
-SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
-_PARTS = {
-    "shape": ("skeleton", "shapes WHERE id = (SELECT shape FROM run)"),
-    "run": (RUN_COLUMNS, "run"),
-    "frame": ("path, seq, next, state, visits, width, refs", "frames WHERE rk = (SELECT rk FROM run)"),
-    "item": ("path, visit, idx, status, input, value, error", "items WHERE rk = (SELECT rk FROM run)"),
-    "value": ("path, key, gen, idx, value", "vals WHERE rk = (SELECT rk FROM run)"),
-    "wait": (WAIT_COLUMNS, "waits WHERE rk = (SELECT rk FROM run)"),
-    "effect": ("place, key, status, value", "effects WHERE rk = (SELECT rk FROM run)"),
-}
-_WIDTH = max(columns.count(",") for columns, _ in _PARTS.values())
-
-
-def _select(kind: str, columns: str, source: str) -> str:
-    """One part of a snapshot, as wide as the widest one."""
-    return f"SELECT '{kind}', {columns}{', NULL' * (_WIDTH - columns.count(','))} FROM {source}"
-
-
-_SNAPSHOT = "WITH run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)) " + " UNION ALL ".join(
-    _select(kind, *part) for kind, part in _PARTS.items()
-)
-
-Row = Sequence[Any]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One statement and the values bound to it."""
-
-    text: str
-    values: tuple[str | int | bytes, ...]
-
-
-def snapshot_query(run_id: str) -> Query:
-    """All rows of one run in a single statement, and so as of one moment."""
-    return Query(_SNAPSHOT, (_bytes(run_id),))
-
-
-class Filters(NamedTuple):
-    """Which runs are looked for; see `CheckpointStore.find`."""
-
-    status: RunStatus | Collection[RunStatus] | None = None
-    workflow: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-
-def runs_query(chosen: Filters, after: str, limit: int) -> Query:
-    """A page of runs in the order of their ids."""
-    filters: list[str] = ["run_id > CAST(? AS TEXT)"]
-    values: list[str | int | bytes] = [_bytes(after)]
-    if chosen.status is not None:
-        filters.append(_has_status(chosen.status))
-    if chosen.workflow is not None:
-        filters.append("workflow = ?")
-        values.append(chosen.workflow)
-    for sign, time in ((">=", chosen.since), ("<", chosen.until)):
-        if time is not None:
-            filters.append(f"created_at {sign} ?")
-            values.append(to_micros(time.timestamp()))
-    text = f"SELECT {RUN_COLUMNS} FROM runs WHERE {' AND '.join(filters)} ORDER BY run_id LIMIT ?"
-    return Query(text, (*values, limit))
-
-
-def _has_status(chosen: RunStatus | Collection[RunStatus]) -> str:
-    """Members of the enum as constants, and one by equality: so the partial index serves."""
-    each = [f"'{RunStatus(status).value}'" for status in ([chosen] if isinstance(chosen, str) else chosen)]
-    return f"status = {each[0]}" if len(each) == 1 else f"status IN ({', '.join(each)})"
-
-
-def ids_query(after: str, limit: int) -> Query:
-    """A page of the ids of runs."""
-    text = "SELECT run_id FROM runs WHERE run_id > CAST(? AS TEXT) ORDER BY run_id LIMIT ?"
-    return Query(text, (_bytes(after), limit))
-
-
-def history_query(run_id: str, after: int, limit: int) -> Query:
-    """A page of the versions of one run."""
-    text = """
-    SELECT number, saved_at, path, seq, next, state, visits, width, NULL FROM history JOIN runs USING (rk)
-    WHERE run_id = CAST(? AS TEXT) AND number > ? ORDER BY number LIMIT ?
-    """
-    return Query(text, (_bytes(run_id), after, limit))
-
-
-def ended_query(before: int) -> Query:
-    """Whether a run has ended before a time."""
-    return Query("SELECT 1 FROM runs WHERE finished_at < ? LIMIT 1", (before,))
-
-
-def waits_query(run_id: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:
-    """A page of open waits in the order of their runs and places."""
-    filters: list[str] = [
-        "waits.status = 'open'",
-        "runs.status IN ('running', 'waiting')",
-        "run_id || '/' || place > CAST(? AS TEXT)",
-    ]
-    values: list[str | int | bytes] = [_bytes(after)]
-    if run_id is not None:
-        filters.append("run_id = ?")
-        values.append(run_id)
-    if kind is not None:
-        filters.append("kind = ?")
-        values.append(WaitKind(kind).value)
-    text = f"""
-    SELECT run_id, workflow, version, {WAIT_COLUMNS} FROM waits JOIN runs USING (rk)
-    WHERE {" AND ".join(filters)} ORDER BY run_id || '/' || place LIMIT ?
-    """
-    return Query(text, (*values, limit))
-
-
-def as_text(data: bytes) -> str:
-    """Text of any bytes: damaged text concerns its row only, while by default it would fail the whole query."""
-    return data.decode(errors="surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    """The bytes that `as_text` made this of."""
-    return text.encode(errors="surrogateescape")
+from ._queries import SNAPSHOT_PARTS, Row
+from ._times import to_time
 
 
 def to_run(row: Row) -> RunInfo:
@@ -187,7 +61,7 @@ def to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
 
 
 def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
-    parts: dict[str, list[Row]] = {kind: [] for kind in _PARTS}
+    parts: dict[str, list[Row]] = {kind: [] for kind in SNAPSHOT_PARTS}
     for kind, *columns in rows:
         parts[kind].append(columns)
     if not parts["run"]:
@@ -316,13 +190,3 @@ def dump_refs(refs: Mapping[str, Ref]) -> str | None:
 def dump_visits(visits: Mapping[str, int]) -> str | None:
     """Counts as JSON; None if there are none."""
     return json.dumps(visits) if visits else None
-
-
-def to_micros(seconds: float) -> int:
-    """Microseconds since 1970 of a clock's seconds."""
-    return round(seconds * 1_000_000)
-
-
-def to_time(micros: int) -> datetime:
-    """The UTC time of microseconds since 1970."""
-    return _EPOCH + timedelta(microseconds=micros)

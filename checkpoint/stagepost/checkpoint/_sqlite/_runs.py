@@ -14,9 +14,10 @@ from . import _statements as statements
 from . import _waits as waits
 from ._connect import Connection
 from ._migrating import migrate
+from ._queries import ended_query
 from ._reading import Reading
 from ._row import only_row
-from ._rows import ended_query, to_micros
+from ._times import to_micros
 
 T = TypeVar("T")
 

@@ -12,8 +12,10 @@ from .._waiting import Effect, EffectStatus
 from ..errors import RunNotOpen
 from ._fence import Right, check_held, refusal, run_of
 from ._history import keep_version
+from ._queries import RUN_COLUMNS, SELECT_RUN
 from ._row import frame_row, frozen_row, outcome_row, readable
-from ._rows import RUN_COLUMNS, SELECT_RUN, to_run, to_time
+from ._rows import to_run
+from ._times import to_time
 
 _INSERT_RUN = """
 INSERT INTO runs (run_id, workflow, version, status, key, input, owner, shape, trace, epoch, created_at, keep)

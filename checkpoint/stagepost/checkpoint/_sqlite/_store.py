@@ -18,8 +18,8 @@ from ._batch import run_batch
 from ._connect import Connection, Durability, connector, create_file, read_only
 from ._generation import taken_over
 from ._lock import FileLock
+from ._queries import Query, Row
 from ._reader import Reader, open_reader
-from ._rows import Query, Row
 from ._runs import Runs
 from ._store_reader import StoreReader, check_backend, open_store_reader
 from ._writer import RunBatch, Writer

@@ -10,9 +10,9 @@ import anyio
 
 from ..errors import BackendNotSupported, NotAStore, StoreNotReadable
 from ._connect import read_only
+from ._queries import Query, Row
 from ._reader import Reader, open_reader
 from ._reading import Reading
-from ._rows import Query, Row
 from ._schema import APPLICATION_ID, check_known, check_version
 
 _MARKS = Query("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version", ())

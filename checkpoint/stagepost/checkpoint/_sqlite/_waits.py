@@ -11,7 +11,9 @@ from .._records import Lease
 from .._waiting import Due, NewWait, Wait, WaitKind
 from ..errors import AlreadyAnswered, EffectNotFound, RunNotOpen, WaitNotFound
 from ._fence import FENCE, Right, check_held, refusal, run_of
-from ._rows import WAIT_COLUMNS, to_micros, to_time, to_wait
+from ._queries import WAIT_COLUMNS
+from ._rows import to_wait
+from ._times import to_micros, to_time
 
 _RK = "(SELECT rk FROM runs WHERE run_id = ?)"
 _OPEN = f"""

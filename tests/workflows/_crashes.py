@@ -90,7 +90,7 @@ async def live(
     with fail_after(PATIENCE):
         async with (
             store,
-            Runner(store, workflows=[workflow], grace=0, observer=outside, deps=deps) as runner,
+            Runner(store, workflows=[workflow], grace=0, max_attempts=None, observer=outside, deps=deps) as runner,
             anyio.create_task_group() as group,
         ):
             group.start_soon(work, runner, group.cancel_scope)

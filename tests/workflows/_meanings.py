@@ -1,13 +1,25 @@
-"""Random workflows of pure steps, each with its meaning as a plain function."""
+"""Random workflows of steps, effects, waits and growing lists, each with its meaning as a plain function."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from stagepost.workflows import Chain, Conditional, Graph, Parallel, Pattern, State, Step, step
+from stagepost.workflows import (
+    Append,
+    Chain,
+    Conditional,
+    Graph,
+    Parallel,
+    Pattern,
+    State,
+    Step,
+    StepContext,
+    Wait,
+    step,
+)
 
 Values: TypeAlias = Mapping[str, Any]
 Fold: TypeAlias = Callable[[Values], dict[str, Any]]  # a state to what is written to it
@@ -40,7 +52,58 @@ def _step(salt: int) -> Maker:
     return make
 
 
-def _chain(makers: list[Maker]) -> Maker:
+def _effect(salt: int) -> Maker:
+    """Notes in the list that the process gives that it has happened; whoever is asked knows what it has returned."""
+
+    def make(numbers: Iterator[int]) -> Meant:
+        name = f"e{next(numbers)}"
+
+        def fold(state: Values) -> dict[str, Any]:
+            return {"x": _hash(state["x"], salt)}
+
+        async def act(state: State, context: StepContext) -> dict[str, Any]:
+            def effect() -> int:
+                context.deps.append(context.place)
+                return look()
+
+            def look() -> int:
+                return int(fold(state)["x"])
+
+            return {"x": await context.once("act", effect, on_unknown=look)}
+
+        return Meant(step(name, act), fold)
+
+    return make
+
+
+def _log(length: int) -> Maker:
+    """Adds to a list that only grows."""
+
+    def make(numbers: Iterator[int]) -> Meant:
+        name = f"l{next(numbers)}"
+
+        def added(state: Values) -> list[str]:
+            return [f"{name} {len(state['log'])} {index}" for index in range(length)]
+
+        def fold(state: Values) -> dict[str, Any]:
+            return {"log": [*state["log"], *added(state)]}
+
+        return Meant(step(name, lambda state: {"log": added(state)}, inline=True), fold)
+
+    return make
+
+
+def answer_to(shown: object) -> int:
+    """What somebody answers to what a wait shows."""
+    return _hash(shown, 7)
+
+
+def _wait(numbers: Iterator[int]) -> Meant:
+    name = f"w{next(numbers)}"
+    return Meant(Wait(name, show=lambda state: state["x"]), lambda state: {name: answer_to(state["x"])})
+
+
+def _chain(makers: list[Maker], types: Mapping[str, Any] | None = None) -> Maker:
     def make(numbers: Iterator[int]) -> Meant:
         parts = [maker(numbers) for maker in makers]
 
@@ -50,7 +113,7 @@ def _chain(makers: list[Maker]) -> Maker:
                 written |= part.fold({**state, **written})
             return written
 
-        return Meant(Chain(f"c{next(numbers)}", [part.node for part in parts]), fold)
+        return Meant(Chain(f"c{next(numbers)}", [part.node for part in parts], types=types), fold)
 
     return make
 
@@ -123,7 +186,8 @@ def _parallel(worker: Maker | None, items: int, workers: int, salt: int) -> Make
         def fold(state: Values) -> dict[str, Any]:
             found = taken(state)
             if inner is not None:
-                return {name: [inner.fold({**state, "item": item}) for item in found], f"{name}-bad": []}
+                values = [_own(state, inner.fold({**state, "item": item})) for item in found]
+                return {name: values, f"{name}-bad": []}
             bad = [
                 {"index": index, "item": item, "error": f"ValueError: {item} is a multiple of seven"}
                 for index, item in enumerate(found)
@@ -137,6 +201,11 @@ def _parallel(worker: Maker | None, items: int, workers: int, salt: int) -> Make
         return Meant(Parallel(name, node, over=taken, failures=f"{name}-bad", workers=workers), fold)
 
     return make
+
+
+def _own(state: Values, written: dict[str, Any]) -> dict[str, Any]:
+    """What an item has written: of a list that grows, what it has added."""
+    return {**written, "log": written["log"][len(state["log"]) :]} if "log" in written else written
 
 
 def _fold(items: int, salt: int) -> Maker:
@@ -171,14 +240,17 @@ def _extended(makers: st.SearchStrategy[Maker]) -> st.SearchStrategy[Maker]:
     )
 
 
-_LEAVES = st.integers(0, 99).map(_step) | st.builds(_fold, st.integers(0, 3), st.integers(0, 99))
-MAKERS = st.recursive(_LEAVES, _extended, max_leaves=8)
-
-
 def _workflow(maker: Maker) -> Meant:
     numbers = count()
-    return _chain([maker, _step(1)])(numbers)
+    return _chain([maker, _step(1)], types={"log": Annotated[list[str], Append]})(numbers)
 
 
-WORKFLOWS = MAKERS.map(_workflow)
-START: Values = {"x": 5, "trace": []}
+_LEAVES = (
+    st.integers(0, 99).map(_step)
+    | st.builds(_fold, st.integers(0, 3), st.integers(0, 99))
+    | st.integers(0, 99).map(_effect)
+    | st.integers(0, 2).map(_log)
+)
+WORKFLOWS = st.recursive(_LEAVES, _extended, max_leaves=8).map(_workflow)
+WAITING_WORKFLOWS = st.recursive(_LEAVES | st.just(_wait), _extended, max_leaves=8).map(_workflow)
+START: Values = {"x": 5, "trace": [], "log": []}

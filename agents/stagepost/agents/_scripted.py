@@ -8,9 +8,10 @@ from pydantic_core import to_json
 
 from ._messages import AssistantMessage, ToolCall
 from ._model import ModelRequest, ModelResponse
+from ._script import Answer, Script
 from .errors import ScriptEnded
 
-ScriptEntry: TypeAlias = str | ToolCall | Sequence[ToolCall] | ModelResponse | Exception
+ScriptEntry: TypeAlias = Answer | Exception
 """What a script is made of."""
 
 
@@ -36,15 +37,8 @@ class ScriptedModel:
     """
 
     def __init__(self, script: Iterable[ScriptEntry]) -> None:
-        self._answers: list[ModelResponse] = []
-        self._errors: list[list[Exception]] = [[]]
+        self._script = Script(script, (Exception,))
         self._requests: list[ModelRequest] = []
-        for entry in script:
-            if isinstance(entry, Exception):
-                self._errors[-1].append(entry)
-            else:
-                self._answers.append(_response(entry, len(self._answers)))
-                self._errors.append([])
 
     @property
     def requests(self) -> Sequence[ModelRequest]:
@@ -61,22 +55,10 @@ class ScriptedModel:
         await checkpoint()  # any real model would let others run
         self._requests.append(request)
         turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
-        if turn < len(self._errors) and self._errors[turn]:
-            raise self._errors[turn].pop(0)
-        if turn >= len(self._answers):
-            raise ScriptEnded(len(self._answers), request.messages[-1].text)
-        return self._answers[turn]
-
-
-def _response(entry: str | ToolCall | Sequence[ToolCall] | ModelResponse, turn: int) -> ModelResponse:
-    if isinstance(entry, ModelResponse):
-        return entry
-    if isinstance(entry, str):
-        return ModelResponse(entry)
-    calls = [entry] if isinstance(entry, ToolCall) else entry
-    return ModelResponse(calls=tuple(_named(made, turn, index) for index, made in enumerate(calls)))
-
-
-def _named(made: ToolCall, turn: int, index: int) -> ToolCall:
-    """The call with an id that is the same in every process."""
-    return made if made.id else made.model_copy(update={"id": f"call-{turn}-{index}"})
+        error = self._script.fault(turn)
+        if error is not None:
+            raise error
+        answers = self._script.answers
+        if turn >= len(answers):
+            raise ScriptEnded(len(answers), request.messages[-1].text)
+        return answers[turn]

@@ -7,21 +7,36 @@ answer of the model and every tool's result is saved as it comes, and a killed p
 from ._agent import Agent
 from ._budget import Budget
 from ._context import ToolContext
+from ._litellm import LiteLLM
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
-from ._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, ToolSchema
+from ._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, ToolSchema
 from ._result import AgentResult
+from ._retries import Retries
 from ._scripted import ScriptedModel, ScriptEntry, call
 from ._tool import Tool, tool
 from .errors import (
     AgentError,
     AgentFailed,
     AgentGaveUp,
+    AnswerCut,
+    AnswerTooLong,
+    AsyncioRequired,
     BudgetExceeded,
+    ContentRefused,
+    InfrastructureError,
     InvalidAgent,
+    InvalidModel,
     InvalidRequest,
     InvalidTool,
+    ModelError,
     ModelMissing,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnavailable,
+    RateLimitReached,
+    RecordingMissing,
     ScriptEnded,
+    UnreadableAnswer,
 )
 
 __all__ = [
@@ -30,28 +45,44 @@ __all__ = [
     "AgentFailed",
     "AgentGaveUp",
     "AgentResult",
+    "AnswerCut",
+    "AnswerTooLong",
     "AssistantMessage",
+    "AsyncioRequired",
     "Budget",
     "BudgetExceeded",
     "ChatMessage",
+    "ContentRefused",
+    "InfrastructureError",
     "InvalidAgent",
+    "InvalidModel",
     "InvalidRequest",
     "InvalidTool",
     "JsonSchema",
+    "LiteLLM",
     "Model",
+    "ModelError",
     "ModelMissing",
+    "ModelRejected",
     "ModelRequest",
     "ModelResponse",
+    "ModelTimeout",
+    "ModelUnavailable",
     "OutputSchema",
+    "RateLimitReached",
+    "RecordingMissing",
+    "Retries",
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
     "SystemMessage",
+    "Token",
     "Tool",
     "ToolCall",
     "ToolContext",
     "ToolMessage",
     "ToolSchema",
+    "UnreadableAnswer",
     "Usage",
     "UserMessage",
     "call",

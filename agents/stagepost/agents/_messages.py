@@ -104,10 +104,12 @@ class Usage(_Frozen):
     Attributes:
         input_tokens: Read.
         output_tokens: Written.
+        cost: US dollars; None if nobody knows.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
+    cost: float | None = None
 
     @property
     def tokens(self) -> int:
@@ -118,4 +120,11 @@ class Usage(_Frozen):
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
+            cost=_sum([usage.cost for usage in (self, other) if usage.tokens or usage.cost is not None]),
         )
+
+
+def _sum(costs: list[float | None]) -> float | None:
+    """All costs, if all are known. What has used nothing has cost nothing and is not among them."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None

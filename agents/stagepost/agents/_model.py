@@ -1,7 +1,7 @@
 """What an agent needs of a language model."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
 from ._messages import ChatMessage, ToolCall, Usage
@@ -40,6 +40,20 @@ class OutputSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of an answer's text, as it comes.
+
+    Attributes:
+        number: Pieces of this answer before it. With number 0 the answer begins, or begins anew: it was cut and asked
+            for again, or another model was asked, and what came before is void.
+        text: The text.
+    """
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One turn's question to a model.
 
@@ -48,11 +62,14 @@ class ModelRequest:
         tools: Tools that the model may call; none on the last turn.
         output: What the final answer has to look like; None for plain text. The prompt does not say it: a model asks
             its provider for it, or says it in a message of its own.
+        on_token: Gets the text piece by piece, if the model can; None if nobody listens. It is called inline and must
+            not block. The response holds the whole text all the same.
     """
 
     messages: Sequence[ChatMessage]
     tools: Sequence[ToolSchema] = ()
     output: OutputSchema | None = None
+    on_token: Callable[[Token], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

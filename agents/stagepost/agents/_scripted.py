@@ -9,6 +9,7 @@ from pydantic_core import to_json
 from ._messages import AssistantMessage, ToolCall
 from ._model import ModelRequest, ModelResponse
 from ._script import Answer, Script
+from ._tokens import Tokens
 from .errors import ScriptEnded
 
 ScriptEntry: TypeAlias = Answer | Exception
@@ -61,4 +62,5 @@ class ScriptedModel:
         answers = self._script.answers
         if turn >= len(answers):
             raise ScriptEnded(len(answers), request.messages[-1].text)
+        Tokens(request).add_words(answers[turn].text)
         return answers[turn]

@@ -1,0 +1,42 @@
+"""Handing an answer on to whoever listens, piece by piece."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from stagepost.hub import get_logger
+
+from ._model import ModelRequest, Token
+
+_WORDS: Final = re.compile(r"\S*\s*")
+
+
+class Tokens:
+    """The pieces of one attempt at an answer.
+
+    A listener that raises is logged and gets nothing more: an answer is not lost to whoever looks on.
+
+    Args:
+        request: What is being answered.
+    """
+
+    def __init__(self, request: ModelRequest) -> None:
+        self._listener: Callable[[Token], None] | None = request.on_token
+        self._number = 0
+
+    def add(self, text: str) -> None:
+        """Hand on a piece."""
+        if self._listener is None or not text:
+            return
+        try:
+            self._listener(Token(self._number, text))
+        except Exception as error:  # noqa: BLE001  # a looker-on: the answer goes on without it
+            self._listener = None
+            get_logger("agents").warning("token_listener_failed", error=type(error).__name__)
+        self._number += 1
+
+    def add_words(self, text: str) -> None:
+        """Hand on a whole text as a stream would bring it."""
+        if self._listener is not None:
+            for word in _WORDS.findall(text):
+                self.add(word)

@@ -1,0 +1,59 @@
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stagepost.agents import ToolCall
+from stagepost.agents._litellm._gathering import Gathered
+
+
+def delta(
+    index: int | None, arguments: str = "", *, call: str | None = None, name: str | None = None
+) -> dict[str, Any]:
+    return {"tool_calls": [{"index": index, "id": call, "function": {"name": name, "arguments": arguments}}]}
+
+
+def gathered(*deltas: Mapping[str, Any]) -> Gathered:
+    made = Gathered()
+    for each in deltas:
+        made.add(each)
+    return made
+
+
+@given(st.text(), st.lists(st.text(), max_size=3), st.data())
+def test_pieces_of_any_size_make_the_whole(text: str, arguments: list[str], data: st.DataObject) -> None:
+    def pieces(whole: str) -> list[str]:
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=3)))
+        return [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+
+    deltas: list[dict[str, Any]] = [{"content": piece} for piece in pieces(text)]
+    for index, written in enumerate(arguments):
+        deltas.append(delta(index, call=f"c{index}", name=f"tool{index}"))
+        deltas += [delta(index, piece) for piece in pieces(written)]
+    made = gathered(*deltas)
+    assert made.text == text
+    assert made.calls(0) == tuple(
+        ToolCall(id=f"c{index}", name=f"tool{index}", arguments=written or "{}")
+        for index, written in enumerate(arguments)
+    )
+
+
+def test_deltas_of_two_calls_may_alternate() -> None:
+    made = gathered(delta(0, "{", call="a", name="x"), delta(1, "[", call="b", name="y"), delta(0, "}"), delta(1, "]"))
+    assert [(call.id, call.arguments) for call in made.calls(0)] == [("a", "{}"), ("b", "[]")]
+
+
+def test_calls_that_are_all_numbered_0_are_told_apart_by_their_ids() -> None:
+    made = gathered(delta(0, "1", call="a", name="x"), delta(0, "2", call="b", name="y"), delta(0, "3"))
+    assert [(call.name, call.arguments) for call in made.calls(0)] == [("x", "1"), ("y", "23")]
+
+
+def test_a_call_without_an_id_gets_one_of_its_turn() -> None:
+    made = gathered(delta(None, "{}", name="x"))
+    assert [call.id for call in made.calls(3)] == ["call-3-0"]
+
+
+def test_a_refusal_is_gathered_wherever_it_stands() -> None:
+    made = gathered({"refusal": "I "}, {"provider_specific_fields": {"refusal": "won't"}}, {"content": None})
+    assert (made.text, made.refusal, made.calls(0)) == ("", "I won't", ())

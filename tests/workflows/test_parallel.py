@@ -104,7 +104,8 @@ async def test_workers_are_as_many_as_asked_for() -> None:
             nonlocal now
             now += 1
             at_once.append(now)  # noqa: B023  # each round has its own list
-            await checkpoint()
+            for _ in range(20):  # so that every worker has come, in whichever order the loop takes them
+                await checkpoint()
             now -= 1
 
         await Parallel("p", count, over=partial(first, items), workers=workers).run()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from time import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -263,7 +264,7 @@ class Runner:
         if run is not None:
             return run
         check_same(info, new)
-        return await self._attach(info, urgent=urgent)
+        return await self._attach(desk, info, urgent=urgent)
 
     async def recover(self) -> RecoveryReport:
         """Take up every open run of the store that this runner does not work on yet; may be called again.
@@ -271,7 +272,8 @@ class Runner:
         Returns:
             What goes on now, when all of it has been scheduled, and what was left open and why.
         """
-        return await Recovering(self._open(), self._registry, self._claim, self._max_attempts).recover()
+        desk = self._open()
+        return await Recovering(desk, self._registry, partial(self._claim, desk), self._max_attempts).recover()
 
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
@@ -284,8 +286,8 @@ class Runner:
             UnknownWorkflow: The runner does not know its workflow.
             IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
         """
-        self._open()
-        return await self._claim((await self._store.load(run_id)).run, reopen=True)
+        desk = self._open()
+        return await self._claim(desk, (await self._store.load(run_id)).run, reopen=True)
 
     async def cancel(self, run_id: str) -> Run:
         """End an open run for good, wherever it stands. What it has done stays stored.
@@ -303,7 +305,7 @@ class Runner:
         desk = self._open()
         run = await desk.find(run_id)
         await desk.cancel(run_id, self._grace)
-        return run or await self._stored(run_id)
+        return run or handle_of(await self._store.load(run_id), self._registry, desk.outcomes)
 
     async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
         """What runs wait for, in the order of their ids: an inbox for whoever answers.
@@ -394,8 +396,8 @@ class Runner:
             RunNotFound: There is none.
             UnknownWorkflow: It has completed, and the runner does not know its workflow.
         """
-        self._open()
-        return await self._attach((await self._store.load(run_id)).run, claim=False)
+        desk = self._open()
+        return await self._attach(desk, (await self._store.load(run_id)).run, claim=False)
 
     async def diagram(self, run_id: str) -> str:
         """A run as a mermaid flowchart: its workflow, with what is done, where it stands, waits or has failed.
@@ -435,32 +437,35 @@ class Runner:
 
         self._serving.put(workflow.name, handle)
 
-    async def _attach(self, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
-        """A handle of a stored run, whatever its status."""
-        run = await self._open().find(info.run_id, urgent=urgent)
+    async def _attach(self, desk: Desk, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
+        """A handle of a stored run, whatever its status.
+
+        Args:
+            desk: The runner's, from when it was called: one whose runner has been left since says so by itself.
+            info: The run.
+            claim: Whether to take it up, if nobody works on it.
+            urgent: Whether it may pass by those in line.
+        """
+        run = await desk.find(info.run_id, urgent=urgent)
         if run is not None:
             return run
         snapshot = await self._store.load(info.run_id)  # somebody may have answered it since `info` was read
         if claim and snapshot.run.status is RunStatus.RUNNING:
             with suppress(RunNotOpen, RunCancelled):  # it has ended since
-                return await self._claim(snapshot.run, urgent=urgent)
-            return await self._stored(info.run_id)
-        return handle_of(snapshot, self._registry, self._open().outcomes)
+                return await self._claim(desk, snapshot.run, urgent=urgent)
+            snapshot = await self._store.load(info.run_id)
+        return handle_of(snapshot, self._registry, desk.outcomes)
 
     async def _claim(
-        self, info: RunInfo, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
+        self, desk: Desk, info: RunInfo, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
     ) -> Run:
         definition = self._definition_of(info)
-        return await self._open().take_up(info.run_id, definition, reopen=reopen, recovering=recovering, urgent=urgent)
+        return await desk.take_up(info.run_id, definition, reopen=reopen, recovering=recovering, urgent=urgent)
 
     def _definition_of(self, info: RunInfo) -> Definition:
         definition = self._registry.find(info)
         check_hub(definition.workflow.name, definition.workflow.program, self._hub)
         return definition
-
-    async def _stored(self, run_id: str) -> Run:
-        snapshot = await self._store.load(run_id)
-        return handle_of(snapshot, self._registry, self._open().outcomes)
 
     def _open(self) -> Desk:
         if self._desk is None:

@@ -145,7 +145,7 @@ def _inner() -> list[tuple[str, str]]:
 @given(meant=WORKFLOWS)
 def test_whatever_begins_ends_within_what_is_around_it(meant: Meant) -> None:
     recorder, path = Recorder(), dict[str, list[str]]()
-    anyio.run(partial(pattern_of(meant).run, START, observer=recorder))
+    anyio.run(partial(pattern_of(meant).run, START, deps=[], observer=recorder))
     positions: dict[str, int] = {}
     for event in recorder.events:
         if isinstance(event, PatternStarted):

@@ -7,9 +7,13 @@ answer of the model and every tool's result is saved as it comes, and a killed p
 from ._agent import Agent
 from ._budget import Budget
 from ._context import ToolContext
+from ._fallback import Fallback
+from ._function import FunctionModel, ModelFunction
+from ._limited import RateLimited
 from ._litellm import LiteLLM
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
 from ._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, ToolSchema
+from ._replay import ReplayModel
 from ._result import AgentResult
 from ._retries import Retries
 from ._scripted import ScriptedModel, ScriptEntry, call
@@ -18,6 +22,7 @@ from .errors import (
     AgentError,
     AgentFailed,
     AgentGaveUp,
+    AllModelsFailed,
     AnswerCut,
     AnswerTooLong,
     AsyncioRequired,
@@ -45,6 +50,7 @@ __all__ = [
     "AgentFailed",
     "AgentGaveUp",
     "AgentResult",
+    "AllModelsFailed",
     "AnswerCut",
     "AnswerTooLong",
     "AssistantMessage",
@@ -53,6 +59,8 @@ __all__ = [
     "BudgetExceeded",
     "ChatMessage",
     "ContentRefused",
+    "Fallback",
+    "FunctionModel",
     "InfrastructureError",
     "InvalidAgent",
     "InvalidModel",
@@ -62,6 +70,7 @@ __all__ = [
     "LiteLLM",
     "Model",
     "ModelError",
+    "ModelFunction",
     "ModelMissing",
     "ModelRejected",
     "ModelRequest",
@@ -70,7 +79,9 @@ __all__ = [
     "ModelUnavailable",
     "OutputSchema",
     "RateLimitReached",
+    "RateLimited",
     "RecordingMissing",
+    "ReplayModel",
     "Retries",
     "ScriptEnded",
     "ScriptEntry",

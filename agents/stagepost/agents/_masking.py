@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from pydantic_core import to_json
+
 _MASK: Final = "***"
 _SHORTEST: Final = 6  # characters; a shorter text is found in much that has nothing to do with it
 _KEYS: Final = re.compile(
@@ -19,7 +21,9 @@ class Mask:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._known = sorted((secret for secret in secrets if len(secret) >= _SHORTEST), key=len, reverse=True)
+        texts = [secret for secret in secrets if len(secret) >= _SHORTEST]
+        in_json = [to_json(text).decode()[1:-1] for text in texts]
+        self._known = sorted({*texts, *in_json}, key=len, reverse=True)
 
     def known(self, text: str) -> str:
         """The text without the secrets."""

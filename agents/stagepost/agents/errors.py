@@ -20,16 +20,20 @@
         │   ├── ModelUnavailable            it cannot be reached, or its provider has failed
         │   ├── ModelTimeout(TimeoutError)  it was silent for too long
         │   ├── AnswerCut                   its answer ended in the middle
-        │   └── UnreadableAnswer            what came is no answer
+        │   ├── UnreadableAnswer            what came is no answer
+        │   └── AllModelsFailed             one model for another, and none has answered
         ├── ModelRejected               its provider refuses the request as it is, or the key
         ├── ContentRefused              its provider does not want to answer this
         └── AnswerTooLong               its answer met the limit of tokens
 """
 
+from collections.abc import Sequence
+
 __all__ = [
     "AgentError",
     "AgentFailed",
     "AgentGaveUp",
+    "AllModelsFailed",
     "AnswerCut",
     "AnswerTooLong",
     "AsyncioRequired",
@@ -286,6 +290,30 @@ class UnreadableAnswer(InfrastructureError):
 
     problem = "has sent something that is no answer"
     advice = "check that api_base is the API of a model, and any proxy on the way"
+
+
+class AllModelsFailed(InfrastructureError):
+    """One model was asked for another, and none has answered.
+
+    Attributes:
+        model: All of them.
+        detail: What each has to say.
+        attempt: How often the last one was asked.
+        retry_after: The shortest time that one wants to be left alone; None if none says so.
+        errors: The errors of the models, in the order of their asking.
+    """
+
+    problem = "have not answered"
+    advice = "check the network; or add a model to Fallback([…])"
+
+    def __init__(self, errors: Sequence[InfrastructureError]) -> None:
+        super().__init__(
+            ", ".join(error.model for error in errors),
+            "; ".join(f"{error.model}: {type(error).__name__}, {error.detail}" for error in errors),
+            attempt=errors[-1].attempt,
+            retry_after=min((error.retry_after for error in errors if error.retry_after is not None), default=None),
+        )
+        self.errors = tuple(errors)
 
 
 class ModelRejected(ModelError):

@@ -1,0 +1,41 @@
+"""What models made of other models have in common."""
+
+from collections.abc import Iterable, Sequence
+
+from ._as_model import as_model
+from ._model import Model
+
+
+class Around:
+    """Passes on what concerns the models inside.
+
+    Args:
+        models: Models, or their names.
+    """
+
+    def __init__(self, models: Iterable[Model | str]) -> None:
+        self._inside: Sequence[Model] = tuple(map(as_model, models))
+
+    async def prepare(self) -> None:
+        """Prepare those that can be prepared: see `LiteLLM.prepare`."""
+        for model in self._inside:
+            await prepare_model(model)
+
+    async def aclose(self) -> None:
+        """Close those that can be closed: see `LiteLLM.aclose`."""
+        for model in self._inside:
+            await close_model(model)
+
+
+async def prepare_model(model: Model) -> None:
+    """Have a model load what it needs, if it has a method ``prepare`` for that."""
+    prepare = getattr(model, "prepare", None)
+    if prepare is not None:
+        await prepare()
+
+
+async def close_model(model: Model) -> None:
+    """Have a model close what it has opened, if it has a method ``aclose`` for that."""
+    aclose = getattr(model, "aclose", None)
+    if aclose is not None:
+        await aclose()

@@ -1,0 +1,37 @@
+"""A model that is a function: for tests that need more than a script, and for models of one's own."""
+
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import TypeAlias
+
+from anyio.lowlevel import checkpoint
+
+from ._messages import AssistantMessage
+from ._model import ModelRequest, ModelResponse
+from ._script import Answer, as_response
+from ._tokens import Tokens
+
+ModelFunction: TypeAlias = Callable[[ModelRequest], Answer | Awaitable[Answer]]
+"""What a `FunctionModel` is made of."""
+
+
+class FunctionModel:
+    """Answers as a function of the request does.
+
+    Args:
+        function: Returns a text, a call (`call`, or a list of them for several at once), or a whole `ModelResponse`;
+            what it raises fails the run. It may be async; if it is not, it runs in the event loop and must not block.
+    """
+
+    def __init__(self, function: ModelFunction) -> None:
+        self._function = function
+
+    async def answer(self, request: ModelRequest) -> ModelResponse:
+        """What the function says, its calls with ids that are the same in every process."""
+        await checkpoint()  # any real model would let others run
+        given = self._function(request)
+        answer: Answer = await given if isawaitable(given) else given
+        turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
+        response = as_response(answer, turn)
+        Tokens(request).add_words(response.text)
+        return response

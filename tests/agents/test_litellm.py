@@ -198,6 +198,18 @@ async def test_a_missing_key_is_said_at_once(monkeypatch: pytest.MonkeyPatch) ->
     assert caught.value.attempt == 1
 
 
+async def test_a_key_of_the_environment_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with fail_after(30):
+        async with LocalServer([Status(401, message=f"Incorrect API key provided: {KEY}")]) as server:
+            model = LiteLLM("openai/local", api_base=server.url, retries=FAST)
+            with pytest.raises(ModelRejected, match=r"provided: \*\*\*") as caught:
+                await model.answer(ASKED)
+            await model.aclose()
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(caught.value)
+
+
 async def test_a_name_without_a_provider_is_said_at_once() -> None:
     with fail_after(30), pytest.raises(ModelRejected, match="Provider"):
         await LiteLLM("nonsense").answer(ASKED)
@@ -372,12 +384,11 @@ def test_nothing_is_printed_and_nothing_warned_of() -> None:
 
 
 STALL = """
-import sys, time, anyio
+import time, anyio
 from stagepost.agents import LiteLLM
 
 async def main():
     longest = 0.0
-    model = LiteLLM("openai/local")
 
     async def watch():
         nonlocal longest
@@ -389,7 +400,7 @@ async def main():
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
         began = time.perf_counter()
-        await model.prepare()
+        await LiteLLM("openai/local").prepare()
         print(time.perf_counter() - began, longest)
         tasks.cancel_scope.cancel()
 
@@ -401,3 +412,20 @@ def test_the_import_does_not_stall_the_loop() -> None:
     done = subprocess.run([sys.executable, "-c", STALL], capture_output=True, check=True, timeout=60, env=environment())
     took, stalled = map(float, done.stdout.split())
     assert stalled < took / 2
+
+
+LOGGED = """
+import io, logging, anyio
+own = logging.StreamHandler(io.StringIO())
+logging.getLogger("LiteLLM").addHandler(own)
+from stagepost.agents import LiteLLM
+anyio.run(LiteLLM("openai/local").prepare)
+print(logging.getLogger("LiteLLM").handlers == [own], logging.getLogger("LiteLLM Router").handlers)
+"""
+
+
+def test_where_the_application_sends_the_logs_of_litellm_they_go() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOGGED], capture_output=True, check=True, timeout=60, env=environment()
+    )
+    assert done.stdout == b"True [<NullHandler (NOTSET)>]\n"

@@ -10,9 +10,15 @@ from stagepost.agents import (
     AgentResult,
     Budget,
     ChatMessage,
+    Fallback,
+    FunctionModel,
+    LiteLLM,
     Model,
     ModelRequest,
     ModelResponse,
+    RateLimited,
+    ReplayModel,
+    Retries,
     ScriptedModel,
     Tool,
     ToolContext,
@@ -55,7 +61,15 @@ class Own:
 
 tools: Sequence[Tool[..., object]] = [get_weather, send_mail]
 
-models: Sequence[Model] = [Own(), ScriptedModel([call("plain", city="Oslo"), "4"])]
+models: Sequence[Model] = [
+    Own(),
+    ScriptedModel([call("plain", city="Oslo"), "4"]),
+    FunctionModel(lambda request: request.messages[-1].text),
+    LiteLLM("openai/gpt-5-mini", timeout=60, options={"temperature": 0}, retries=Retries(attempts=2)),
+    Fallback(["openai/gpt-5-mini", Own()]),
+    RateLimited(Own(), per_minute=60, at_once=4),
+    ReplayModel("answers.jsonl", record="openai/gpt-5-mini"),
+]
 typed = Agent(
     "weather",
     prompt="Answer weather questions.",

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import anyio
 
@@ -14,7 +14,7 @@ from ._model import ModelResponse
 from .errors import InfrastructureError, InvalidModel
 
 if TYPE_CHECKING:
-    from tenacity import AsyncRetrying, RetryCallState
+    from tenacity import AsyncRetrying, Future, RetryCallState
     from tenacity.wait import wait_base
 
 
@@ -106,26 +106,24 @@ def _retrying(retries: Retries) -> "AsyncRetrying":
 
 def _as_told(otherwise: "wait_base", jitter: "wait_base") -> "Callable[[RetryCallState], float]":
     def wait(state: "RetryCallState") -> float:
-        error = _error(state)
-        if error is None or error.retry_after is None:
-            return otherwise(state)
-        return error.retry_after + jitter(state)
+        told = _error(state).retry_after
+        return otherwise(state) if told is None else told + jitter(state)
 
     return wait
 
 
-def _error(state: "RetryCallState") -> InfrastructureError | None:
-    error = None if state.outcome is None else state.outcome.exception()
-    return error if isinstance(error, InfrastructureError) else None
+def _error(state: "RetryCallState") -> InfrastructureError:
+    """What the last attempt has raised: nothing else is retried."""
+    outcome = cast("Future", state.outcome)
+    return cast("InfrastructureError", outcome.exception())
 
 
 def _log(state: "RetryCallState") -> None:
     error = _error(state)
-    if error is not None:
-        get_logger("agents").warning(
-            "model_retried",
-            model=error.model,
-            error=type(error).__name__,
-            attempt=error.attempt,
-            seconds=state.upcoming_sleep,
-        )
+    get_logger("agents").warning(
+        "model_retried",
+        model=error.model,
+        error=type(error).__name__,
+        attempt=error.attempt,
+        seconds=state.upcoming_sleep,
+    )

@@ -1,5 +1,6 @@
 """Models of all providers that litellm knows."""
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
@@ -22,6 +23,7 @@ from ._vendor import Stream, Vendor, load
 from ._wording import worded
 
 _RETRIES: Final = Retries()
+_KEY_NAMES: Final = ("_API_KEY", "_TOKEN", "_SECRET", "_ACCESS_KEY")  # ends of variables that hold keys of providers
 _GRACE: Final = 5.0  # seconds to close a connection in
 _OWN: Final = frozenset({  # what LiteLLM sets itself, or what would bring back what it does itself
     "api_base",
@@ -83,7 +85,6 @@ class LiteLLM:
         self._stream = stream
         self._options = dict(options or {})
         self._check()
-        self._failures = Failures(name, Mask(_secrets(self._key, self._options)))
         self._vendor: Vendor | None = None
 
     def __repr__(self) -> str:
@@ -145,7 +146,7 @@ class LiteLLM:
         except TimeoutError:
             failure: ModelError = ModelTimeout(self.name, f"nothing came for {self._timeout} s", attempt=attempt)
         except Exception as error:  # noqa: BLE001  # litellm raises whatever the libraries below it do
-            failure = self._failures.read(error, attempt)
+            failure = Failures(self.name, Mask(self._secrets())).read(error, attempt)
         raise failure  # here, so that it does not carry the other one, whose text may show a key
 
     async def _whole(self, request: ModelRequest, attempt: int) -> ModelResponse:
@@ -208,8 +209,8 @@ class LiteLLM:
         if own:
             raise InvalidModel(repr(self), f"options={{{own[0]!r}: …}} is not for options: LiteLLM sets it itself")
 
-
-def _secrets(key: str | None, options: Mapping[str, Any]) -> list[str]:
-    """The key, and what stands in headers of one's own."""
-    headers = options.get("extra_headers") or {}
-    return [*filter(None, [key]), *(str(value) for value in headers.values())]
+    def _secrets(self) -> list[str]:
+        """The key, what stands in headers of one's own, and the keys in the environment, one of which may be used."""
+        headers = self._options.get("extra_headers") or {}
+        elsewhere = [value for name, value in os.environ.items() if name.upper().endswith(_KEY_NAMES)]
+        return [*filter(None, [self._key]), *map(str, headers.values()), *elsewhere]

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, Final
 
 from stagepost.workflows import ExtraMissing
@@ -98,9 +99,7 @@ class Stream:
 
     async def close(self) -> None:
         """Leave the rest."""
-        close = getattr(self._chunks, "aclose", None)
-        if close is not None:
-            await close()
+        await self._chunks.aclose()
 
 
 def load() -> Vendor:
@@ -116,6 +115,8 @@ def load() -> Vendor:
     try:
         with _environment():
             import litellm  # noqa: PLC0415  # an extra
+
+            _warm_up(litellm)
     except ModuleNotFoundError as error:
         if error.name != "litellm":
             raise
@@ -123,6 +124,12 @@ def load() -> Vendor:
     litellm.suppress_debug_info = True
     _silence(litellm)
     return Vendor(litellm)
+
+
+def _warm_up(litellm: Any) -> None:
+    """Do here what litellm would do in the event loop when it is first asked, which then stands still for 0.2 s."""
+    import_module("openai.resources.chat")
+    litellm.token_counter(model="openai/any", text="any")  # loads the tables; it counts what it streams
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, get_type_hints
+from typing import Annotated, Any, Final, Protocol, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
@@ -30,6 +30,28 @@ class _Schema(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  # pydantic's signature
         return False
+
+
+class Parameters(Protocol):
+    """The parameters of a tool: those of a function, or those that a schema tells of."""
+
+    @property
+    def schema(self) -> JsonSchema:
+        """JSON schema of those that the model gives."""
+        ...
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether there is one named ``context``."""
+        ...
+
+    def parse(self, text: str) -> Mapping[str, object]:
+        """The arguments that a model has written, by name.
+
+        Raises:
+            InvalidArguments: They are no JSON object, or do not fit.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

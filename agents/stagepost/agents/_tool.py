@@ -8,7 +8,7 @@ from typing import Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from stagepost.hub import Duration, check_name, seconds
 
-from ._arguments import Arguments, read_arguments
+from ._arguments import Parameters, read_arguments
 from ._docstring import parse_docstring
 from ._model import ToolSchema
 from .errors import InvalidTool
@@ -27,6 +27,7 @@ class Tool(Generic[P, R_co]):
         idempotent: Whether a call that was interrupted may simply be made again.
         timeout: Seconds that a call may take; None for no limit.
         function: The function.
+        needs_approval: Whether a person has to allow each call.
     """
 
     name: str
@@ -34,7 +35,8 @@ class Tool(Generic[P, R_co]):
     idempotent: bool
     timeout: float | None
     function: Callable[P, R_co] = field(repr=False)
-    _arguments: Arguments = field(repr=False)
+    _arguments: Parameters = field(repr=False)
+    needs_approval: bool = False
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         return self.function(*args, **kwargs)
@@ -79,6 +81,7 @@ def tool(
     description: str | None = None,
     idempotent: bool = False,
     timeout: Duration | None = None,
+    needs_approval: bool = False,
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
 def tool(
     function: Callable[P, R_co] | None = None,
@@ -88,6 +91,7 @@ def tool(
     description: str | None = None,
     idempotent: bool = False,
     timeout: Duration | None = None,
+    needs_approval: bool = False,
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
     """Make a tool of a function, as ``@tool`` or ``@tool(idempotent=True)``.
 
@@ -103,6 +107,7 @@ def tool(
         idempotent: A call that a crash has interrupted is made again. Without it nothing is ever called twice, and the
             model is told that the outcome is unknown.
         timeout: Seconds (or a `timedelta`) that a call may take. A thread cannot be stopped: it goes on unheard.
+        needs_approval: A person has to allow each call.
 
     Raises:
         InvalidTool: The function has no name, or a parameter that the model cannot be told of.
@@ -119,6 +124,7 @@ def tool(
             idempotent=idempotent,
             timeout=None if timeout is None else seconds(timeout),
             function=function,
+            needs_approval=needs_approval,
             _arguments=read_arguments(own, function, said.parameters),
         )
 

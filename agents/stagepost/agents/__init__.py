@@ -11,6 +11,7 @@ from ._fallback import Fallback
 from ._function import FunctionModel, ModelFunction
 from ._limited import RateLimited
 from ._litellm import LiteLLM
+from ._mcp import McpConnections, McpOptions, McpServer
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
 from ._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, ToolSchema
 from ._replay import ReplayModel
@@ -32,7 +33,12 @@ from .errors import (
     InvalidAgent,
     InvalidModel,
     InvalidRequest,
+    InvalidServer,
     InvalidTool,
+    McpCallFailed,
+    McpCallLost,
+    McpError,
+    McpUnavailable,
     ModelError,
     ModelMissing,
     ModelRejected,
@@ -41,6 +47,7 @@ from .errors import (
     RateLimitReached,
     RecordingMissing,
     ScriptEnded,
+    ToolClash,
     UnreadableAnswer,
 )
 
@@ -65,9 +72,17 @@ __all__ = [
     "InvalidAgent",
     "InvalidModel",
     "InvalidRequest",
+    "InvalidServer",
     "InvalidTool",
     "JsonSchema",
     "LiteLLM",
+    "McpCallFailed",
+    "McpCallLost",
+    "McpConnections",
+    "McpError",
+    "McpOptions",
+    "McpServer",
+    "McpUnavailable",
     "Model",
     "ModelError",
     "ModelFunction",
@@ -90,6 +105,7 @@ __all__ = [
     "Token",
     "Tool",
     "ToolCall",
+    "ToolClash",
     "ToolContext",
     "ToolMessage",
     "ToolSchema",

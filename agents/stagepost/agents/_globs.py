@@ -1,0 +1,29 @@
+"""Patterns of names, as shells have them: ``*``, ``?`` and ``[abc]``, the case told apart."""
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+
+def read_globs(what: str, patterns: Iterable[str]) -> tuple[str, ...]:
+    """Patterns as they are kept.
+
+    Raises:
+        TypeError: It is one text, whose letters would each be a pattern, or holds something else than texts.
+    """
+    if isinstance(patterns, str):
+        raise TypeError(f"{what}={patterns!r} is one text: use a list of patterns, [{patterns!r}]")
+    kept = tuple(patterns)
+    for pattern in kept:
+        if not isinstance(pattern, str):
+            raise TypeError(f"{what} holds {pattern!r}, which is no pattern: use texts such as 'send_*'")
+    return kept
+
+
+def first_match(name: str, patterns: Sequence[str]) -> str | None:
+    """The first pattern that a name fits."""
+    return next((pattern for pattern in patterns if fnmatchcase(name, pattern)), None)
+
+
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a name fits one of the patterns."""
+    return first_match(name, patterns) is not None

@@ -1,0 +1,123 @@
+"""The connections to an agent's servers, as one thing to enter and leave."""
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Final, Self
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from stagepost.workflows import ExtraMissing
+
+from .._tool import Tool
+from ..errors import McpUnavailable
+from ._link import Adapter, Connection
+from ._remote import RemoteTool
+from ._server import McpServer
+from ._tools import found_tool, refuse_clashes
+
+_NOTHING: Final[tuple[Tool[..., object], ...]] = ()
+
+
+class McpConnections:
+    """Connections to MCP servers: ``async with McpConnections(servers) as connections``.
+
+    Nothing is started before `tools` is asked for. A server that dies is connected to anew by the next call of one of
+    its tools; calls that were under way fail with `McpCallLost`. Leaving closes all connections and ends all processes
+    that were started for them.
+
+    Args:
+        servers: The servers.
+    """
+
+    def __init__(self, servers: Iterable[McpServer]) -> None:
+        self._servers = tuple(servers)
+        self._tasks: TaskGroup | None = None
+        self._connections: tuple[Connection, ...] | None = None
+        self._loading = anyio.Lock()
+
+    async def __aenter__(self) -> Self:
+        self._tasks = await anyio.create_task_group().__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for connection in self._connections or ():
+            connection.close()
+        tasks, self._tasks = self._entered(), None
+        await tasks.__aexit__(None, None, None)  # its tasks raise nothing: the error goes on as it is, in no group
+
+    async def tools(
+        self, *, beside: Sequence[Tool[..., object]] = _NOTHING, reserved: Iterable[str] = ()
+    ) -> Sequence[Tool[..., object]]:
+        """The servers' tools, in the order of the servers, each as a tool of ours. Connects to all servers at once.
+
+        Args:
+            beside: Tools that the agent has anyway.
+            reserved: Names that no tool may have.
+
+        Raises:
+            ExtraMissing: The extra ``mcp`` is not installed.
+            McpUnavailable: A server cannot be reached.
+            ToolClash: Two tools have one name.
+        """
+        connections = await self._connected()
+        offers = await _all_offers(connections)
+        found = [
+            found_tool(connection.server, remote, connection.call)
+            for connection, offer in zip(connections, offers, strict=True)
+            for remote in offer
+            if connection.server.offers(remote.name)
+        ]
+        refuse_clashes(found, beside=beside, reserved=reserved)
+        return tuple(each.tool for each in found)
+
+    async def _connected(self) -> tuple[Connection, ...]:
+        """The connections, open or not."""
+        tasks = self._entered()
+        if not self._servers:
+            return ()
+        async with self._loading:
+            if self._connections is None:
+                adapter = await anyio.to_thread.run_sync(_adapter)
+                self._connections = tuple(Connection(server, adapter, tasks) for server in self._servers)
+        return self._connections
+
+    def _entered(self) -> TaskGroup:
+        if self._tasks is None:
+            raise RuntimeError(
+                "McpConnections are to be entered first: async with McpConnections(servers) as connections"
+            )
+        return self._tasks
+
+
+async def _all_offers(connections: Sequence[Connection]) -> Sequence[Sequence[RemoteTool]]:
+    """What each server offers. Of several errors the first server's is raised."""
+    outcomes: list[Sequence[RemoteTool] | McpUnavailable] = [()] * len(connections)
+
+    async def ask(index: int, connection: Connection) -> None:
+        try:
+            outcomes[index] = await connection.tools()
+        except McpUnavailable as error:
+            outcomes[index] = error
+
+    async with anyio.create_task_group() as tasks:
+        for index, connection in enumerate(connections):
+            tasks.start_soon(ask, index, connection)
+    return [_checked(outcome) for outcome in outcomes]
+
+
+def _checked(outcome: Sequence[RemoteTool] | McpUnavailable) -> Sequence[RemoteTool]:
+    if isinstance(outcome, McpUnavailable):
+        raise outcome
+    return outcome
+
+
+def _adapter() -> Adapter:
+    try:
+        from . import _sdk  # noqa: PLC0415  # an extra, and half a second
+    except ImportError as error:  # also what an older version of it lacks
+        raise ExtraMissing("McpServer", "mcp", "mcp") from error
+    return _sdk

@@ -1,0 +1,218 @@
+"""One server's connection: opened when it is needed, and again when the server has died.
+
+One task owns each life of it: opens, publishes the link, waits for its end, and closes. Cancel scopes of the SDK never
+leave that task. Calls are made by whoever makes them, so cancelling the caller cancels its call and no other.
+
+A first attempt is made once, since what is wrong then is the description. Afterwards the server is known to have
+worked: it is tried again with growing pauses, as long as connecting may take at all.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Final, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from ..errors import McpCallLost, McpUnavailable
+from ._remote import RemoteResult, RemoteTool
+from ._server import McpServer
+
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
+_CLOSED: Final = "its connections are closed"
+
+
+class LinkStale(Exception):
+    """Nothing was called, and this link never will call anything again."""
+
+
+class CallLost(Exception):
+    """The link broke under a call."""
+
+
+class Link(Protocol):
+    """An open connection, as an adapter gives it."""
+
+    @property
+    def tools(self) -> Sequence[RemoteTool]:
+        """What the server offers."""
+        ...
+
+    @property
+    def ended(self) -> anyio.Event:
+        """Set when the link is of no use any more, by whoever notices first."""
+        ...
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
+        """Call a tool by the server's name for it."""
+        ...
+
+
+class Adapter(Protocol):
+    """What opens connections."""
+
+    def open_link(self, server: McpServer) -> AbstractAsyncContextManager[Link]:
+        """Connect to a server."""
+        ...
+
+    def reason(self, server: McpServer, error: Exception) -> str:
+        """Why that failed, and what to do about it."""
+        ...
+
+
+class _Opening:
+    """An attempt to connect, for all who wait for it: no longer than it may take, even if ending a program does."""
+
+    def __init__(self, server: McpServer) -> None:
+        limit = server.connect_timeout
+        self.deadline = anyio.current_time() + limit
+        self.why = f"it did not answer within {limit:g} s: check that it speaks MCP, or raise connect_timeout="
+        self.link: Link | None = None
+        self._server = server.name
+        self._scope = anyio.CancelScope()
+        self._ended = anyio.Event()
+
+    def __enter__(self) -> None:
+        self._scope.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        self._ended.set()
+        return self._scope.__exit__(kind, error, trace)
+
+    def succeed(self, link: Link) -> None:
+        """Give everybody the link."""
+        self.link = link
+        self._ended.set()
+
+    def give_up(self) -> None:
+        """End the attempt."""
+        self.why = _CLOSED
+        self._scope.cancel()
+
+    async def outcome(self) -> Link:
+        """The link, or why there is none."""
+        with anyio.CancelScope(deadline=self.deadline):
+            await self._ended.wait()
+        if self.link is None:
+            raise McpUnavailable(self._server, self.why)
+        return self.link
+
+
+class Connection:
+    """The connection to a server.
+
+    Args:
+        server: The server.
+        adapter: What opens it.
+        tasks: Where the owning tasks run.
+    """
+
+    def __init__(self, server: McpServer, adapter: Adapter, tasks: TaskGroup) -> None:
+        self._server = server
+        self._adapter = adapter
+        self._tasks = tasks
+        self._link: Link | None = None
+        self._opening: _Opening | None = None
+        self._closed = False
+
+    @property
+    def server(self) -> McpServer:
+        """Which server."""
+        return self._server
+
+    async def tools(self) -> Sequence[RemoteTool]:
+        """The tools that the server offered when it was last connected to.
+
+        Raises:
+            McpUnavailable: It cannot be reached.
+        """
+        return (await self._current()).tools
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
+        """Call a tool by the server's name for it.
+
+        Raises:
+            McpUnavailable: The server cannot be reached; nothing was called.
+            McpCallLost: The server went away under the call.
+        """
+        try:
+            return await self._call(tool, arguments)
+        except LinkStale:
+            pass
+        try:
+            return await self._call(tool, arguments)
+        except LinkStale:
+            raise McpUnavailable(self._server.name, "it forgets each session as soon as it has begun") from None
+
+    def close(self) -> None:
+        """Let the owning task close the connection; nothing is opened any more."""
+        self._closed = True
+        if self._opening is not None:
+            self._opening.give_up()
+        if self._link is not None:
+            self._link.ended.set()
+
+    async def _call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
+        link = await self._current()
+        try:
+            return await link.call(tool, arguments)
+        except CallLost as error:
+            raise McpCallLost(self._server.name, tool) from error
+
+    async def _current(self) -> Link:
+        """An open link."""
+        if self._closed:
+            raise McpUnavailable(self._server.name, _CLOSED)
+        if self._link is not None and not self._link.ended.is_set():
+            return self._link
+        if self._opening is None:
+            self._opening = _Opening(self._server)
+            self._tasks.start_soon(self._own, self._opening, name=f"mcp {self._server.name}")
+        return await self._opening.outcome()
+
+    async def _own(self, opening: _Opening) -> None:
+        """One life of the connection, or one failure to begin it."""
+        try:
+            with opening:
+                for pause in pauses(again=self._link is not None):
+                    await anyio.sleep(pause)
+                    await self._live(opening)
+                    if opening.link is not None or anyio.current_time() >= opening.deadline:
+                        break
+        finally:
+            self._done_with(opening)
+
+    async def _live(self, opening: _Opening) -> None:
+        """Open the link and keep it until its end; or find out why it does not open."""
+        with anyio.CancelScope(deadline=opening.deadline) as connecting:
+            try:
+                async with self._adapter.open_link(self._server) as link:
+                    connecting.deadline = math.inf
+                    self._link = link
+                    opening.succeed(link)
+                    self._done_with(opening)
+                    try:
+                        await link.ended.wait()
+                    finally:
+                        link.ended.set()
+            except Exception as error:  # noqa: BLE001  # a foreign program's failures, and an SDK's groups of them
+                opening.why = self._adapter.reason(self._server, error)
+
+    def _done_with(self, opening: _Opening) -> None:
+        """Let whoever needs a link next begin anew."""
+        if self._opening is opening:
+            self._opening = None
+
+
+def pauses(*, again: bool) -> Iterator[float]:
+    """Seconds to wait before each attempt: one attempt at first, any number once the server has been there."""
+    yield 0
+    pause = _FIRST_PAUSE
+    while again:
+        yield pause
+        pause = min(pause * 2, _LONGEST_PAUSE)

@@ -1,0 +1,234 @@
+"""The only module that knows the MCP SDK. Importing it takes half a second: it is done in a thread, when needed.
+
+Everything of the SDK that opens is closed by the task that opened it; its calls may come from any task.
+"""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Self, assert_never
+
+import anyio
+import httpx2
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import (
+    CONNECTION_CLOSED,
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+    Tool,
+)
+
+from ._link import CallLost, LinkStale
+from ._remote import RemoteResult, RemoteTool, join_content
+from ._server import Http, McpServer, Memory, Stdio
+
+_SESSION: Final = "mcp-session-id"
+
+
+class _Signs:
+    """What a transport notices of its server's end, before any call does."""
+
+    def __init__(self) -> None:
+        self.ended = anyio.Event()
+        self.forgotten = False
+
+    async def look(self, response: httpx2.Response) -> None:
+        """Notice that the server does not know the session, which it says by 404: a restart, or a long pause."""
+        if response.status_code == httpx2.codes.NOT_FOUND and _SESSION in response.request.headers:
+            self.forgotten = True
+
+
+class SdkLink:
+    """An open connection.
+
+    Attributes:
+        tools: The server's tools.
+        ended: Set when the connection is of no use any more, by whoever notices first.
+    """
+
+    def __init__(self, client: Client, tools: tuple[RemoteTool, ...], signs: _Signs) -> None:
+        self._client = client
+        self._signs = signs
+        self.tools = tools
+        self.ended = signs.ended
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
+        """Call a tool by the server's name for it.
+
+        Raises:
+            LinkStale: Nothing was called, and nothing can be: another link is needed.
+            CallLost: The link broke, and nobody knows whether the call has taken effect.
+        """
+        try:
+            return _result(await self._client.call_tool(tool, dict(arguments)))
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                raise CallLost from error
+            if self._signs.forgotten:
+                self.ended.set()
+                raise LinkStale from error
+            return RemoteResult(error.message, is_error=True)
+
+
+@asynccontextmanager
+async def open_link(server: McpServer) -> AsyncIterator[SdkLink]:
+    """Connect to a server and ask for its tools."""
+    signs = _Signs()
+    async with AsyncExitStack() as stack:
+        target = await _target(server, signs, stack)
+        client = await stack.enter_async_context(Client(target, cache=None))
+        yield SdkLink(client, await _tools(client), signs)
+
+
+def reason(server: McpServer, error: Exception) -> str:
+    """Why a connection did not come about, and what to do about it."""
+    transport, cause = server.transport, _innermost(error)
+    if isinstance(transport, Stdio):
+        if isinstance(cause, FileNotFoundError):
+            return (
+                f"there is no program {transport.command!r}: install it, or give its whole path (cwd={transport.cwd!r})"
+            )
+        if isinstance(cause, MCPError) and cause.code == CONNECTION_CLOSED:
+            return f"{transport.command!r} ended before it had answered: run it by hand to see what it says"
+    if isinstance(transport, Http):
+        return f"{transport.url} answers with {_told(cause)}: check the address, the headers, and that it is running"
+    return _told(cause)
+
+
+async def _target(server: McpServer, signs: _Signs, stack: AsyncExitStack) -> Any:
+    """What the SDK's client takes: a transport, or a server object."""
+    match server.transport:
+        case Stdio() as stdio:
+            parameters = StdioServerParameters(
+                command=stdio.command, args=list(stdio.args), env=dict(stdio.env), cwd=stdio.cwd
+            )
+            return _watched(stdio_client(parameters, errlog=_stderr(stack)), signs.ended)
+        case Http() as http:
+            # Calls and connecting have limits of their own; the defaults here would be others.
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+            client = httpx2.AsyncClient(
+                headers=dict(http.headers), timeout=None, limits=limits, event_hooks={"response": [signs.look]}
+            )
+            return streamable_http_client(http.url, http_client=await stack.enter_async_context(client))
+        case Memory() as memory:
+            return memory.server
+        case _:
+            assert_never(server.transport)
+
+
+def _stderr(stack: AsyncExitStack) -> Any:
+    """The process' own standard error, whatever stands in its place: a server writes to a file, not to an object."""
+    return sys.__stderr__ or stack.enter_context(Path(os.devnull).open("w"))
+
+
+@asynccontextmanager
+async def _watched(transport: AbstractAsyncContextManager[Any], ended: anyio.Event) -> AsyncIterator[Any]:
+    """A transport that tells of its end at once, and not only to the next call, whose outcome would be in doubt."""
+    async with transport as (read, write):
+        yield _Watched(read, ended), write
+
+
+class _Watched:
+    """A stream of messages that sets an event when it ends."""
+
+    def __init__(self, stream: Any, ended: anyio.Event) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stream.__aexit__(*error)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._ended.set()
+            raise
+
+    async def receive(self) -> Any:
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _tools(client: Client) -> tuple[RemoteTool, ...]:
+    """All tools, page by page."""
+    if client.server_capabilities.tools is None:
+        return ()
+    page = await client.list_tools()
+    found = [*page.tools]
+    while page.next_cursor:
+        page = await client.list_tools(cursor=page.next_cursor)
+        found.extend(page.tools)
+    return tuple(map(_tool, found))
+
+
+def _tool(tool: Tool) -> RemoteTool:
+    hints = tool.annotations
+    marked = hints is not None and bool(hints.idempotent_hint or hints.read_only_hint)
+    return RemoteTool(tool.name, tool.description or tool.title or "", tool.input_schema, marked)
+
+
+def _result(result: CallToolResult) -> RemoteResult:
+    texts = [_text(block) for block in result.content]
+    return RemoteResult(join_content(texts, result.structured_content), is_error=bool(result.is_error))
+
+
+def _text(block: ContentBlock) -> str:
+    """A part of a result; what is no text is described."""
+    match block:
+        case TextContent():
+            return str(block.text)
+        case ImageContent() | AudioContent():
+            return f"[{block.type}: {block.mime_type}, {_size(block.data)} bytes, not shown]"
+        case ResourceLink():
+            return f"[resource {block.name!r}: {block.uri}{_kind(block.mime_type)}]"
+        case EmbeddedResource():
+            return _embedded(block.resource)
+        case _:
+            assert_never(block)
+
+
+def _embedded(resource: TextResourceContents | BlobResourceContents) -> str:
+    of = f"resource: {resource.uri}{_kind(resource.mime_type)}"
+    if isinstance(resource, BlobResourceContents):
+        return f"[{of}, {_size(resource.blob)} bytes, not shown]"
+    return f"[{of}]\n{resource.text}"
+
+
+def _kind(mime_type: str | None) -> str:
+    return f", {mime_type}" if mime_type else ""
+
+
+def _size(base64: str) -> int:
+    """Bytes behind a base64 text."""
+    return len(base64) * 3 // 4 - base64.count("=", -2)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _told(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

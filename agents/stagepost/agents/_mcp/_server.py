@@ -1,0 +1,180 @@
+"""Which MCP server, and what of it an agent may use: data, checked when it is built."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias, TypedDict, Unpack
+from urllib.parse import urlsplit
+
+from stagepost.hub import Duration, seconds
+
+from .._globs import matches, read_globs
+from ..errors import InvalidServer
+
+_PREFIX: Final = re.compile(r"[a-zA-Z0-9_-]{0,32}")
+_TIMEOUT: Final = 60.0
+_CONNECT_TIMEOUT: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """A server that is started as a process of ours and spoken to through its standard input and output."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str] = field(repr=False)
+    cwd: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """A server that is reached by streamable HTTP."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A server object in this process."""
+
+    server: object
+
+
+Transport: TypeAlias = Stdio | Http | Memory
+
+
+class McpOptions(TypedDict, total=False):
+    """What may be said of any server, whatever its transport; see `McpServer`."""
+
+    name: str
+    prefix: str
+    include: Iterable[str]
+    exclude: Iterable[str]
+    timeout: Duration | None
+    connect_timeout: Duration
+    idempotent: Iterable[str] | None
+    needs_approval: Iterable[str]
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class McpServer:
+    """A server whose tools an agent may use, made by `stdio`, `http` or `memory`. It is only described, not connected.
+
+    Patterns are those of shells (``get_*``) and are held against the names that the server gives to its tools.
+
+    Attributes:
+        name: What errors call it; by default the command, the host, or the server object's own name.
+        prefix: Stands before the names of its tools, so that they differ from others.
+        include: Patterns of the tools to take.
+        exclude: Patterns of those to leave out.
+        timeout: Seconds that a call may take; None for no limit.
+        connect_timeout: Seconds in which the server has to have started and told of its tools.
+        idempotent: Patterns of tools whose calls may simply be made again. None believes the server, which marks tools
+            as idempotent or as only reading.
+        needs_approval: Patterns of tools that a person has to allow.
+    """
+
+    name: str
+    transport: Transport
+    prefix: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    timeout: float | None
+    connect_timeout: float
+    idempotent: tuple[str, ...] | None
+    needs_approval: tuple[str, ...]
+
+    def __init__(self, transport: Transport, default_name: str, options: McpOptions) -> None:
+        idempotent = options.get("idempotent")
+        timeout = options.get("timeout", _TIMEOUT)
+        vars(self).update(
+            transport=transport,
+            name=options.get("name", default_name),
+            prefix=options.get("prefix", ""),
+            include=read_globs("include", options.get("include", ("*",))),
+            exclude=read_globs("exclude", options.get("exclude", ())),
+            timeout=None if timeout is None else seconds(timeout),
+            connect_timeout=seconds(options.get("connect_timeout", _CONNECT_TIMEOUT)),
+            idempotent=None if idempotent is None else read_globs("idempotent", idempotent),
+            needs_approval=read_globs("needs_approval", options.get("needs_approval", ())),
+        )
+        self._check()
+
+    @classmethod
+    def stdio(
+        cls,
+        command: str,
+        *args: str,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        **options: Unpack[McpOptions],
+    ) -> "McpServer":
+        """A program that speaks MCP on its standard input and output. It is started when it is needed, and ended.
+
+        Args:
+            command: The program.
+            *args: Its arguments.
+            env: Variables for it, beside PATH, HOME and few others: it does not inherit the environment. Secrets
+                belong here, not into arguments.
+            cwd: Folder to start it in.
+            **options: See the attributes of the class.
+
+        Raises:
+            InvalidServer: Something about it cannot be.
+        """
+        transport = Stdio(command, args, dict(env or {}), None if cwd is None else os.fspath(cwd))
+        return cls(transport, Path(command).stem, options)
+
+    @classmethod
+    def http(cls, url: str, *, headers: Mapping[str, str] | None = None, **options: Unpack[McpOptions]) -> "McpServer":
+        """A server that is reached by streamable HTTP.
+
+        Args:
+            url: Its address.
+            headers: Sent with each request, for authorization.
+            **options: See the attributes of the class.
+
+        Raises:
+            InvalidServer: Something about it cannot be.
+        """
+        return cls(Http(url, dict(headers or {})), urlsplit(url).hostname or url, options)
+
+    @classmethod
+    def memory(cls, server: object, **options: Unpack[McpOptions]) -> "McpServer":
+        """A server object in this process, for tests and for tools of one's own.
+
+        Args:
+            server: What the SDK can connect to: its ``MCPServer`` or ``Server``.
+            **options: See the attributes of the class.
+
+        Raises:
+            InvalidServer: Something about it cannot be.
+        """
+        return cls(Memory(server), str(getattr(server, "name", "memory")), options)
+
+    def offers(self, tool: str) -> bool:
+        """Whether the agent may use a tool of this name."""
+        return matches(tool, self.include) and not matches(tool, self.exclude)
+
+    def is_idempotent(self, tool: str, *, marked: bool) -> bool:
+        """Whether a call may be repeated, if the server has marked the tool so or not."""
+        return marked if self.idempotent is None else matches(tool, self.idempotent)
+
+    def asks_approval(self, tool: str) -> bool:
+        """Whether a person has to allow calls."""
+        return matches(tool, self.needs_approval)
+
+    def _check(self) -> None:
+        if not self.name:
+            raise InvalidServer(repr(self.transport), "it has no name: give name=")
+        if _PREFIX.fullmatch(self.prefix) is None:
+            raise InvalidServer(self.name, f"prefix={self.prefix!r}: use up to 32 of A-Z, a-z, 0-9, '_' and '-'")
+        if isinstance(self.transport, Http) and not self.transport.url.startswith(("http://", "https://")):
+            raise InvalidServer(
+                self.name, f"url={self.transport.url!r} is no address: begin it with http:// or https://"
+            )
+        if not self.connect_timeout:
+            raise InvalidServer(self.name, "connect_timeout=0 leaves no time to connect: give more than 0 seconds")

@@ -1,0 +1,66 @@
+"""A server's tool as a tool of ours, so that nothing else has to know where a tool comes from."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from .._tool import Tool
+from ..errors import McpCallFailed, ToolClash
+from ._names import tool_name
+from ._remote import RemoteResult, RemoteTool
+from ._schema import read_schema
+from ._server import McpServer
+
+CallRemote: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[RemoteResult]]
+
+
+class FoundTool(NamedTuple):
+    """A tool and where it comes from.
+
+    Attributes:
+        tool: The tool.
+        origin: Server and name there, for errors.
+    """
+
+    tool: Tool[..., object]
+    origin: str
+
+
+def found_tool(server: McpServer, remote: RemoteTool, call: CallRemote) -> FoundTool:
+    """Make a tool of a server's.
+
+    Args:
+        server: The server.
+        remote: Its tool.
+        call: Calls a tool of the server by the server's name for it.
+    """
+
+    async def function(**arguments: object) -> str:
+        result = await call(remote.name, arguments)
+        if result.is_error:
+            raise McpCallFailed(server.name, remote.name, result.text)
+        return result.text
+
+    made: Tool[..., object] = Tool(
+        name=tool_name(server.prefix, remote.name),
+        description=remote.description,
+        idempotent=server.is_idempotent(remote.name, marked=remote.marked_idempotent),
+        timeout=server.timeout,
+        function=function,
+        _arguments=read_schema(remote.schema),
+        needs_approval=server.asks_approval(remote.name),
+    )
+    return FoundTool(made, f"{remote.name!r} of MCP server {server.name!r}")
+
+
+def refuse_clashes(found: Iterable[FoundTool], *, beside: Sequence[Tool[..., object]], reserved: Iterable[str]) -> None:
+    """See that the model can tell the tools apart.
+
+    Raises:
+        ToolClash: It cannot.
+    """
+    origins = dict.fromkeys(reserved, "a name that every agent needs for itself")
+    origins |= {tool.name: "a tool of the agent's own" for tool in beside}
+    for tool, origin in found:
+        if tool.name in origins:
+            raise ToolClash(tool.name, origins[tool.name], origin)
+        origins[tool.name] = origin

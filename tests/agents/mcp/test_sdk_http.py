@@ -1,0 +1,95 @@
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.agents.mcp._calling import appear, use, use_often
+
+from stagepost.agents import McpConnections, McpServer, McpUnavailable
+from stagepost.agents._invoking import ToolResult
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+# On trio the SDK leaves the generators of an event stream, which only sessions need, to the garbage collector.
+KINDS = pytest.mark.parametrize(
+    ("anyio_backend", "kind"), [("asyncio", "http"), ("trio", "http"), ("asyncio", "legacy")]
+)
+FOREIGN = Path(__file__).parent / "_foreign.py"
+
+
+@contextmanager
+def serving(folder: Path, kind: str, port: int = 0) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A server behind HTTP in a process of its own, and its port."""
+    command = [sys.executable, str(FOREIGN), kind, str(folder), str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            yield process, int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def at(port: int, *, connect_timeout: float = 10) -> McpServer:
+    return McpServer.http(f"http://127.0.0.1:{port}/mcp", name="web", connect_timeout=connect_timeout)
+
+
+@KINDS
+async def test_two_hundred_calls_at_once_over_http(tmp_path: Path, kind: str) -> None:
+    with serving(tmp_path, kind) as (_process, port), anyio.fail_after(30):
+        async with McpConnections([at(port)]) as connections:
+            results = await use_often(await connections.tools(), "echo", 200)
+    assert [result.text for result in results] == [str(number) for number in range(200)]
+
+
+@KINDS
+async def test_a_server_that_is_killed_and_comes_back_over_http(tmp_path: Path, kind: str) -> None:
+    results: list[ToolResult] = []
+    names = [str(number) for number in range(20)]
+    with anyio.fail_after(30):
+        with serving(tmp_path, kind) as (first, port):
+            async with McpConnections([at(port)]) as connections:
+                tools = tuple(await connections.tools())
+
+                async def hold(name: str) -> None:
+                    results.append(await use(tools, "hold", name=name))
+
+                async with anyio.create_task_group() as tasks:
+                    for name in names:
+                        tasks.start_soon(hold, name)
+                    await appear(*(tmp_path / name for name in names))
+                    first.kill()
+                first.wait()
+                with serving(tmp_path, kind, port):
+                    assert await use(tools, "echo", text="again") == ("again", False)
+    assert {(result.is_error, "may or may not" in result.text) for result in results} == {(True, True)}
+
+
+@KINDS
+async def test_a_server_that_is_restarted_between_calls_costs_no_call(tmp_path: Path, kind: str) -> None:
+    with anyio.fail_after(30), serving(tmp_path, kind) as (first, port):
+        async with McpConnections([at(port)]) as connections:
+            tools = tuple(await connections.tools())
+            first.kill()
+            first.wait()
+            with serving(tmp_path, kind, port):
+                assert await use(tools, "echo", text="again") == ("again", False)
+
+
+async def test_an_address_where_nothing_listens_is_one_clear_error() -> None:
+    async with McpConnections([at(9)]) as connections:
+        with (
+            anyio.fail_after(10),
+            pytest.raises(McpUnavailable, match=r"http://127\.0\.0\.1:9/mcp answers with Connect"),
+        ):
+            await connections.tools()
+
+
+async def test_a_place_without_a_server_is_one_clear_error(tmp_path: Path) -> None:
+    with serving(tmp_path, "http") as (_process, port):
+        wrong = McpServer.http(f"http://127.0.0.1:{port}/nowhere")
+        async with McpConnections([wrong]) as connections:
+            with anyio.fail_after(10), pytest.raises(McpUnavailable, match="check the address"):
+                await connections.tools()

@@ -25,7 +25,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "echo": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
     "hold": {"type": "object"},
     "pid": {"type": "object"},
-    "fail": {"type": "object"},
+    "refuse": {"type": "object"},
     "break": {"type": "object"},
     "die": {"type": "object"},
     "kinds.of-content": {"type": "object", "properties": {"at": {"$ref": "#/$defs/P"}}, "$defs": {"P": POINT}},
@@ -74,7 +74,7 @@ def build(folder: Path) -> Server[Any]:
             case "die", _:
                 os.kill(os.getpid(), 9)
                 raise AssertionError
-            case "fail", _:
+            case "refuse", _:
                 return types.CallToolResult(content=[types.TextContent(text="out of paper")], is_error=True)
             case "kinds.of-content", _:
                 return types.CallToolResult(content=KINDS, structured_content={"kinds": 6})

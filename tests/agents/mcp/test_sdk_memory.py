@@ -36,7 +36,7 @@ async def test_calls_come_back_as_results_and_errors_as_errors(tmp_path: Path) -
         tools = await connections.tools()
         with anyio.fail_after(5):
             assert await use(tools, "echo", text="hello") == ("hello", False)
-            assert await use(tools, "fail") == ("McpCallFailed: out of paper", True)
+            assert await use(tools, "refuse") == ("McpCallFailed: out of paper", True)
             assert (await use(tools, "break")).is_error
             assert (await use(tools, "echo")).is_error
 
@@ -68,7 +68,7 @@ async def test_a_tool_of_the_agents_own_name_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ToolClash, match="'echo' of MCP server 'foreign'"):
             await connections.tools(beside=[echo])
         with pytest.raises(ToolClash, match="every agent needs"):
-            await connections.tools(reserved=["fail"])
+            await connections.tools(reserved=["pid"])
 
 
 async def test_tools_of_two_servers_stand_in_the_order_of_the_servers(tmp_path: Path) -> None:

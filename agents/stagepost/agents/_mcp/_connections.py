@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 
 from stagepost.workflows import ExtraMissing
 
+from .._closing import RESERVED
 from .._tool import Tool
 from ..errors import McpUnavailable
 from ._link import Adapter, Connection
@@ -50,13 +51,13 @@ class McpConnections:
         await tasks.__aexit__(None, None, None)  # its tasks raise nothing: the error goes on as it is, in no group
 
     async def tools(
-        self, *, beside: Sequence[Tool[..., object]] = _NOTHING, reserved: Iterable[str] = ()
+        self, *, beside: Sequence[Tool[..., object]] = _NOTHING, reserved: Iterable[str] = RESERVED
     ) -> Sequence[Tool[..., object]]:
         """The servers' tools, in the order of the servers, each as a tool of ours. Connects to all servers at once.
 
         Args:
             beside: Tools that the agent has anyway.
-            reserved: Names that no tool may have.
+            reserved: Names that no tool may have; by default those that every agent needs.
 
         Raises:
             ExtraMissing: The extra ``mcp`` is not installed.

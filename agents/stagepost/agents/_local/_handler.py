@@ -3,20 +3,32 @@
 from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler
 from itertools import islice
-from typing import TYPE_CHECKING, Final, cast
+from threading import Event
+from typing import Final, Protocol, cast
 
 from pydantic_core import from_json, to_json
 
 from .._model import ModelResponse
 from ._entries import Cut, Garbage, Hang, ServerRequest, Slow, Status
-from ._plan import Move
+from ._plan import Move, Plan
 from ._wire import DONE, chunks, completion, problem
-
-if TYPE_CHECKING:
-    from ._server import HttpServer
 
 _JSON: Final = "application/json"
 _ASKED: Final = "/v1/chat/completions"
+
+
+class Home(Protocol):
+    """What all connections of a server share.
+
+    Attributes:
+        plan: What the server does next.
+        seen: The requests so far.
+        closing: Set when the server closes.
+    """
+
+    plan: Plan
+    seen: list[ServerRequest]
+    closing: Event
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -51,8 +63,8 @@ class Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
     @property
-    def _home(self) -> "HttpServer":
-        return cast("HttpServer", self.server)
+    def _home(self) -> Home:
+        return cast("Home", self.server)
 
     def _decide(self, request: ServerRequest) -> Move:
         if request.path != _ASKED:

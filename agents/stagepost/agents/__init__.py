@@ -5,12 +5,15 @@ answer of the model and every tool's result is saved as it comes, and a killed p
 """
 
 from ._agent import Agent
+from ._agent_tool import AgentTool
+from ._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._budget import Budget
 from ._context import ToolContext
 from ._fallback import Fallback
 from ._function import FunctionModel, ModelFunction
 from ._limited import RateLimited
 from ._litellm import LiteLLM
+from ._llm_tool import LLMTool
 from ._mcp import McpConnections, McpOptions, McpServer
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
 from ._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, ToolSchema
@@ -57,15 +60,20 @@ __all__ = [
     "AgentFailed",
     "AgentGaveUp",
     "AgentResult",
+    "AgentTool",
     "AllModelsFailed",
+    "Allow",
     "AnswerCut",
     "AnswerTooLong",
+    "Approvals",
     "AssistantMessage",
     "AsyncioRequired",
     "Budget",
     "BudgetExceeded",
     "ChatMessage",
     "ContentRefused",
+    "Decision",
+    "Deny",
     "Fallback",
     "FunctionModel",
     "InfrastructureError",
@@ -75,6 +83,7 @@ __all__ = [
     "InvalidServer",
     "InvalidTool",
     "JsonSchema",
+    "LLMTool",
     "LiteLLM",
     "McpCallFailed",
     "McpCallLost",
@@ -93,6 +102,7 @@ __all__ = [
     "ModelTimeout",
     "ModelUnavailable",
     "OutputSchema",
+    "Preview",
     "RateLimitReached",
     "RateLimited",
     "RecordingMissing",

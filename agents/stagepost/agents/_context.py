@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from ._model import Model
+
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
@@ -14,6 +16,7 @@ class ToolContext:
         call_id: The model's name for the call; another turn may use the same.
         idempotency_key: The same text whenever this very call is executed, also after a crash; no other call has it.
         deps: What the process gave to the runner or to ``run``; never stored.
+        model: The model of the agent that calls, for tools that ask one themselves.
     """
 
     run_id: str
@@ -21,3 +24,4 @@ class ToolContext:
     call_id: str
     idempotency_key: str
     deps: Any
+    model: Model | None = None

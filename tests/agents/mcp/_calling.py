@@ -19,12 +19,14 @@ async def use(tools: Sequence[Tool[..., object]], name: str, /, **arguments: obj
     return await invoke(found, found.parse(to_json(arguments).decode()), CONTEXT)
 
 
-async def use_often(tools: Sequence[Tool[..., object]], name: str, times: int) -> list[ToolResult]:
-    """Many calls at once, each with its number as ``text``; results in the order of the numbers."""
+async def use_often(
+    tools: Sequence[Tool[..., object]], name: str, times: int, /, parameter: str = "text", value: str = "{}"
+) -> list[ToolResult]:
+    """Many calls at once, each with its number in its argument; results in the order of the numbers."""
     results: dict[int, ToolResult] = {}
 
     async def one(number: int) -> None:
-        results[number] = await use(tools, name, text=str(number))
+        results[number] = await use(tools, name, **{parameter: value.format(number)})
 
     async with anyio.create_task_group() as tasks:
         for number in range(times):

@@ -115,3 +115,10 @@ async def test_being_cancelled_closes_everything(tmp_path: Path) -> None:
             await connections.tools()
             await anyio.sleep_forever()
     assert scope.cancelled_caught
+
+
+async def test_connections_can_be_entered_again(tmp_path: Path) -> None:
+    connections = McpConnections([McpServer.memory(build(tmp_path))])
+    for _ in range(2):
+        async with connections:
+            assert await use(await connections.tools(), "echo", text="hello") == ("hello", False)

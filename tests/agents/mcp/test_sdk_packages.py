@@ -4,7 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.agents.mcp._calling import use
+from tests.agents.mcp._calling import use, use_often
 
 from stagepost.agents import Agent, McpConnections, McpServer, ScriptedModel, call
 
@@ -31,6 +31,8 @@ async def test_the_time_server_of_the_package_index() -> None:
             assert all(made.idempotent for made in tools)
             assert '"timezone": "UTC"' in (await use(tools, "time_get_current_time", timezone="UTC")).text
             assert (await use(tools, "time_get_current_time", timezone="Nowhere")).is_error
+            many = await use_often(tools, "time_get_current_time", 200, parameter="timezone", value="UTC")
+            assert [result for result in many if result.is_error] == []
 
 
 @ONCE

@@ -26,7 +26,7 @@ class McpConnections:
 
     Nothing is started before `tools` is asked for. A server that dies is connected to anew by the next call of one of
     its tools; calls that were under way fail with `McpCallLost`. Leaving closes all connections and ends all processes
-    that were started for them.
+    that were started for them; entered again, it connects again.
 
     Args:
         servers: The servers.
@@ -45,7 +45,8 @@ class McpConnections:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for connection in self._connections or ():
+        closing, self._connections = self._connections or (), None
+        for connection in closing:
             connection.close()
         tasks, self._tasks = self._entered(), None
         await tasks.__aexit__(None, None, None)  # its tasks raise nothing: the error goes on as it is, in no group

@@ -42,6 +42,7 @@ from stagepost.agents import (
 )
 from stagepost.agents.testing import (
     Cut,
+    Drip,
     Garbage,
     Hang,
     LocalServer,
@@ -176,9 +177,16 @@ async def test_a_stream_that_stalls_ends_by_the_timeout() -> None:
     assert requests == 1
 
 
-async def test_a_server_that_drips_ends_by_the_timeout() -> None:
+async def test_a_slow_answer_ends_by_the_timeout() -> None:
     error, _ = await failed([Slow(1), "fine"], timeout=0.2, retries=Retries(attempts=1))
     assert isinstance(error, ModelTimeout)
+
+
+@STREAMED
+async def test_blank_lines_are_no_answer(stream: bool) -> None:  # noqa: FBT001  # a table's column
+    error, requests = await failed([Drip()], stream=stream, timeout=0.3, retries=Retries(attempts=1))
+    assert isinstance(error, ModelTimeout)
+    assert requests == 1
 
 
 async def test_a_refused_connection_is_not_available() -> None:
@@ -348,7 +356,7 @@ def test_several_event_loops_may_use_one_after_the_other() -> None:
 QUIET = """
 import logging, os, sys, threading, warnings, anyio
 from stagepost.agents import LiteLLM, ModelError, ModelRequest, Retries, UserMessage
-from stagepost.agents.testing import Cut, Garbage, Hang, LocalServer, Status
+from stagepost.agents.testing import Cut, Drip, Garbage, Hang, LocalServer, Status
 
 async def main():
     faults = [Status(429), Status(500), Status(401, message="no"), Garbage(), Cut(), Cut(clean=True), Hang()]

@@ -3,7 +3,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from time import monotonic
 from typing import Any
 
@@ -15,6 +15,7 @@ from tests.checkpoint._processes import environment
 from stagepost.agents import ModelResponse, Usage, call, testing
 from stagepost.agents.testing import (
     Cut,
+    Drip,
     Garbage,
     Hang,
     LocalServer,
@@ -235,3 +236,14 @@ def test_a_process_of_its_own_serves_until_it_is_told_to_end(arguments: list[str
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
     assert answer["choices"][0]["message"]["content"] == said
     assert len(asked) == 1
+
+
+def test_a_drip_is_alive_and_says_nothing() -> None:
+    server = LocalServer([Drip(every=0.01)])
+    server.open()
+    with (
+        closing(server),
+        httpx2.stream("POST", f"{server.url}/chat/completions", json=ASKED, timeout=5) as response,
+    ):
+        lines = response.iter_lines()
+        assert [next(lines) for _ in range(3)] == ["", "", ""]

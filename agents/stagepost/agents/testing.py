@@ -8,6 +8,7 @@ which still knows what it was asked when its client is killed::
 
 from ._local import (
     Cut,
+    Drip,
     Garbage,
     Hang,
     LocalServer,
@@ -21,6 +22,7 @@ from ._local import (
 
 __all__ = [
     "Cut",
+    "Drip",
     "Garbage",
     "Hang",
     "LocalServer",

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
@@ -24,6 +25,7 @@ from ._wording import worded
 
 _RETRIES: Final = Retries()
 _KEY_NAMES: Final = ("_API_KEY", "_TOKEN", "_SECRET", "_ACCESS_KEY")  # ends of variables that hold keys of providers
+_LEEWAY: Final = 1.0  # seconds: our own limit is for what the libraries below do not notice, such as blank lines
 _GRACE: Final = 5.0  # seconds to close a connection in
 _OWN: Final = frozenset({  # what LiteLLM sets itself, or what would bring back what it does itself
     "api_base",
@@ -55,8 +57,8 @@ class LiteLLM:
         name: The model, with its provider in front.
         api_base: Where the API is, for a server of your own; None for the provider's.
         api_key: The key; None for the one in the provider's environment variable.
-        timeout: Seconds (or a `timedelta`) that one attempt may take; for a stream, until the next piece comes. None
-            for no limit.
+        timeout: Seconds (or a `timedelta`) that one attempt may take; for a stream, until the next piece comes. A
+            provider that sends blank lines meanwhile gets one second more. None for no limit.
         stream: Have each answer streamed. Without it that is done when somebody listens: ``ModelRequest.on_token``.
         options: What else the provider is told, such as ``{"temperature": 0, "max_tokens": 2000}``.
         retries: When to ask again.
@@ -144,13 +146,13 @@ class LiteLLM:
         except ModelError:
             raise
         except TimeoutError:
-            failure: ModelError = ModelTimeout(self.name, f"nothing came for {self._timeout} s", attempt=attempt)
+            failure: ModelError = ModelTimeout(self.name, f"no answer came within {self._timeout} s", attempt=attempt)
         except Exception as error:  # noqa: BLE001  # litellm raises whatever the libraries below it do
             failure = Failures(self.name, Mask(self._secrets())).read(error, attempt)
         raise failure  # here, so that it does not carry the other one, whose text may show a key
 
     async def _whole(self, request: ModelRequest, attempt: int) -> ModelResponse:
-        with fail_after(self._timeout):
+        with self._limit():
             answer = await self._loaded.whole(self._arguments(request))
         choice = answer["choices"][0]
         gathered = Gathered()
@@ -158,7 +160,7 @@ class LiteLLM:
         return self._finish(request, gathered, choice.get("finish_reason"), answer["usage"], attempt)
 
     async def _streamed(self, request: ModelRequest, attempt: int) -> ModelResponse:
-        with fail_after(self._timeout):
+        with self._limit():
             stream = await self._loaded.stream(self._arguments(request))
         try:
             gathered = await self._gather(stream, Tokens(request))
@@ -173,7 +175,7 @@ class LiteLLM:
     async def _gather(self, stream: Stream, tokens: Tokens) -> Gathered:
         gathered = Gathered()
         while True:
-            with fail_after(self._timeout):
+            with self._limit():
                 delta = await stream.next()
             if delta is None:
                 return gathered
@@ -190,6 +192,9 @@ class LiteLLM:
             raise AnswerTooLong(self.name, f"it ended behind {len(gathered.text)} characters", attempt=attempt)
         turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
         return ModelResponse(gathered.text, gathered.calls(turn), self._loaded.usage(self.name, counted))
+
+    def _limit(self) -> AbstractContextManager[object]:
+        return fail_after(None if self._timeout is None else self._timeout + _LEEWAY)
 
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
         native = request.output is not None and self._loaded.knows_schemas(self.name)

@@ -47,6 +47,17 @@ class Hang:
 
 
 @dataclass(frozen=True, slots=True)
+class Drip:
+    """Signs of life for ever and no answer: blank lines, as some providers send them while they are busy.
+
+    Attributes:
+        every: Seconds from one to the next.
+    """
+
+    every: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """A connection that is closed in the middle of the answer.
 
@@ -72,9 +83,9 @@ class Garbage:
     type: str = "text/html"
 
 
-Fault: TypeAlias = Status | Slow | Hang | Cut | Garbage
+Fault: TypeAlias = Status | Slow | Hang | Drip | Cut | Garbage
 
-FAULTS: Final = (Status, Slow, Hang, Cut, Garbage)
+FAULTS: Final = (Status, Slow, Hang, Drip, Cut, Garbage)
 
 
 @dataclass(frozen=True, slots=True)

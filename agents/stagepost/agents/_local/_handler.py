@@ -9,7 +9,7 @@ from typing import Final, Protocol, cast
 from pydantic_core import from_json, to_json
 
 from .._model import ModelResponse
-from ._entries import Cut, Garbage, Hang, ServerRequest, Slow, Status
+from ._entries import Cut, Drip, Garbage, Hang, ServerRequest, Slow, Status
 from ._plan import Move, Plan
 from ._wire import DONE, chunks, completion, problem
 
@@ -82,6 +82,8 @@ class Handler(BaseHTTPRequestHandler):
                 self._fail(status)
             case Garbage() as garbage:
                 self._send(200, garbage.text.encode(), garbage.type)
+            case Drip() as drip:
+                self._drip(drip.every)
             case _ if request.body.get("stream"):
                 self._stream(request, move)
             case _:
@@ -121,6 +123,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _end_stream(self) -> None:
         self.wfile.write(b"0\r\n\r\n")
+
+    def _drip(self, every: float) -> None:
+        self.close_connection = True
+        self._open_stream([])
+        while not self._home.closing.wait(every):
+            self.wfile.write(b"1\r\n\n\r\n")
+            self.wfile.flush()
 
     def _hang(self) -> None:
         self.close_connection = True

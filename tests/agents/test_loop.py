@@ -115,7 +115,7 @@ async def test_a_tool_gets_its_context_and_a_key_of_its_own() -> None:
     model = ScriptedModel([[call("note"), call("note")], call("note"), "done"])
     await Agent("lead", prompt="", model=model, tools=[note]).run("go", deps="pool")
     assert {(context.agent, context.deps) for context in seen} == {("lead", "pool")}
-    assert [context.call_id for context in seen] == ["call-0-0", "call-0-1", "call-1-0"]
+    assert sorted(context.call_id for context in seen) == ["call-0-0", "call-0-1", "call-1-0"]  # two at once
     assert len({context.idempotency_key for context in seen}) == 3
     assert all(context.idempotency_key.startswith(context.run_id) for context in seen)
 

@@ -127,7 +127,7 @@ async def test_a_server_whose_links_are_always_stale_is_not_asked_for_ever() -> 
 
     adapter = ScriptedAdapter("open", made=always_stale)
     async with connected(adapter) as connection:
-        with pytest.raises(McpUnavailable, match="forgets each session"):
+        with pytest.raises(McpUnavailable, match="refuses the calls"):
             await connection.call("echo", {})
 
 

@@ -81,6 +81,19 @@ async def test_a_server_that_is_restarted_between_calls_costs_no_call(tmp_path: 
                 assert await use(tools, "echo", text="again") == ("again", False)
 
 
+@KINDS
+async def test_a_call_that_no_server_was_there_to_get_was_not_made_and_says_so(tmp_path: Path, kind: str) -> None:
+    with anyio.fail_after(30), serving(tmp_path, kind) as (process, port):
+        async with McpConnections([at(port, connect_timeout=2)]) as connections:
+            tools = tuple(await connections.tools())
+            process.kill()
+            process.wait()
+            told = await use(tools, "echo", text="anybody?")
+    assert told.is_error
+    assert told.text.startswith("McpUnavailable")
+    assert "may or may not" not in told.text
+
+
 async def test_an_address_where_nothing_listens_is_one_clear_error() -> None:
     async with McpConnections([at(9)]) as connections:
         with (

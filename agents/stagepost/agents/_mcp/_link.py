@@ -147,7 +147,7 @@ class Connection:
         try:
             return await self._call(tool, arguments)
         except LinkStale:
-            raise McpUnavailable(self._server.name, "it forgets each session as soon as it has begun") from None
+            raise McpUnavailable(self._server.name, "it lets itself be connected to, and refuses the calls") from None
 
     def close(self) -> None:
         """Let the owning task close the connection; nothing is opened any more."""

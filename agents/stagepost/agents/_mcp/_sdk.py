@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, Self, assert_never
 
@@ -35,17 +36,40 @@ from ._server import Http, McpServer, Memory, Stdio
 _SESSION: Final = "mcp-session-id"
 
 
-class _Signs:
-    """What a transport notices of its server's end, before any call does."""
+class _Fate:
+    """What a transport knows of one call.
+
+    Attributes:
+        refused: The call has certainly not been made: nobody listened, or the server did not know the session, as after
+            a restart.
+    """
 
     def __init__(self) -> None:
-        self.ended = anyio.Event()
-        self.forgotten = False
+        self.refused = False
 
-    async def look(self, response: httpx2.Response) -> None:
-        """Notice that the server does not know the session, which it says by 404: a restart, or a long pause."""
-        if response.status_code == httpx2.codes.NOT_FOUND and _SESSION in response.request.headers:
-            self.forgotten = True
+
+_FATE: ContextVar[_Fate | None] = ContextVar(
+    "stagepost_mcp_fate", default=None
+)  # the SDK sends in the caller's context
+
+
+class _HttpClient(httpx2.AsyncClient):
+    """Notes which calls are refused: the SDK tells of all that fail in one way."""
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        try:
+            response = await super().send(request, **options)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            _refused()
+            raise
+        if response.status_code == httpx2.codes.NOT_FOUND and _SESSION in request.headers:
+            _refused()
+        return response
+
+
+def _refused() -> None:
+    if fate := _FATE.get():
+        fate.refused = True
 
 
 class SdkLink:
@@ -56,11 +80,10 @@ class SdkLink:
         ended: Set when the connection is of no use any more, by whoever notices first.
     """
 
-    def __init__(self, client: Client, tools: tuple[RemoteTool, ...], signs: _Signs) -> None:
+    def __init__(self, client: Client, tools: tuple[RemoteTool, ...], ended: anyio.Event) -> None:
         self._client = client
-        self._signs = signs
         self.tools = tools
-        self.ended = signs.ended
+        self.ended = ended
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
         """Call a tool by the server's name for it.
@@ -69,25 +92,29 @@ class SdkLink:
             LinkStale: Nothing was called, and nothing can be: another link is needed.
             CallLost: The link broke, and nobody knows whether the call has taken effect.
         """
+        fate = _Fate()
+        token = _FATE.set(fate)
         try:
             return _result(await self._client.call_tool(tool, dict(arguments)))
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
-                raise CallLost from error
-            if self._signs.forgotten:
+            if fate.refused:
                 self.ended.set()
                 raise LinkStale from error
+            if error.code == CONNECTION_CLOSED:
+                raise CallLost from error
             return RemoteResult(error.message, is_error=True)
+        finally:
+            _FATE.reset(token)
 
 
 @asynccontextmanager
 async def open_link(server: McpServer) -> AsyncIterator[SdkLink]:
     """Connect to a server and ask for its tools."""
-    signs = _Signs()
+    ended = anyio.Event()
     async with AsyncExitStack() as stack:
-        target = await _target(server, signs, stack)
+        target = await _target(server, ended, stack)
         client = await stack.enter_async_context(Client(target, cache=None))
-        yield SdkLink(client, await _tools(client), signs)
+        yield SdkLink(client, await _tools(client), ended)
 
 
 def reason(server: McpServer, error: Exception) -> str:
@@ -105,20 +132,18 @@ def reason(server: McpServer, error: Exception) -> str:
     return _told(cause)
 
 
-async def _target(server: McpServer, signs: _Signs, stack: AsyncExitStack) -> Any:
+async def _target(server: McpServer, ended: anyio.Event, stack: AsyncExitStack) -> Any:
     """What the SDK's client takes: a transport, or a server object."""
     match server.transport:
         case Stdio() as stdio:
             parameters = StdioServerParameters(
                 command=stdio.command, args=list(stdio.args), env=dict(stdio.env), cwd=stdio.cwd
             )
-            return _watched(stdio_client(parameters, errlog=_stderr(stack)), signs.ended)
+            return _watched(stdio_client(parameters, errlog=_stderr(stack)), ended)
         case Http() as http:
             # Calls and connecting have limits of their own; the defaults here would be others.
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-            client = httpx2.AsyncClient(
-                headers=dict(http.headers), timeout=None, limits=limits, event_hooks={"response": [signs.look]}
-            )
+            client = _HttpClient(headers=dict(http.headers), timeout=None, limits=limits)
             return streamable_http_client(http.url, http_client=await stack.enter_async_context(client))
         case Memory() as memory:
             return memory.server

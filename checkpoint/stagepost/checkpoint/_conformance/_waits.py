@@ -41,6 +41,19 @@ async def check_only_the_owner_opens_waits_and_parks(store: CheckpointStore) -> 
     equal((await store.load("run")).waits, ())
 
 
+async def check_a_run_that_waits_or_parks_has_got_somewhere(store: CheckpointStore) -> None:
+    """Its attempts are counted anew, as by a commit."""
+    await started(store, "run")
+    lease = await store.claim("run", "second", recovering=True)
+    equal((await store.info("run")).attempts, 1)
+    await store.wait(lease, a_wait())
+    equal((await store.info("run")).attempts, 0)
+    lease = await store.claim("run", "third", recovering=True)
+    equal((await store.info("run")).attempts, 1)
+    equal(await store.park(lease, 0), True)
+    equal((await store.info("run")).attempts, 0)
+
+
 async def check_a_wait_has_one_answer(store: CheckpointStore) -> None:
     """Of many that answer at once one wins, and all others are told."""
     lease = await started(store, "run")
@@ -194,6 +207,7 @@ async def check_a_failed_run_that_is_reopened_waits_again(store: CheckpointStore
 CHECKS: Final[tuple[Check, ...]] = (
     check_a_wait_comes_back_as_it_was_opened,
     check_only_the_owner_opens_waits_and_parks,
+    check_a_run_that_waits_or_parks_has_got_somewhere,
     check_a_wait_has_one_answer,
     check_an_answer_needs_a_wait_for_one,
     check_a_wait_that_is_opened_again_is_open,

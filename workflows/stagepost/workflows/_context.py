@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from stagepost.checkpoint import PLAIN
-from stagepost.hub import Hub, check_name
+from stagepost.hub import Duration, Hub, check_name
 
+from ._answered import Question
 from ._effects import NotDone, Once, first
 from ._events import EventKind
 from ._execution import Execution
@@ -98,6 +99,34 @@ class StepContext:
             key: A name within the step.
         """
         return await first(self.ledger, self.place, check_name("key", key))
+
+    async def wait_for_answer(
+        self,
+        key: str,
+        *,
+        expect: Any = None,
+        show: object = None,
+        within: Duration | None = None,
+        otherwise: object = None,
+    ) -> Any:
+        """What somebody answers to a question in the middle of a step, given by ``runner.answer(wait_id, value)``.
+
+        Until then the run is parked, for days if need be; then the step runs again and gets the answer here, each time
+        that it runs. Needs a step that says what it may be answered: ``step(…, answers=Decision)``.
+
+        Args:
+            key: Its name within the step; `PendingWait.name` for whoever answers.
+            expect: Type of the answer; None for plain JSON.
+            show: A JSON value or a model for whoever answers.
+            within: How long to wait, counted from the first time; None for no limit.
+            otherwise: The answer if nobody has given one by then.
+
+        Raises:
+            RunnerRequired: The run is in memory, and nobody could answer.
+            CannotStore: What is shown, or the otherwise, has no stored form.
+        """
+        question = Question(key, expect=expect, show=show, within=within, otherwise=otherwise)
+        return await question.answer(self)
 
     @overload
     async def once(

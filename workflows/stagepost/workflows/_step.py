@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import anyio
 import anyio.to_thread
 
-from stagepost.checkpoint import Codec, WaitKind
+from stagepost.checkpoint import PLAIN, Codec, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 
 from ._guards import Call, Errors, caught, timed
@@ -105,6 +105,7 @@ def step(
     retry: Retry | None = None,
     catch: Errors = (),
     into: str | None = None,
+    answers: Any = None,
 ) -> Step: ...
 @overload
 def step(
@@ -116,6 +117,7 @@ def step(
     retry: Retry | None = None,
     catch: Errors = (),
     into: str | None = None,
+    answers: Any = None,
 ) -> Step: ...
 def step(
     name_or_function: str | StepFunction,
@@ -127,6 +129,7 @@ def step(
     retry: Retry | None = None,
     catch: Errors = (),
     into: str | None = None,
+    answers: Any = None,
 ) -> Step:
     """Make a step of a function.
 
@@ -144,11 +147,12 @@ def step(
         catch: Errors that are results: what is raised of them, with `retry` by the last attempt, is stored as
             ``{"error", "message"}``, its type and text, and the run goes on.
         into: Key of the state for them.
+        answers: Type of the answers that it may wait for, see `StepContext.wait_for_answer`; None if it asks nobody.
 
     Raises:
         DefinitionError: The function has no usable name, takes other parameters, or the options do not go together.
     """
-    options = _Options(inline=inline, timeout=timeout, retry=retry, catch=catch, into=into)
+    options = _Options(inline=inline, timeout=timeout, retry=retry, catch=catch, into=into, answers=answers)
     if isinstance(name_or_function, str):
         if function is None:
             raise DefinitionError(f"step {name_or_function!r}", "give the function too: step(name, function)")
@@ -165,6 +169,7 @@ class _Options:
     retry: Retry | None
     catch: Errors
     into: str | None
+    answers: Any
 
 
 def _make(name: str, function: StepFunction, options: _Options) -> Step:
@@ -181,7 +186,12 @@ def _make(name: str, function: StepFunction, options: _Options) -> Step:
         raise DefinitionError(f"step {name!r}", "catch= and into= go together: which errors, and under which key")
     if options.into is not None:
         call = caught(call, options.catch, options.into)
-    return Step(name, call, takes=takes, gives=gives, caught_into=options.into)
+    receives = None if options.answers is None else Receives(WaitKind.ANSWER, name, _codec(options.answers))
+    return Step(name, call, takes=takes, gives=gives, caught_into=options.into, receives=receives)
+
+
+def _codec(kind: Any) -> Codec[Any]:
+    return codec_of(kind) or PLAIN
 
 
 def _own_name(function: StepFunction) -> str:

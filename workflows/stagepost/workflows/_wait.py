@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import anyio
-from pydantic import BaseModel
 
 from stagepost.checkpoint import PLAIN, Codec, WaitKind, WaitStatus
 from stagepost.hub import Duration, check_name, seconds
 
+from ._answered import shown
 from ._context import StepContext
+from ._due import due_in, moment
 from ._guards import Call
 from ._signals import Parks
 from ._step import Receives, Step, caller, step
@@ -117,13 +118,13 @@ def Sleep(  # noqa: N802  # likewise
     if (duration is None) == (until is None):
         raise DefinitionError(f"sleep {name!r}", "say how long or until when: give a duration, or until=")
     length = None if duration is None else seconds(duration)
-    moment = None if until is None else caller(f"{name}.until", until, inline=True)
+    when = None if until is None else caller(f"{name}.until", until, inline=True)
 
     async def sleep(value: Any, context: StepContext) -> None:
         if context.ledger.ended(context.place) is not None:
             return
         now = context.execution.clock()
-        due_at = _aware(name, await moment(value, context)) if moment is not None else _time(now + (length or 0))
+        due_at = _aware(name, await when(value, context)) if when is not None else moment(now + (length or 0))
         if context.ledger.is_durable:
             raise Parks(WaitKind.TIMER, name, due_at=due_at)
         await anyio.sleep(max(0, due_at.timestamp() - now))
@@ -162,8 +163,8 @@ class _Answer:
         """
         ended = context.ledger.ended(context.place)
         if ended is None:
-            shown = None if prompt is None else _shown(await prompt(value, context), context)
-            raise Parks(kind, name, prompt=shown, due_at=self._due_at(context))
+            prompted = None if prompt is None else shown(await prompt(value, context), context)
+            raise Parks(kind, name, prompt=prompted, due_at=self._due_at(context))
         if ended.status is WaitStatus.ANSWERED:
             return self.codec.load(ended.value or b"null")
         if self._otherwise is _NONE:
@@ -171,19 +172,7 @@ class _Answer:
         return self._otherwise
 
     def _due_at(self, context: StepContext) -> datetime | None:
-        return None if self._limit is None else _time(context.execution.clock() + self._limit)
-
-
-def _shown(value: object, context: StepContext) -> bytes:
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    where = f"what {context.path} shows"
-    data = PLAIN.dump(plain, where)
-    context.execution.secrets.check(data, where)
-    return data
-
-
-def _time(since_1970: float) -> datetime:
-    return datetime.fromtimestamp(since_1970, UTC)
+        return None if self._limit is None else due_in(self._limit, context)
 
 
 def _aware(name: str, moment: object) -> datetime:

@@ -1,0 +1,98 @@
+"""A step that waits for answers in its middle."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from pydantic import BaseModel
+
+from stagepost.checkpoint import CannotStore, RunStatus, SqliteStore
+from stagepost.workflows import Chain, ChainError, Parallel, Runner, RunnerRequired, StepContext, step
+
+on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the store's
+
+
+class Word(BaseModel):
+    """What is answered."""
+
+    text: str
+
+
+async def ask_twice(state: Any, context: StepContext) -> dict[str, object]:
+    first = await context.wait_for_answer("first", expect=Word, show={"for": state["name"]})
+    second = await context.wait_for_answer("second", expect=Word, within=60, otherwise=Word(text="nobody"))
+    return {"said": [first.text, second.text]}
+
+
+asking = Chain("asking", [step("ask", ask_twice, answers=Word)])
+
+
+@asynccontextmanager
+async def runner_on(path: Path, now: list[float]) -> AsyncIterator[Runner]:
+    async with SqliteStore(path) as store, Runner(store, workflows=[asking], clock=lambda: now[0]) as runner:
+        yield runner
+
+
+async def next_wait(runner: Runner, name: str) -> None:
+    while [wait.name for wait in await runner.waits("r")] != [name]:
+        await anyio.lowlevel.checkpoint()
+
+
+@on_asyncio
+async def test_step_waits_for_one_answer_after_the_other_over_restarts(tmp_path: Path) -> None:
+    now = [1_000_000.0]
+    with anyio.fail_after(10):
+        async with runner_on(tmp_path / "runs.db", now) as runner:
+            run = await runner.start(asking, {"name": "x"}, run_id="r")
+            assert await run.settled() is RunStatus.WAITING
+            (wait,) = await runner.waits("r")
+            assert (wait.name, wait.shown, wait.due_at) == ("first", {"for": "x"}, None)
+            await runner.answer(wait.id, Word(text="one"), by="eve")
+            await next_wait(runner, "second")
+        async with runner_on(tmp_path / "runs.db", now) as runner:
+            (wait,) = await runner.waits("r")
+            with pytest.raises(CannotStore):
+                await runner.answer(wait.id, {"text": 1})
+            await runner.answer(wait.id, {"text": "two"})
+            assert (await (await runner.get("r")).result())["said"] == ["one", "two"]
+
+
+@on_asyncio
+async def test_step_gets_the_otherwise_when_the_time_is_up(tmp_path: Path) -> None:
+    now = [1_000_000.0]
+    with anyio.fail_after(10):
+        async with runner_on(tmp_path / "runs.db", now) as runner:
+            run = await runner.start(asking, {"name": "x"}, run_id="r")
+            await run.settled()
+            await runner.answer((await runner.waits("r"))[0].id, Word(text="one"))
+            await next_wait(runner, "second")
+        now[0] += timedelta(minutes=2).total_seconds()
+        async with runner_on(tmp_path / "runs.db", now) as runner:
+            await runner.recover()
+            assert (await (await runner.get("r")).result())["said"] == ["one", "nobody"]
+
+
+@on_asyncio
+async def test_items_wait_for_answers_of_their_own(tmp_path: Path) -> None:
+    async def ask(item: str, context: StepContext) -> str:
+        word: Word = await context.wait_for_answer("word", expect=Word, show=item)
+        return f"{item}:{word.text}"
+
+    each = Parallel("each", step("ask", ask, answers=Word), over="names", into="said")
+    with anyio.fail_after(10):
+        async with SqliteStore(tmp_path / "runs.db") as store, Runner(store, workflows=[each]) as runner:
+            run = await runner.start(each, {"names": ["a", "b"]}, run_id="r")
+            await run.settled()
+            for wait in await runner.waits("r"):
+                await runner.answer(wait.id, Word(text=wait.shown.upper()))
+            assert (await run.result())["said"] == ["a:A", "b:B"]
+
+
+async def test_run_in_memory_cannot_be_answered() -> None:
+    with pytest.raises(ChainError) as raised:
+        await asking.run({"name": "x"})
+    assert isinstance(raised.value.__cause__, RunnerRequired)

@@ -1,9 +1,22 @@
+import re
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
 from pydantic import BaseModel
 
-from stagepost.agents import Agent, Budget, InvalidAgent, ModelMissing, ScriptedModel, Tool, tool
+from stagepost.agents import (
+    Agent,
+    Approvals,
+    Budget,
+    InvalidAgent,
+    McpServer,
+    ModelMissing,
+    ScriptedModel,
+    Tool,
+    tool,
+)
+from stagepost.agents._definition import reachable
 from stagepost.hub import InvalidName
 
 
@@ -21,16 +34,45 @@ def look(city: str) -> str:
 def test_an_agent_is_frozen_data() -> None:
     agent = Agent("weather", prompt="Answer.", tools=[look], input=Query, output=Query, budget=Budget(turns=2))
     assert (agent.name, agent.prompt, agent.tools, agent.input) == ("weather", "Answer.", (look,), Query)
-    assert (agent.output, agent.budget, agent.model) == (Query, Budget(turns=2), None)
+    assert (agent.output, agent.budget, agent.model, agent.description) == (Query, Budget(turns=2), None, "")
+    assert (agent.servers, agent.sub_agents, agent.hooks, agent.models) == ((), (), (), {})
+    assert agent.approvals == Approvals()
     with pytest.raises(FrozenInstanceError):
         agent.prompt = "Answer kindly."  # type: ignore[misc]  # what is under test
     assert replace(agent, prompt="Answer kindly.").prompt == "Answer kindly."
+
+
+def test_a_copy_with_changes_keeps_the_rest() -> None:
+    server, guard, helper, model = McpServer.stdio("clock"), Guard(), Agent("helper", prompt=""), ScriptedModel([])
+    agent = Agent(
+        "lead",
+        prompt="",
+        tools=[look, server],
+        sub_agents=[helper, "other"],
+        approvals=["look"],
+        hooks=[guard],
+        description="Leads.",
+        models={"fast": model},
+    )
+    copy = replace(agent, prompt="Lead.")
+    assert (copy.tools, copy.servers, copy.sub_agents) == ((look,), (server,), (helper, "other"))
+    assert (copy.approvals, copy.hooks, copy.models) == (Approvals(["look"]), (guard,), {"fast": model})
+    assert (copy.prompt, copy.description) == ("Lead.", "Leads.")
+
+
+def test_no_tool_is_called_message_agent_only_where_there_are_sub_agents() -> None:
+    assert Agent("w", prompt="", tools=[named("message_agent")]).tools[0].name == "message_agent"
 
 
 def test_plain_functions_become_tools() -> None:
     made = Agent("weather", prompt="", tools=[look.function]).tools[0]
     assert isinstance(made, Tool)
     assert (made.name, made.idempotent) == ("look", False)
+
+
+class Guard:
+    async def tool_call(self, *given: object) -> object:
+        return given
 
 
 def named(name: str) -> Tool[..., object]:
@@ -45,12 +87,51 @@ def named(name: str) -> Tool[..., object]:
         (lambda: Agent("w", prompt="", tools=[named("fail")]), "'fail' is reserved"),
         (lambda: Agent("w", prompt="In {town}.", input=Query), r"\{town\}, and input=Query .* has city, days\)"),
         (lambda: Agent("w", prompt="In {town}."), r"give input=.* or write \{\{town\}\}"),
-        (lambda: Agent("w", prompt="", model="gpt"), "give an object with `async def answer"),  # type: ignore[call-overload]
+        (lambda: Agent("w", prompt="", model=7), "model=7 is no model: .* with `async def answer"),  # type: ignore[call-overload]
+        (lambda: Agent("w", prompt="", model=""), "model='' is no model: give a name"),
+        (lambda: Agent("w", prompt="", models={"fast": ""}), r"models\['fast'\]='' is no model"),
+        (lambda: Agent("w", prompt="", models={"a": "b", "b": "c"}), r"models\['a'\] is 'b', another name"),
         (lambda: Agent("w", prompt="", input=dict), "is no pydantic model"),  # type: ignore[arg-type]
         (lambda: Agent("w", prompt="", output=str), "is no pydantic model"),  # type: ignore[type-var]
         (lambda: Agent("w", prompt="", output=Query(city="")), "is no pydantic model"),  # type: ignore[call-overload]
+        (lambda: Agent("w", prompt="", tools=[Agent("s", prompt="")]), "cannot be called: .* agents in sub_agents="),  # type: ignore[list-item]
+        (lambda: Agent("w", prompt="", tools=[named("message_agent")], sub_agents=["s"]), "'message_agent' is res"),
+        (lambda: Agent("w", prompt="", sub_agents="s"), r"is one text: use a list, \['s'\]"),
+        (lambda: Agent("w", prompt="", sub_agents=[7]), "sub_agents holds 7, which is no agent"),  # type: ignore[list-item]
+        (lambda: Agent("w", prompt="", sub_agents=["s", Agent("s", prompt="")]), "two of its sub-agents are named 's'"),
+        (lambda: Agent("w", prompt="", sub_agents=["w"]), "'w' has its own name: no agent can ask itself"),
+        (
+            lambda: Agent("w", prompt="", hooks=[look]),
+            "which is no hook: give .* `async def model_call` or `tool_call`",
+        ),
+        (lambda: Agent("w", prompt="", hooks=[Guard]), "which is no hook"),
+        (lambda: Agent("w", prompt="", approvals="send_*"), r"approvals: rules='send_\*' is one text"),
+        (lambda: Agent("w", prompt="", approvals=[3]), "approvals: rules holds 3"),  # type: ignore[list-item]
     ],
-    ids=["twice", "return", "fail", "unknown", "no input", "model", "input", "output", "instance"],
+    ids=[
+        "tool twice",
+        "return",
+        "fail",
+        "unknown field",
+        "no input",
+        "model",
+        "empty model",
+        "named model",
+        "chained names",
+        "input",
+        "output",
+        "instance",
+        "agent as tool",
+        "message_agent",
+        "one text",
+        "no agent",
+        "sub-agent twice",
+        "itself",
+        "no hook",
+        "class of hooks",
+        "one rule",
+        "no rule",
+    ],
 )
 def test_a_wrong_definition_is_refused_where_it_is_built(build: object, why: str) -> None:
     with pytest.raises(InvalidAgent, match=f"agent 'w': .*{why}"):
@@ -83,3 +164,55 @@ def test_the_workflow_is_always_the_same_one() -> None:
 
 def test_the_model_does_not_show_in_the_representation() -> None:
     assert "model" not in repr(Agent("weather", prompt="", model=ScriptedModel([])))
+
+
+async def test_a_name_in_models_means_that_model() -> None:
+    agent = Agent(
+        "echo", prompt="", model="fast", models={"fast": ScriptedModel(["hi"]), "slow": ScriptedModel(["oh"])}
+    )
+    assert agent.model == "fast"
+    assert (await agent.run("?")).output == "hi"
+    assert (await agent.run("?", model="slow")).output == "oh"
+
+
+async def test_an_agent_whose_sub_agent_is_only_a_name_does_not_run() -> None:
+    middle = Agent("middle", prompt="", sub_agents=["weather"])
+    lead = Agent("lead", prompt="", model=ScriptedModel([]), sub_agents=[middle])
+    said = r"agent 'middle': its sub-agent 'weather' is only a name: .*Agents\(\[…\]\), and take agents\['middle'\]"
+    with pytest.raises(InvalidAgent, match=said):
+        await lead.run("?")
+    with pytest.raises(InvalidAgent, match=said):
+        lead.as_workflow()
+
+
+@pytest.mark.parametrize(
+    ("build", "unused"),
+    [
+        (lambda: Agent("w", prompt="", tools=[look], approvals=["look", "send_*"]), ["send_*"]),
+        (lambda: Agent("w", prompt="", tools=[look, McpServer.stdio("clock")], approvals=["send_*"]), []),
+        (lambda: Agent("w", prompt="", sub_agents=["s"], approvals=["send_*"]), []),
+        (
+            lambda: Agent("w", prompt="", sub_agents=[Agent("s", prompt="", tools=[look])], approvals=["look", "x"]),
+            ["x"],
+        ),
+    ],
+    ids=["own tools", "unknown tools", "unknown agents", "tools below"],
+)
+def test_rules_that_no_tool_fits_are_logged(
+    build: Callable[[], object], unused: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    build()
+    assert [
+        rule for record in caplog.records for rule in re.findall(r"the rule '(.*?)'", record.getMessage())
+    ] == unused
+
+
+def test_all_agents_below_are_reached_once() -> None:
+    leaf = Agent("leaf", prompt="")
+    left, right = (Agent(name, prompt="", sub_agents=[leaf]) for name in ("left", "right"))
+    assert [agent.name for agent in reachable(Agent("root", prompt="", sub_agents=[left, right]))] == [
+        "root",
+        "left",
+        "right",
+        "leaf",
+    ]

@@ -1,8 +1,9 @@
 """What an agent is: data, checked when it is built."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar, cast, overload
 
 from pydantic import BaseModel
@@ -10,20 +11,34 @@ from pydantic import BaseModel
 from stagepost.hub import Observer, check_name
 from stagepost.workflows import Pattern, PatternError
 
+from ._approvals import Approvals
 from ._budget import Budget
-from ._checks import check_model, check_prompt, check_schemas, check_tools
+from ._checks import (
+    check_approvals,
+    check_hooks,
+    check_models,
+    check_prompt,
+    check_schemas,
+    check_sub_agents,
+    check_tools,
+)
+from ._definition import check_resolved
 from ._failure import failure_of
+from ._given import listed, read_approvals, read_tools
+from ._inheritance import Link, resolve_model
 from ._loop import AgentLoop
+from ._mcp import McpServer
 from ._model import Model
 from ._request import Brief
 from ._result import AgentResult
-from ._tool import Tool, ToolLike, as_tool
+from ._tool import Tool, ToolLike
 from .errors import ModelMissing
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _BUDGET: Final = Budget()
+_NO_MODELS: Final[Mapping[str, Model | str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -37,12 +52,21 @@ class Agent(Generic[OutputT_co]):
         name: Its name, also on the hub.
         prompt: What it is for. ``{field}`` stands for a field of the input; other braces are text, and ``{{field}}``
             is the text ``{field}``.
-        model: The model that it asks.
-        tools: What the model may call: made by `tool`, or plain functions.
+        model: The model that it asks, or its name, such as ``"openai/gpt-5-mini"``. Without one it asks that of
+            whoever asks it.
+        tools: What the model may call: made by `tool`, plain functions, or MCP servers with all that they offer.
+        servers: More MCP servers, beside those among the tools.
+        sub_agents: Agents that it may ask. Names of agents will do until `Agents` puts the agents in their place.
         input: Pydantic model of its requests; None if they are plain text.
         output: Pydantic model of its answers; None for plain text. An answer that does not fit costs a turn and goes
             back to the model with what is wrong.
         budget: What one run may use.
+        approvals: Which calls a person has to allow, also those of agents below this one; patterns will do. A rule
+            that no tool fits is logged as a warning, unless servers may have one.
+        hooks: Stand round each question to the model and each call of a tool, the first one outermost: objects with a
+            method ``model_call``, ``tool_call``, or both.
+        description: What agents have to know of it to ask it.
+        models: What names of models mean here, and to the agents below this one.
 
     Raises:
         InvalidAgent: The parts do not fit together.
@@ -52,11 +76,17 @@ class Agent(Generic[OutputT_co]):
 
     name: str
     prompt: str
-    model: Model | None = field(repr=False)
+    model: Model | str | None = field(repr=False)
     tools: Sequence[Tool[..., object]]
+    servers: Sequence[McpServer]
+    sub_agents: "Sequence[Agent[object] | str]" = field(repr=False)
     input: type[BaseModel] | None
     output: type[OutputT_co] | None
     budget: Budget
+    approvals: Approvals
+    hooks: Sequence[object] = field(repr=False)
+    description: str
+    models: Mapping[str, Model | str] = field(repr=False)
 
     @overload
     def __init__(
@@ -64,11 +94,17 @@ class Agent(Generic[OutputT_co]):
         name: str,
         *,
         prompt: str,
-        model: Model | None = None,
-        tools: Iterable[ToolLike] = (),
+        model: Model | str | None = None,
+        tools: Iterable[ToolLike | McpServer] = (),
+        servers: Iterable[McpServer] = (),
+        sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
         output: None = None,
         budget: Budget = ...,
+        approvals: Approvals | Iterable[str] | None = None,
+        hooks: Iterable[object] = (),
+        description: str = "",
+        models: Mapping[str, Model | str] = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -76,32 +112,59 @@ class Agent(Generic[OutputT_co]):
         name: str,
         *,
         prompt: str,
-        model: Model | None = None,
-        tools: Iterable[ToolLike] = (),
+        model: Model | str | None = None,
+        tools: Iterable[ToolLike | McpServer] = (),
+        servers: Iterable[McpServer] = (),
+        sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
         output: type[ModelT],
         budget: Budget = ...,
+        approvals: Approvals | Iterable[str] | None = None,
+        hooks: Iterable[object] = (),
+        description: str = "",
+        models: Mapping[str, Model | str] = ...,
     ) -> None: ...
     def __init__(
         self,
         name: str,
         *,
         prompt: str,
-        model: Model | None = None,
-        tools: Iterable[ToolLike] = (),
+        model: Model | str | None = None,
+        tools: Iterable[ToolLike | McpServer] = (),
+        servers: Iterable[McpServer] = (),
+        sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,  # noqa: A002  # the word for it
         output: type[BaseModel] | None = None,
         budget: Budget = _BUDGET,
+        approvals: Approvals | Iterable[str] | None = None,
+        hooks: Iterable[object] = (),
+        description: str = "",
+        models: Mapping[str, Model | str] = _NO_MODELS,
     ) -> None:
-        made = tuple(map(as_tool, tools))
-        vars(self).update(name=name, prompt=prompt, model=model, tools=made, input=input, output=output, budget=budget)
+        check_name("agent name", name)
+        made, among = read_tools(name, tools)
+        vars(self).update(
+            name=name,
+            prompt=prompt,
+            model=model,
+            tools=made,
+            servers=(*among, *servers),
+            sub_agents=listed(name, "sub_agents", sub_agents),
+            input=input,
+            output=output,
+            budget=budget,
+            approvals=read_approvals(name, approvals),
+            hooks=tuple(hooks),
+            description=description,
+            models=MappingProxyType(dict(models)),
+        )
         self._check()
 
     async def run(
         self,
         request: object,
         *,
-        model: Model | None = None,
+        model: Model | str | None = None,
         deps: Any = None,
         observer: Observer | None = None,
     ) -> AgentResult[OutputT_co]:
@@ -109,18 +172,19 @@ class Agent(Generic[OutputT_co]):
 
         Args:
             request: The input model, a mapping of its fields, or a text.
-            model: Instead of the agent's own.
+            model: Instead of the agent's own; its name will do.
             deps: Given to tools as ``context.deps``.
             observer: Gets the run's events.
 
         Raises:
             ModelMissing: There is no model.
+            InvalidAgent: A sub-agent is only a name.
             InvalidRequest: The request is not what the agent takes.
             CannotStore: The request holds what a run cannot keep, such as a secret.
             BudgetExceeded: The run needs more than its budget.
             AgentFailed: Something else went wrong, such as the model; the cause says what.
         """
-        loop = (self if model is None else replace(self, model=model))._loop  # noqa: SLF001  # its own class
+        loop = self._loop if model is None else self._built(model)
         try:
             return loop.result(await loop.run(loop.accept(request), deps=deps, observer=observer))
         except PatternError as error:
@@ -132,20 +196,28 @@ class Agent(Generic[OutputT_co]):
 
         Raises:
             ModelMissing: There is no model.
+            InvalidAgent: A sub-agent is only a name.
         """
         return self._loop
 
     @cached_property
     def _loop(self) -> AgentLoop:
-        if self.model is None:
+        return self._built()
+
+    def _built(self, run_model: Model | str | None = None) -> AgentLoop:
+        check_resolved(self)
+        resolved = resolve_model([Link(self)], run=run_model)
+        if resolved is None:
             raise ModelMissing(self.name)
         output = cast("type[BaseModel] | None", self.output)
         brief = Brief(self.name, self.prompt, self.input)
-        return AgentLoop(brief, model=self.model, tools=self.tools, output=output, budget=self.budget)
+        return AgentLoop(brief, model=resolved, tools=self.tools, output=output, budget=self.budget)
 
     def _check(self) -> None:
-        check_name("agent name", self.name)
-        check_model(self.name, self.model)
-        check_schemas(self.name, input=self.input, output=self.output)
-        check_tools(self.name, self.tools)
-        check_prompt(self.name, self.prompt, self.input)
+        check_schemas(self)
+        check_models(self)
+        check_sub_agents(self, Agent)
+        check_tools(self)
+        check_prompt(self)
+        check_hooks(self)
+        check_approvals(self)

@@ -6,6 +6,7 @@ answer of the model and every tool's result is saved as it comes, and a killed p
 
 from ._agent import Agent
 from ._agent_tool import AgentTool
+from ._agents import Agents
 from ._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._budget import Budget
 from ._context import ToolContext
@@ -51,6 +52,7 @@ from .errors import (
     RecordingMissing,
     ScriptEnded,
     ToolClash,
+    UnknownAgent,
     UnreadableAnswer,
 )
 
@@ -61,6 +63,7 @@ __all__ = [
     "AgentGaveUp",
     "AgentResult",
     "AgentTool",
+    "Agents",
     "AllModelsFailed",
     "Allow",
     "AnswerCut",
@@ -119,6 +122,7 @@ __all__ = [
     "ToolContext",
     "ToolMessage",
     "ToolSchema",
+    "UnknownAgent",
     "UnreadableAnswer",
     "Usage",
     "UserMessage",

@@ -4,6 +4,7 @@
 
     AgentError
     ├── InvalidAgent(ValueError)    an agent is defined wrong; raised where it is built
+    ├── UnknownAgent(KeyError)      `Agents` has no agent of this name
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
@@ -65,6 +66,7 @@ __all__ = [
     "RecordingMissing",
     "ScriptEnded",
     "ToolClash",
+    "UnknownAgent",
     "UnreadableAnswer",
 ]
 
@@ -85,6 +87,23 @@ class InvalidAgent(AgentError, ValueError):
         super().__init__(f"agent {agent!r}: {why}")
         self.agent = agent
         self.why = why
+
+
+class UnknownAgent(AgentError, KeyError):
+    """`Agents` has no agent of this name.
+
+    Attributes:
+        agent: The name.
+        known: The names that it has.
+    """
+
+    def __init__(self, agent: str, known: Sequence[str]) -> None:
+        super().__init__(agent, known)
+        self.agent = agent
+        self.known = known
+
+    def __str__(self) -> str:  # `KeyError` would show it as a literal
+        return f"there is no agent {self.agent!r}; there are: {', '.join(self.known) or 'none'}"
 
 
 class InvalidTool(AgentError, ValueError):

@@ -48,6 +48,14 @@ class Spent:
         """All of them."""
         return self.input_tokens + self.output_tokens
 
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            self.turns + other.turns,
+            self.tool_calls + other.tool_calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
     def after(self, usage: Usage, *, tool_calls: int) -> "Spent":
         """One turn later."""
         return Spent(
@@ -86,27 +94,27 @@ class Budget:
             if limit is not None and limit < least:
                 raise ValueError(f"a budget of {limit} {name}: give at least {least}, or None for no limit")
 
-    def is_last_turn(self, spent: Spent) -> bool:
-        """Whether the turn that comes next is the last one."""
-        return self.turns is not None and spent.turns + 1 >= self.turns
+    def is_last_turn(self, spent: Spent, *, keep: int = 0) -> bool:
+        """Whether the turn that comes next is the last one, if some are kept for others."""
+        return self.turns is not None and spent.turns + 1 + keep >= self.turns
 
-    def check_turn(self, agent: str, spent: Spent) -> None:
-        """See that there may be another turn.
+    def check_turn(self, agent: str, spent: Spent, *, keep: int = 0) -> None:
+        """See that there may be another turn, if some are kept for others.
 
         Raises:
             BudgetExceeded: There may not.
         """
-        _check(agent, "turns", self.turns, spent.turns, spent.turns + 1)
+        _check(agent, "turns", self.turns, spent.turns, spent.turns + 1 + keep)
         _check(agent, "tokens", self.tokens, spent.tokens, spent.tokens + 1)
 
-    def check_calls(self, agent: str, spent: Spent) -> None:
+    def check_calls(self, agent: str, spent: Spent, *, keep: int = 0) -> None:
         """See that the calls that were asked for may be made, and that there is a turn left to read their results.
 
         Raises:
             BudgetExceeded: There is not.
         """
         _check(agent, "tool_calls", self.tool_calls, spent.tool_calls, spent.tool_calls)
-        _check(agent, "turns", self.turns, spent.turns, spent.turns + 1)
+        _check(agent, "turns", self.turns, spent.turns, spent.turns + 1 + keep)
 
 
 def _check(agent: str, budget: str, limit: int | None, used: int, needed: int) -> None:

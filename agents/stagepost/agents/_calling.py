@@ -4,102 +4,235 @@ A tool that is not idempotent is called only where nobody has been before: that 
 wherever a process is killed, the next one finds one of these:
 
 - nothing: the tool was not called; it is now.
-- a beginning and no result: the call may or may not have been made; the model is told that nobody knows.
+- a beginning and no result: the call may or may not have been made; the model is told that nobody knows, or the run
+  waits until somebody says.
 - a result: it stands.
 
-An idempotent tool leaves no mark and is called again. The arguments are checked before anything else, each time: a call
-that cannot be made was never made.
+An idempotent tool leaves no mark and is called again. A call that another agent answers is a run of its own, which is
+joined again. The arguments are checked before anything else, each time: a call that cannot be made was never made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final
+
+from pydantic_core import to_json
 
 from stagepost.workflows import Parallel, State, StepContext, step
 
+from ._approvals import Allow, Decision, decided, expired
 from ._arguments import InvalidArguments
 from ._closing import Closing
 from ._context import ToolContext
+from ._delegating import DelegateTool
+from ._delegation import Delegation
+from ._hooks import tool_chain
 from ._invoking import ToolResult, invoke
+from ._member import Member
 from ._messages import ToolCall, ToolMessage
+from ._messaging import MESSAGE_AGENT, Entry, grown
 from ._tool import Tool
+from ._toolbox import Toolbox
+from .errors import McpUnavailable
 
 _MOST_AT_ONCE: Final = 100
-
-
-class _Bound(NamedTuple):
-    """A call that can be made."""
-
-    tool: Tool[..., object]
-    arguments: Mapping[str, object]
 
 
 class ToolCalling:
     """Makes tool calls.
 
     Args:
-        agent: Name of the agent.
-        tools: Its tools.
+        member: The agent.
         closing: Knows the tools that end a run; a call of one that comes here does not fit.
+        delegation: Asks other agents.
+        toolbox: What there is to call.
     """
 
-    def __init__(self, agent: str, tools: Sequence[Tool[..., object]], closing: Closing) -> None:
-        self._agent = agent
-        self._tools = {tool.name: tool for tool in tools}
+    def __init__(
+        self,
+        member: Member,
+        closing: Closing,
+        delegation: Delegation,
+        toolbox: Callable[[StepContext], Any],
+    ) -> None:
+        self._member = member
         self._closing = closing
+        self._delegation = delegation
+        self._toolbox = toolbox
 
     def pattern(self, over: Callable[[State], Sequence[Any]]) -> Parallel:
         """The fan-out over pending calls, whose results are said in the order of the calls.
 
         Args:
-            over: The calls of a state, made by `pending_calls`.
+            over: The calls of a state, by lanes.
         """
-        return Parallel("tools", step("call", self._make), over=over, merge=_said, workers=_MOST_AT_ONCE)
+        calls = step("calls", self._lane, answers=Decision)
+        return Parallel("tools", calls, over=over, merge=_said, workers=_MOST_AT_ONCE)
 
-    async def _make(self, item: Mapping[str, Any], context: StepContext) -> dict[str, object]:
-        call = ToolCall(id=item["id"], name=item["name"], arguments=item["arguments"])
-        found = self._find(call)
-        if isinstance(found, ToolResult):
-            result = found
-        elif found.tool.idempotent or await context.first("call"):
-            result = await invoke(found.tool, found.arguments, self._context(item, context))
-        else:
-            result = _interrupted(found.tool)
-        return {"call_id": call.id, "tool": call.name, "text": result.text, "is_error": result.is_error}
+    async def _lane(self, item: Sequence[Entry], context: StepContext) -> list[dict[str, object]]:
+        """Calls one after the other."""
+        return [await self._made(entry, context) for entry in item]
 
-    def _find(self, call: ToolCall) -> _Bound | ToolResult:
-        """The tool and its arguments, or what is wrong with the call."""
-        complaint = self._closing.complaint(call)
+    async def _made(self, entry: Entry, context: StepContext) -> dict[str, object]:
+        call = ToolCall(id=entry["id"], name=entry["name"], arguments=entry["arguments"])
+        said: dict[str, object] = {}  # what else the run has to know
+        result = await self._result(call, entry, context, said)
+        return {
+            "index": entry["index"],
+            "call_id": call.id,
+            "tool": call.name,
+            "text": result.text,
+            "is_error": result.is_error,
+            **said,
+        }
+
+    async def _result(self, call: ToolCall, entry: Entry, context: StepContext, said: dict[str, object]) -> ToolResult:
+        complaint = entry.get("complaint") or self._closing.complaint(call)
         if complaint is not None:
             return ToolResult(complaint, is_error=True)
-        tool = self._tools.get(call.name)
-        if tool is None:
-            known = ", ".join((*self._tools, *(tool.name for tool in self._closing.tools))) or "none"
-            return ToolResult(f"there is no tool {call.name!r}; there are: {known}", is_error=True)
         try:
-            return _Bound(tool, tool.parse(call.arguments))
-        except InvalidArguments as error:
-            return ToolResult(f"the arguments do not fit, nothing was called: {error}", is_error=True)
+            toolbox: Toolbox = await self._toolbox(context)
+        except McpUnavailable as error:
+            return ToolResult(f"nothing was called: {error}", is_error=True)
+        tool = toolbox.tools.get(call.name)
+        if tool is None:
+            return ToolResult(f"there is no tool {call.name!r}; there are: {toolbox.names}", is_error=True)
+        return await _Call(self._member, self._delegation, tool, entry, context, said).made(call)
 
-    def _context(self, item: Mapping[str, Any], context: StepContext) -> ToolContext:
+
+class _Call:
+    """One call of a tool that there is."""
+
+    def __init__(
+        self,
+        member: Member,
+        delegation: Delegation,
+        tool: Tool[..., object],
+        entry: Entry,
+        context: StepContext,
+        said: dict[str, object],
+    ) -> None:
+        self._member = member
+        self._delegation = delegation
+        self._tool = tool
+        self._entry = entry
+        self._context = context
+        self._said = said
+        self._key = f"call-{entry['number']}"
+
+    async def made(self, call: ToolCall) -> ToolResult:
+        """What comes of it, once it is allowed."""
+        rule = self._member.approvals.rule(self._tool)
+        if rule is not None:
+            told = self._complaint(call) or await self._allowed(call, rule)
+            if isinstance(told, ToolResult):
+                return told
+            call = told
+        if not self._member.agent.hooks:
+            return await self._through(call)
+        chain = tool_chain(self._member.agent.hooks, self._through)
+        return await chain(call, self._tool_context())
+
+    async def _allowed(self, call: ToolCall, rule: str) -> ToolCall | ToolResult:
+        """The call as a person has allowed it, or what is told instead."""
+        within = self._member.approvals.within
+        decision: Allow | Any = await self._context.wait_for_answer(
+            f"approve-{self._entry['number']}",
+            expect=Decision,
+            show=self._shown(call, rule),
+            within=within,
+            otherwise=expired(call),
+        )
+        told = decided(call, decision)
+        return ToolResult(told, is_error=True) if isinstance(told, str) else told
+
+    def _shown(self, call: ToolCall, rule: str) -> Mapping[str, object]:
+        return {
+            "agent": self._member.agent.name,
+            "tool": call.name,
+            "arguments": dict(_plain(self._tool, call)),
+            "rule": rule,
+            "call_id": call.id,
+        }
+
+    def _complaint(self, call: ToolCall) -> ToolResult | None:
+        try:
+            self._tool.parse(call.arguments)
+        except InvalidArguments as error:
+            return _misfit(error)
+        return None
+
+    async def _through(self, call: ToolCall) -> ToolResult:
+        try:
+            arguments = self._tool.parse(call.arguments)
+        except InvalidArguments as error:
+            return _misfit(error)
+        if self._tool.name == MESSAGE_AGENT:
+            return await self._delegation.message(arguments, self._entry, self._context, self._said)
+        if isinstance(self._tool, DelegateTool):
+            return await self._delegation.ask(self._tool, arguments, self._entry, self._context, self._said)
+        invoked = partial(invoke, self._tool, arguments, self._tool_context())
+        if self._tool.idempotent:
+            return await invoked()
+        if self._tool.on_unknown == "park":
+            return await self._once(invoked)
+        return await invoked() if await self._context.first(self._key) else _interrupted(self._tool)
+
+    async def _once(self, invoked: Callable[[], Any]) -> ToolResult:
+        """The result; if nobody knows whether the call was made, the run waits until somebody says what came of it."""
+
+        async def effect() -> dict[str, object]:
+            result: ToolResult = await invoked()
+            return {"tool_result": result.text, "is_error": result.is_error}
+
+        value = await self._context.once(self._key, effect)
+        if isinstance(value, Mapping) and value.keys() == {"tool_result", "is_error"}:
+            return ToolResult(value["tool_result"], is_error=value["is_error"])
+        return ToolResult(value if isinstance(value, str) else to_json(value).decode())  # what a person has said
+
+    def _tool_context(self) -> ToolContext:
         return ToolContext(
-            run_id=context.run_id,
-            agent=self._agent,
-            call_id=item["id"],
-            idempotency_key=f"{context.run_id}/{item['number']}",
-            deps=context.deps,
+            run_id=self._context.run_id,
+            agent=self._member.agent.name,
+            call_id=self._entry["id"],
+            idempotency_key=f"{self._context.run_id}/{self._entry['number']}",
+            deps=self._context.deps,
+            model=self._member.model,
         )
 
 
-def pending_calls(turn: int, calls: Sequence[ToolCall]) -> list[Mapping[str, str]]:
-    """The calls of a turn's answer as items; their number is, unlike the model's id, never the same twice in a run."""
+def pending_calls(turn: int, calls: Sequence[ToolCall]) -> list[Entry]:
+    """The calls of a turn's answer as JSON; their number is, unlike the model's id, never the same twice in a run."""
     return [
-        {"number": f"{turn}-{index}", "id": call.id, "name": call.name, "arguments": call.arguments}
+        {"number": f"{turn}-{index}", "index": index, "id": call.id, "name": call.name, "arguments": call.arguments}
         for index, call in enumerate(calls)
     ]
 
 
-def _said(_state: State, results: Sequence[Mapping[str, Any]]) -> dict[str, object]:
-    return {"messages": [ToolMessage(**result) for result in results], "calls": []}
+def _said(state: State, results: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, object]:
+    done = sorted((result for lane in results for result in lane), key=lambda result: result["index"])
+    updates: dict[str, object] = {"messages": [_message(result) for result in done], "calls": []}
+    if any("talk" in result for result in done):
+        updates["conversations"] = grown(state.get("conversations", {}), done)
+    nested = [result["nested"] for result in done if "nested" in result]
+    if nested:
+        updates["nested"] = {key: spent for one in [state.get("nested", {}), *nested] for key, spent in one.items()}
+    return updates
+
+
+def _message(result: Mapping[str, Any]) -> ToolMessage:
+    return ToolMessage(
+        call_id=result["call_id"], tool=result["tool"], text=result["text"], is_error=result["is_error"]
+    )
+
+
+def _plain(tool: Tool[..., object], call: ToolCall) -> Mapping[str, object]:
+    """The arguments as they will be given."""
+    return tool.parse(call.arguments)
+
+
+def _misfit(error: InvalidArguments) -> ToolResult:
+    return ToolResult(f"the arguments do not fit, nothing was called: {error}", is_error=True)
 
 
 def _interrupted(tool: Tool[..., object]) -> ToolResult:

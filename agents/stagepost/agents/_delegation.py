@@ -1,0 +1,116 @@
+"""Asking other agents: each question is a run of its own below the run that asks, begun once and joined again."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from stagepost.workflows import ChildFailed, State, StepContext
+
+from ._delegating import DelegateTool
+from ._invoking import ToolResult, as_text
+from ._messaging import IDLE, Entry, Talk, request_of
+from .errors import AgentError
+
+if TYPE_CHECKING:
+    from ._loop import AgentLoop
+
+_LONGEST: Final = 60  # characters of a name in a key
+
+
+class Delegation:
+    """Asks the agents that an agent can reach.
+
+    Args:
+        agents: The loops of those that it can speak to, by name.
+        tools: The loops of those that are its tools, by the tools' names.
+    """
+
+    def __init__(self, agents: "Mapping[str, AgentLoop]", tools: "Mapping[str, AgentLoop]") -> None:
+        self._agents = agents
+        self._tools = tools
+
+    async def ask(
+        self,
+        tool: DelegateTool,
+        arguments: Mapping[str, object],
+        entry: Entry,
+        context: StepContext,
+        said: dict[str, object],
+    ) -> ToolResult:
+        """What an agent that is a tool says."""
+        loop = self._tools[tool.name]
+        key = f"{tool.name[:_LONGEST]}-{entry['number']}"
+        with anyio.move_on_after(tool.timeout):
+            try:
+                state = await context.child(loop, key, partial(loop.begin, tool.request(arguments), _root(context, entry)))
+            except (AgentError, ChildFailed) as error:
+                return ToolResult(_why(error), is_error=True)
+            said["nested"] = {key: loop.total(state).stored()}
+            return ToolResult(as_text(tool, loop.reply(state)))
+        return ToolResult(f"timed out after {tool.timeout:g} s", is_error=True)
+
+    async def message(
+        self, arguments: Mapping[str, Any], entry: Entry, context: StepContext, said: dict[str, object]
+    ) -> ToolResult:
+        """What an agent answers in a conversation."""
+        talk = entry["talk"]
+        loop = self._agents[talk["agent"]]
+        key = f"{talk['id']}-{talk['turn']}"
+        start = partial(self._started, loop, arguments["message"], entry, context)
+        ended = bool(arguments.get("end", False))
+        try:
+            state = await context.child(loop, key, start)
+        except (AgentError, ChildFailed) as error:
+            answer: object = _why(error)
+            failed = ended = True
+        else:
+            said["nested"] = {key: loop.total(state).stored()}
+            answer, failed = loop.reply(state), False
+        now = context.execution.clock()
+        after = Talk(agent=talk["agent"], turns=talk["turn"] + 1, run=context.run_id, last=now, ended=ended)
+        said["talk"] = {"id": talk["id"], "is": after.model_dump()}
+        return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
+
+    async def _started(self, loop: "AgentLoop", message: str, entry: Entry, context: StepContext) -> Mapping[str, object]:
+        """What the next run of a conversation starts with; asked for once."""
+        talk = entry["talk"]
+        request = request_of(message, loop.agent)
+        root = _root(context, entry)
+        if not talk["turn"]:
+            return loop.begin(request, root)
+        last = talk.get("last")
+        if last is not None and context.execution.clock() - last > IDLE:
+            raise ConversationEnded(talk["id"], f"nobody has written for more than {IDLE / 60:g} minutes")
+        before = await context.child_state(f"{talk['id']}-{talk['turn'] - 1}", of=talk.get("run"))
+        if before is None:
+            raise ConversationEnded(talk["id"], "its last answer has failed, or is no longer stored")
+        return loop.go_on(before, request, root)
+
+
+class ConversationEnded(AgentError):
+    """A conversation between agents cannot go on."""
+
+    def __init__(self, conversation_id: str, why: str) -> None:
+        super().__init__(f"conversation {conversation_id!r} has ended: {why}; start another one with agent_name")
+
+
+def _root(context: StepContext, entry: Entry) -> str:
+    return str(entry.get("root", context.run_id))
+
+
+def _why(error: AgentError | ChildFailed) -> str:
+    return error.why if isinstance(error, ChildFailed) else str(error)
+
+
+def _answer(talk: Mapping[str, Any], answer: object, *, is_complete: bool) -> str:
+    plain = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
+    return to_json({
+        "conversation_id": talk["id"],
+        "agent_name": talk["agent"],
+        "response": plain,
+        "is_complete": is_complete,
+    }).decode()

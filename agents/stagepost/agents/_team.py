@@ -1,0 +1,105 @@
+"""An agent and all that it can reach, as the workflows that do their work."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+from ._approvals import Approvals
+from ._around import close_model, prepare_model
+from ._definition import AgentDefinition, sub_agents_of
+from ._delegating import DelegateTool
+from ._delegation import Delegation
+from ._inheritance import Link, resolve_model
+from ._loop import AgentLoop
+from ._mcp import McpConnections
+from ._member import Member
+from ._model import Model
+from ._session import Approve, Session
+from .errors import InvalidAgent, ModelMissing
+
+_FREE: Final = Approvals(within=None)
+
+
+class Team:
+    """The loops of an agent and of those below it, each with what it inherits.
+
+    One agent that can be reached on two ways has two loops, since it may inherit two models.
+
+    Args:
+        root: The agent at the top.
+        model: Instead of its own model.
+
+    Attributes:
+        loop: The loop of the agent at the top.
+
+    Raises:
+        ModelMissing: There is no model for one of them.
+        InvalidAgent: A sub-agent is only a name, or an agent has an agent above it as its tool.
+    """
+
+    def __init__(self, root: AgentDefinition, model: Model | str | None = None) -> None:
+        self._root = root
+        self._model = model
+        self._loops: list[AgentLoop] = []
+        self.loop = self._built((Link(root),), _FREE)
+        self.loop.companions = tuple(loop for loop in self._loops if loop is not self.loop)
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[Session]:
+        """Prepare models and connections, and close what was opened."""
+        async with self.open() as session:
+            yield session
+
+    @asynccontextmanager
+    async def open(self, approve: Approve | None = None) -> AsyncIterator[Session]:
+        """The same, for a run in memory.
+
+        Args:
+            approve: Decides about calls that a person has to allow.
+        """
+        async with AsyncExitStack() as stack:
+            for model in self._models():
+                await prepare_model(model)
+            connections = {
+                loop.name: await stack.enter_async_context(McpConnections(loop.agent.servers))
+                for loop in self._loops
+                if loop.agent.servers
+            }
+            yield Session(connections, approve)
+
+    def _models(self) -> Iterator[Model]:
+        return iter({id(loop.model): loop.model for loop in self._loops}.values())
+
+    def _built(self, way: Sequence[Link], above: Approvals) -> AgentLoop:
+        agent = way[-1].agent
+        model = resolve_model(way, run=self._model)
+        if model is None:
+            raise ModelMissing(agent.name)
+        approvals = agent.approvals.with_inherited(above)
+        agents = {each.name: self._below(way, Link(each), approvals) for each in sub_agents_of(agent)}
+        tools = {
+            tool.name: self._below(way, Link(tool.agent, tool.model), approvals, as_tool=tool.name)
+            for tool in agent.tools
+            if isinstance(tool, DelegateTool)
+        }
+        member = Member(
+            name=".".join(link.agent.name for link in way),
+            agent=agent,
+            model=model,
+            approvals=approvals,
+            root=(self._root.name, self._root.budget),
+            depth=len(way) - 1,
+            is_alone=len(way) == 1 and not agents and not tools,
+        )
+        loop = AgentLoop(member, Delegation(agents, tools), self.lifespan)
+        self._loops.append(loop)
+        return loop
+
+    def _below(self, way: Sequence[Link], link: Link, above: Approvals) -> AgentLoop:
+        if any(link.agent is each.agent for each in way):
+            raise InvalidAgent(link.agent.name, f"it would be asked by itself: {_cycle(way, link)}")
+        return self._built((*way, link), above)
+
+
+def _cycle(way: Sequence[Link], link: Link) -> str:
+    return " -> ".join(each.agent.name for each in (*way, link))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar, cast, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -22,17 +22,14 @@ from ._checks import (
     check_sub_agents,
     check_tools,
 )
-from ._definition import check_resolved
 from ._failure import failure_of
 from ._given import listed, read_approvals, read_tools
-from ._inheritance import Link, resolve_model
-from ._loop import AgentLoop
 from ._mcp import McpServer
 from ._model import Model
-from ._request import Brief
 from ._result import AgentResult
+from ._session import Approve
+from ._team import Team
 from ._tool import Tool, ToolLike
-from .errors import ModelMissing
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -164,7 +161,9 @@ class Agent(Generic[OutputT_co]):
         self,
         request: object,
         *,
+        after: AgentResult[object] | None = None,
         model: Model | str | None = None,
+        approve: Approve | None = None,
         deps: Any = None,
         observer: Observer | None = None,
     ) -> AgentResult[OutputT_co]:
@@ -172,46 +171,44 @@ class Agent(Generic[OutputT_co]):
 
         Args:
             request: The input model, a mapping of its fields, or a text.
+            after: Goes on where this run has ended: the model sees all that was said.
             model: Instead of the agent's own; its name will do.
+            approve: Says whether a call may be made that a person has to allow: async, from a `ToolCall` to an `Allow`
+                or a `Deny`. Without it such a call fails the run: there is nobody to ask.
             deps: Given to tools as ``context.deps``.
             observer: Gets the run's events.
 
         Raises:
-            ModelMissing: There is no model.
+            ModelMissing: It, or an agent below it, has no model.
             InvalidAgent: A sub-agent is only a name.
             InvalidRequest: The request is not what the agent takes.
             CannotStore: The request holds what a run cannot keep, such as a secret.
             BudgetExceeded: The run needs more than its budget.
             AgentFailed: Something else went wrong, such as the model; the cause says what.
         """
-        loop = self._loop if model is None else self._built(model)
-        try:
-            return loop.result(await loop.run(loop.accept(request), deps=deps, observer=observer))
-        except PatternError as error:
-            failure = failure_of(self.name, error)
+        team = self._team if model is None else Team(self, model)
+        start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
+        async with team.open(approve) as session:
+            try:
+                state = await team.loop.run(start, deps=deps, observer=observer, resources=session)
+            except PatternError as error:
+                failure = failure_of(self.name, error)
+            else:
+                return team.loop.result(state)
         raise failure  # here, so that its own cause stays its cause
 
     def as_workflow(self) -> Pattern:
         """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.
 
         Raises:
-            ModelMissing: There is no model.
+            ModelMissing: It, or an agent below it, has no model.
             InvalidAgent: A sub-agent is only a name.
         """
-        return self._loop
+        return self._team.loop
 
     @cached_property
-    def _loop(self) -> AgentLoop:
-        return self._built()
-
-    def _built(self, run_model: Model | str | None = None) -> AgentLoop:
-        check_resolved(self)
-        resolved = resolve_model([Link(self)], run=run_model)
-        if resolved is None:
-            raise ModelMissing(self.name)
-        output = cast("type[BaseModel] | None", self.output)
-        brief = Brief(self.name, self.prompt, self.input)
-        return AgentLoop(brief, model=resolved, tools=self.tools, output=output, budget=self.budget)
+    def _team(self) -> Team:
+        return Team(self)
 
     def _check(self) -> None:
         check_schemas(self)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Discriminator, JsonValue
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from stagepost.hub import Duration, seconds
 
@@ -107,6 +107,17 @@ class Approvals:
         """The rules of an agent that another one asks: the other's, then its own; the shorter time counts."""
         limits = [limit for limit in (self.within, parent.within) if limit is not None]
         return Approvals(dict.fromkeys((*parent.rules, *self.rules)), within=min(limits, default=None))
+
+
+def asked(agent: str, call: ToolCall, rule: str) -> Mapping[str, object]:
+    """What is shown to the person who has to allow a call: a JSON object.
+
+    Args:
+        agent: Name of the agent that wants it.
+        call: The call; its arguments are known to fit.
+        rule: What makes it wait.
+    """
+    return {"agent": agent, "tool": call.name, "arguments": from_json(call.arguments), "rule": rule}
 
 
 def decided(call: ToolCall, decision: Allow | Deny) -> ToolCall | str:

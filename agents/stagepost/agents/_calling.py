@@ -20,10 +20,11 @@ from pydantic_core import to_json
 
 from stagepost.workflows import Parallel, State, StepContext, step
 
-from ._approvals import Allow, Decision, decided, expired
+from ._approvals import Allow, Decision, Deny, asked, decided, expired
 from ._arguments import InvalidArguments
 from ._closing import Closing
 from ._context import ToolContext
+from ._counter import COUNTER, Counter
 from ._delegating import DelegateTool
 from ._delegation import Delegation
 from ._hooks import tool_chain
@@ -31,6 +32,7 @@ from ._invoking import ToolResult, invoke
 from ._member import Member
 from ._messages import ToolCall, ToolMessage
 from ._messaging import MESSAGE_AGENT, Entry, grown
+from ._session import Session
 from ._tool import Tool
 from ._toolbox import Toolbox
 from .errors import McpUnavailable
@@ -71,7 +73,18 @@ class ToolCalling:
 
     async def _lane(self, item: Sequence[Entry], context: StepContext) -> list[dict[str, object]]:
         """Calls one after the other."""
+        self._check_shared(context)
         return [await self._made(entry, context) for entry in item]
+
+    def _check_shared(self, context: StepContext) -> None:
+        """See that the runs below one root have together asked for no more calls than there may be.
+
+        Where another process has asked for these, it has seen to that before the first of them.
+        """
+        counter = context.memo.get(COUNTER)
+        if isinstance(counter, Counter):
+            name, budget = self._member.root
+            budget.check_calls(name, counter.spent, keep=self._member.depth)
 
     async def _made(self, entry: Entry, context: StepContext) -> dict[str, object]:
         call = ToolCall(id=entry["id"], name=entry["name"], arguments=entry["arguments"])
@@ -135,25 +148,20 @@ class _Call:
 
     async def _allowed(self, call: ToolCall, rule: str) -> ToolCall | ToolResult:
         """The call as a person has allowed it, or what is told instead."""
-        within = self._member.approvals.within
-        decision: Allow | Any = await self._context.wait_for_answer(
-            f"approve-{self._entry['number']}",
-            expect=Decision,
-            show=self._shown(call, rule),
-            within=within,
-            otherwise=expired(call),
-        )
+        session: Session = self._context.resources
+        decision: Allow | Deny
+        if session.approve is not None:
+            decision = await session.approve(call)
+        else:
+            decision = await self._context.wait_for_answer(
+                f"approve-{self._entry['number']}",
+                expect=Decision,
+                show=asked(self._member.agent.name, call, rule),
+                within=self._member.approvals.within,
+                otherwise=expired(call),
+            )
         told = decided(call, decision)
         return ToolResult(told, is_error=True) if isinstance(told, str) else told
-
-    def _shown(self, call: ToolCall, rule: str) -> Mapping[str, object]:
-        return {
-            "agent": self._member.agent.name,
-            "tool": call.name,
-            "arguments": dict(_plain(self._tool, call)),
-            "rule": rule,
-            "call_id": call.id,
-        }
 
     def _complaint(self, call: ToolCall) -> ToolResult | None:
         try:
@@ -224,11 +232,6 @@ def _message(result: Mapping[str, Any]) -> ToolMessage:
     return ToolMessage(
         call_id=result["call_id"], tool=result["tool"], text=result["text"], is_error=result["is_error"]
     )
-
-
-def _plain(tool: Tool[..., object], call: ToolCall) -> Mapping[str, object]:
-    """The arguments as they will be given."""
-    return tool.parse(call.arguments)
 
 
 def _misfit(error: InvalidArguments) -> ToolResult:

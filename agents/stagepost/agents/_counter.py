@@ -3,7 +3,11 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from typing import Final
+
 from ._budget import Budget, Spent
+
+COUNTER: Final = "counter"  # where a run keeps its counter while a process works on it
 
 
 class Counter:
@@ -90,17 +94,6 @@ class Allowance:
         if self._root is not None:
             name, budget, depth = self._root
             budget.check_turn(name, shared, keep=depth)
-
-    def check_calls(self, own: Spent, shared: Spent) -> None:
-        """See that the calls that were asked for may be made, and that there is a turn left to read their results.
-
-        Raises:
-            BudgetExceeded: There is not.
-        """
-        self._budget.check_calls(self._agent, own)
-        if self._root is not None:
-            name, budget, depth = self._root
-            budget.check_calls(name, shared, keep=depth)
 
     def is_last_turn(self, own: Spent, shared: Spent) -> bool:
         """Whether the turn that comes next is the last one."""

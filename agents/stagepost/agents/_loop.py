@@ -3,67 +3,101 @@
 Each answer of the model and each tool's result is a commit of its own, and writes what is new and nothing else. The
 state holds everything that the loop knows:
 
-========  ==============================================================
-messages  what was said: a list that only grows
-fields    the request's fields, if it is no plain text
-calls     what the last answer wants to be called
-spent     what the run has used
-output    the final answer; the loop has ended once it is there
-failure   why the model has given up, if it has
-========  ==============================================================
+=============  ==========================================================================================
+messages       what was said: a list that only grows
+fields         the request's fields, if it is no plain text
+calls          what the last answer wants to be called, by what may go on at once
+spent          what the run has used by itself
+output         the final answer; the loop has ended once it is there
+failure        why the model has given up, if it has
+turn           turns before this run, if it goes on where another one has ended
+root           the run at the root, if there is one above this run
+conversations  those with other agents, by id, if there are any
+nested         what the runs below this one have used, by their keys, if there are any
+heard          number of the last message that was sent to the run while it was under way, if there was one
+=============  ==========================================================================================
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel
 
-from stagepost.workflows import END, Graph, ListCodec, State, key_exists, step
+from stagepost.checkpoint import WaitKind, codec_for
+from stagepost.workflows import END, Graph, ListCodec, Pattern, Receives, State, StepContext, key_exists, step
 
 from ._answer import output_schema
 from ._budget import Budget, Spent
+from ._call_ids import distinct
 from ._calling import ToolCalling, pending_calls
 from ._closing import Closing
+from ._counter import COUNTER, Allowance, Counter, Shares
+from ._definition import AgentDefinition, reserved, sub_agents_of
+from ._delegation import Delegation
+from ._history import repaired
+from ._hooks import model_chain
+from ._member import Member
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
+from ._messaging import lanes, message_tool
 from ._model import Model, ModelRequest
 from ._request import Brief
 from ._result import AgentResult
-from ._tool import Tool
+from ._session import Session
+from ._toolbox import Toolbox
 from .errors import AgentGaveUp
+
+MESSAGE: Final = "message"  # the signal by which a run under way is told something
 
 _LAST_TURN: Final = "This is your last turn and there are no more tools: give your final answer now."
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # texts only, and frozen
+_TOOLBOX: Final = "toolbox"
 
 
 class AgentLoop(Graph):
     """The workflow that does an agent's work.
 
     Args:
-        brief: What it is for.
-        model: Its model.
-        tools: Its tools.
-        output: What its answers have to be; None for plain text.
-        budget: What a run may use.
+        member: The agent in its place.
+        delegation: Asks the agents below it.
+        lifespan: Opens what it works with.
+
+    Attributes:
+        companions: The loops of the agents below it, if nobody is above it.
     """
+
+    companions: Sequence[Pattern] = ()
 
     def __init__(
         self,
-        brief: Brief,
-        *,
-        model: Model,
-        tools: Sequence[Tool[..., object]],
-        output: type[BaseModel] | None,
-        budget: Budget,
+        member: Member,
+        delegation: Delegation,
+        lifespan: Callable[[], AbstractAsyncContextManager[object]],
     ) -> None:
-        types = {"messages": _MESSAGES, "fields": brief.input, "output": output}
-        super().__init__(brief.agent, max_steps=None, types=types)  # the budget sets the limits
-        self._brief = brief
-        self._model = model
-        self._closing = Closing(output)
-        self._tools = (*(tool.schema for tool in tools), *self._closing.tools)
-        self._output_schema = output_schema(output)
-        self._budget = budget
-        self._draw(ToolCalling(brief.agent, tools, self._closing))
+        agent = member.agent
+        types = {"messages": _MESSAGES, "fields": agent.input, "output": agent.output}
+        super().__init__(agent.name, max_steps=None, types=types)  # the budget sets the limits
+        self.name = member.name
+        self.agent = agent
+        self.lifespan = lifespan
+        self._member = member
+        self._brief = Brief(agent.name, agent.prompt, agent.input)
+        self._ask = model_chain(agent.hooks, member.model.answer)
+        self._closing = Closing(agent.output)
+        self._output_schema = output_schema(agent.output)
+        agents = sub_agents_of(agent)
+        self._messages = message_tool(agents) if agents else None
+        self._own = (*agent.tools, *([] if self._messages is None else [self._messages]))
+        self._toolbox = Toolbox.of(self._own, self._closing.tools)
+        root = None if member.is_alone else (*member.root, member.depth)
+        self._allowance = Allowance(agent.name, agent.budget, root)
+        self._draw(ToolCalling(member, self._closing, delegation, self._tools_of))
+
+    @property
+    def model(self) -> Model:
+        """What it asks."""
+        return self._member.model
 
     def accept(self, payload: object) -> Mapping[str, object]:
         """What a run starts with when the agent is asked with this payload.
@@ -75,17 +109,55 @@ class AgentLoop(Graph):
         state = {"messages": [message], "calls": [], "spent": Spent().stored()}
         return state if fields is None else {**state, "fields": fields}
 
+    def begin(self, payload: object, root: str) -> Mapping[str, object]:
+        """The same for a run below another one.
+
+        Args:
+            payload: What it is asked.
+            root: The run at the root.
+        """
+        return {**self.accept(payload), "root": root}
+
+    def go_on(self, before: State, payload: object, root: str | None = None) -> Mapping[str, object]:
+        """What a run starts with that goes on where another one has ended.
+
+        Args:
+            before: The other's state.
+            payload: What the agent is asked now.
+            root: The run at the root, if there is one above it.
+
+        Raises:
+            InvalidRequest: It is not what the agent takes.
+        """
+        known = before.get("fields") if isinstance(payload, str) else None
+        message, fields = (UserMessage(text=str(payload)), known) if known else self._brief.read(payload)
+        kept = {key: before[key] for key in ("conversations",) if key in before}
+        given = {"root": root, "fields": fields}
+        return {
+            "messages": [*repaired(before["messages"]), message],
+            "calls": [],
+            "spent": Spent().stored(),
+            "turn": before.get("turn", 0) + Spent.read(before["spent"]).turns,
+            **kept,
+            **{key: value for key, value in given.items() if value is not None},
+        }
+
     def reply(self, state: State) -> object:
         """The final answer."""
         return state["output"]
 
+    def total(self, state: State) -> Spent:
+        """What a run and all below it have used."""
+        return Shares("", state.get("nested", {})).total(Spent.read(state["spent"]))
+
     def result(self, state: State) -> AgentResult[Any]:
         """What a run has come to, from its final state."""
-        spent = Spent.read(state["spent"])
-        return AgentResult(state["output"], tuple(state["messages"]), spent.usage, spent.turns)
+        turns = Spent.read(state["spent"]).turns
+        return AgentResult(state["output"], tuple(state["messages"]), self.total(state).usage, turns, state)
 
     def _draw(self, calling: ToolCalling) -> None:
-        self.add("infer", step("infer", self._infer))
+        infer = step("infer", self._infer)
+        self.add("infer", replace(infer, receives=Receives(WaitKind.SIGNAL, MESSAGE, codec_for(str))))
         self.add("tools", calling.pattern(self._due))
         self.add("give-up", step("give-up", self._give_up, inline=True))
         self.edge("infer", END, when=key_exists("output"))
@@ -96,35 +168,109 @@ class AgentLoop(Graph):
         self.start("infer")
         self.finish("give-up")
 
-    async def _infer(self, state: State) -> dict[str, object]:
+    async def _infer(self, state: State, context: StepContext) -> dict[str, object]:
         """One turn."""
         spent = Spent.read(state["spent"])
-        self._budget.check_turn(self.name, spent)
-        response = await self._model.answer(self._request(state["messages"], state.get("fields"), spent))
-        answer = AssistantMessage(text=response.text, calls=tuple(response.calls))
+        counter = self._counter(state, context, spent)
+        shared = spent if counter is None else counter.spent
+        self._allowance.check_turn(spent, shared)
+        news, heard = await _news(context, state.get("heard", 0))
+        request = await self._request(state, context, news, is_last=self._allowance.is_last_turn(spent, shared))
+        with nullcontext() if counter is None else counter.turn():
+            response = await self._ask(request)
+        turn = state.get("turn", 0) + spent.turns
+        answer = AssistantMessage(text=response.text, calls=distinct(response.calls, turn))
+        spent = spent.after(response.usage, tool_calls=len(answer.calls))
+        if counter is not None:
+            counter.note(context.run_id, spent)
+        return {"spent": spent.stored(), **await self._verdict(state, context, answer, news, heard, turn)}
+
+    async def _verdict(
+        self,
+        state: State,
+        context: StepContext,
+        answer: AssistantMessage,
+        news: Sequence[UserMessage],
+        heard: int,
+        turn: int,
+    ) -> dict[str, object]:
+        """What an answer changes. It is not the last one if something was said meanwhile that it does not know of."""
         verdict = self._closing.judge(answer)
-        return {
-            "messages": [answer, *verdict.messages],
-            "calls": [] if verdict.updates else pending_calls(spent.turns, answer.calls),
-            "spent": spent.after(response.usage, tool_calls=len(answer.calls)).stored(),
-            **verdict.updates,
-        }
+        late: Sequence[UserMessage] = ()
+        updates = verdict.updates
+        if updates:
+            late, heard = await _news(context, heard)
+        if late:
+            updates = {}
+        messages = [*news, answer, *verdict.messages, *late]
+        calls = [] if verdict.updates else self._pending(state, context, answer, turn)
+        told = {"heard": heard} if news or late else {}
+        return {"messages": messages, "calls": calls, **told, **updates}
+
+    def _pending(self, state: State, context: StepContext, answer: AssistantMessage, turn: int) -> Sequence[Any]:
+        entries = pending_calls(turn, answer.calls)
+        if self._member.is_alone:
+            return [[entry] for entry in entries]
+        root = state.get("root", context.run_id)
+        entries = [{**entry, "root": root} for entry in entries]
+        return lanes(entries, state.get("conversations", {}), self._messages)
 
     def _give_up(self, state: State) -> NoReturn:
-        raise AgentGaveUp(self.name, state["failure"])
+        raise AgentGaveUp(self.agent.name, state["failure"])
 
-    def _request(self, said: Sequence[ChatMessage], fields: BaseModel | None, spent: Spent) -> ModelRequest:
-        messages = (SystemMessage(text=self._brief.system(fields)), *said)
-        if self._budget.is_last_turn(spent):
-            last = UserMessage(text=_LAST_TURN)
-            return ModelRequest((*messages, last), self._closing.tools, self._output_schema)
-        return ModelRequest(messages, self._tools, self._output_schema)
+    async def _request(
+        self, state: State, context: StepContext, news: Sequence[UserMessage], *, is_last: bool
+    ) -> ModelRequest:
+        system = SystemMessage(text=await self._brief.system(state.get("fields"), context.run_id, context.deps))
+        if is_last:
+            messages = (system, *state["messages"], *news, UserMessage(text=_LAST_TURN))
+            return ModelRequest(messages, self._closing.tools, self._output_schema)
+        toolbox = context.memo[_TOOLBOX] = await self._found(context)
+        return ModelRequest((system, *state["messages"], *news), toolbox.schemas, self._output_schema)
 
     def _due(self, state: State) -> Sequence[Any]:
         """The calls to make. Checked here, behind the commit of the answer, so that it is not lost with the run."""
-        self._budget.check_calls(self.name, Spent.read(state["spent"]))
+        self.agent.budget.check_calls(self.agent.name, Spent.read(state["spent"]))
         calls: Sequence[Any] = state["calls"]
         return calls
+
+    def _counter(self, state: State, context: StepContext, spent: Spent) -> Counter | None:
+        """What counts the turns of all runs below one root; None where there is but this one."""
+        if self._member.is_alone:
+            return None
+        counter = context.memo.get(COUNTER)
+        if not isinstance(counter, Counter):
+            session: Session = context.resources
+            counter = context.memo[COUNTER] = session.counter(state.get("root", context.run_id))
+        Shares(context.run_id, state.get("nested", {})).tell(counter, spent)
+        return counter
+
+    async def _tools_of(self, context: StepContext) -> Toolbox:
+        """What the last turn could call; found anew where another process has taken it."""
+        known = context.memo.get(_TOOLBOX)
+        return known if isinstance(known, Toolbox) else await self._found(context)
+
+    async def _found(self, context: StepContext) -> Toolbox:
+        """What there is to call now.
+
+        Raises:
+            McpUnavailable: A server cannot be reached.
+            ToolClash: Two tools have one name.
+        """
+        if not self.agent.servers:
+            return self._toolbox
+        session: Session = context.resources
+        connections = session.connections[self.name]
+        remote = await connections.tools(beside=self._own, reserved=reserved(self.agent))
+        return Toolbox.of((*self._own, *remote), self._closing.tools)
+
+
+async def _news(context: StepContext, heard: int) -> tuple[Sequence[UserMessage], int]:
+    """What was said to the run while it was under way, and the number of the last of it."""
+    signals = await context.signals(MESSAGE, after=heard)
+    if not signals:
+        return (), heard
+    return [UserMessage(text=signal.value) for signal in signals], signals[-1].number
 
 
 def _wants_calls(state: Any) -> bool:

@@ -1,9 +1,12 @@
 """What a run of an agent has come to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from stagepost.workflows import State
+
+from ._conversations import Conversation, conversations
 from ._messages import ChatMessage, Usage
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
@@ -16,11 +19,18 @@ class AgentResult(Generic[OutputT_co]):
     Attributes:
         output: The final answer: a text, or what the agent has as ``output=``.
         messages: What was said, from the request to the answer; the prompt is not part of it.
-        usage: Tokens that it has cost.
+        usage: Tokens that it has cost, with all that was asked of other agents.
         turns: How often the model has answered.
+        state: The run's final state, for ``agent.run(…, after=result)``.
     """
 
     output: OutputT_co
     messages: Sequence[ChatMessage]
     usage: Usage
     turns: int
+    state: State = field(repr=False, compare=False)
+
+    @property
+    def conversations(self) -> Sequence[Conversation]:
+        """Those with other agents, with all that was said in them."""
+        return conversations(self.messages, self.state.get("conversations", {}))

@@ -41,7 +41,7 @@ class Team:
         self._root = root
         self._model = model
         self._loops: list[AgentLoop] = []
-        self.loop = self._built((Link(root),), _FREE)
+        self.loop = self._built((Link(root),), _FREE, root.name)
         self.loop.companions = tuple(loop for loop in self._loops if loop is not self.loop)
 
     @asynccontextmanager
@@ -70,20 +70,20 @@ class Team:
     def _models(self) -> Iterator[Model]:
         return iter({id(loop.model): loop.model for loop in self._loops}.values())
 
-    def _built(self, way: Sequence[Link], above: Approvals) -> AgentLoop:
+    def _built(self, way: Sequence[Link], above: Approvals, name: str) -> AgentLoop:
         agent = way[-1].agent
         model = resolve_model(way, run=self._model)
         if model is None:
             raise ModelMissing(agent.name)
         approvals = agent.approvals.with_inherited(above)
-        agents = {each.name: self._below(way, Link(each), approvals) for each in sub_agents_of(agent)}
+        agents = {each.name: self._below(way, Link(each), approvals, name, f".{each.name}") for each in sub_agents_of(agent)}
         tools = {
-            tool.name: self._below(way, Link(tool.agent, tool.model), approvals, as_tool=tool.name)
+            tool.name: self._below(way, Link(tool.agent, tool.model), approvals, name, f":{tool.name}")
             for tool in agent.tools
             if isinstance(tool, DelegateTool)
         }
         member = Member(
-            name=".".join(link.agent.name for link in way),
+            name=name,
             agent=agent,
             model=model,
             approvals=approvals,
@@ -95,10 +95,10 @@ class Team:
         self._loops.append(loop)
         return loop
 
-    def _below(self, way: Sequence[Link], link: Link, above: Approvals) -> AgentLoop:
+    def _below(self, way: Sequence[Link], link: Link, above: Approvals, parent: str, own: str) -> AgentLoop:
         if any(link.agent is each.agent for each in way):
             raise InvalidAgent(link.agent.name, f"it would be asked by itself: {_cycle(way, link)}")
-        return self._built((*way, link), above)
+        return self._built((*way, link), above, parent + own)
 
 
 def _cycle(way: Sequence[Link], link: Link) -> str:

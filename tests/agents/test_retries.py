@@ -1,4 +1,6 @@
+import logging
 import math
+import sys
 from collections.abc import Callable
 from time import monotonic
 
@@ -7,12 +9,12 @@ from anyio import fail_after
 
 from stagepost.agents import (
     InfrastructureError,
-    InvalidModel,
     ModelRejected,
     ModelResponse,
     ModelUnavailable,
     RateLimitReached,
     Retries,
+    ToolUnavailable,
 )
 from stagepost.agents._retries import retried
 
@@ -85,12 +87,52 @@ async def test_nobody_waits_longer_than_the_patience() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Retries(attempts=0), "attempts=0"),
-        (lambda: Retries(first=-1), "first="),
-        (lambda: Retries(patience=math.nan), "patience="),
+        (lambda: Retries(attempts=0), r"Retries\(attempts=0\): give at least 1"),
+        (lambda: Retries(first=-1), r"Retries\(first=…\)"),
+        (lambda: Retries(patience=math.nan), r"Retries\(patience=…\)"),
     ],
     ids=["attempts", "first", "patience"],
 )
 def test_numbers_that_make_no_sense_are_refused(make: Callable[[], Retries], said: str) -> None:
-    with pytest.raises(InvalidModel, match=said):
+    with pytest.raises(ValueError, match=said):
         make()
+
+
+async def test_what_passes_is_the_callers_business_and_each_pause_is_noted() -> None:
+    noted: list[tuple[str, int, float]] = []
+    asked = Asked(lambda _: KeyError("a"), lambda _: ToolUnavailable("b", retry_after=0.002), lambda _: KeyError("c"))
+    with fail_after(5):
+        answer = await retried(
+            asked,
+            FAST,
+            passes=lambda error: isinstance(error, KeyError | ToolUnavailable),
+            note=lambda error, attempt, pause: noted.append((type(error).__name__, attempt, pause)),
+        )
+    assert answer.text == "fine"
+    assert noted == [("KeyError", 1, 0.001), ("ToolUnavailable", 2, 0.002), ("KeyError", 3, 0.001)]
+
+
+async def test_what_succeeds_at_once_needs_no_tenacity(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tenacity", None)
+    assert (await retried(Asked(), FAST)).text == "fine"
+
+
+async def test_without_tenacity_the_first_error_stands_and_one_warning_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "tenacity", None)
+    asked = Asked(*[down] * 9)
+    with caplog.at_level(logging.WARNING, "stagepost"), pytest.raises(ModelUnavailable):
+        await retried(asked, FAST)
+    assert asked.attempts == [1]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "stagepost[retry]" in str(caplog.records[0].msg)
+
+
+async def test_a_single_attempt_is_no_reason_to_warn(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "tenacity", None)
+    with caplog.at_level(logging.WARNING, "stagepost"), pytest.raises(ModelUnavailable):
+        await retried(Asked(down), Retries(attempts=1))
+    assert caplog.records == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from stagepost.agents import InvalidTool, Tool, ToolContext, tool
+from stagepost.agents import InvalidTool, Retries, Tool, ToolContext, tool
 from stagepost.agents._arguments import InvalidArguments
 from stagepost.hub import InvalidName
 
@@ -54,6 +54,32 @@ def test_options_are_kept() -> None:
     assert (get_weather.idempotent, get_weather.timeout, get_weather.is_async) == (True, 3, True)
     named = tool(name="weather", description="Now.")(get_weather.function)
     assert (named.name, named.description, named.idempotent, named.timeout) == ("weather", "Now.", False, None)
+
+
+def test_by_default_the_model_is_told_of_a_call_in_doubt_and_what_passes_is_tried_three_times() -> None:
+    assert (get_weather.on_unknown, get_weather.retries) == ("tell", Retries(attempts=3, first=1, most=10))
+    own = Retries(attempts=2)
+    assert tool(idempotent=True, retries=own)(get_weather.function).retries == own
+    assert tool(retries=None)(get_weather.function).retries is None
+    assert tool(on_unknown="park")(get_weather.function).on_unknown == "park"
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: tool(idempotent=True, on_unknown="park"), "makes no sense with idempotent=True"),
+        (lambda: tool(on_unknown="ask"), "give 'tell' or 'park'"),  # type: ignore[call-overload]  # the mistake under test
+        (lambda: tool(retries=Retries(attempts=2)), "add idempotent=True"),
+    ],
+    ids=["park idempotent", "unknown word", "retries without idempotent"],
+)
+def test_options_that_contradict_each_other_are_refused(make: Callable[[], Any], why: str) -> None:
+    with pytest.raises(InvalidTool, match=f"tool 'weather': .*{why}"):
+        make()(weather)
+
+
+def weather(city: str) -> str:
+    return city
 
 
 async def test_a_tool_can_be_called_like_its_function() -> None:

@@ -22,7 +22,7 @@ from ._replay import ReplayModel
 from ._result import AgentResult
 from ._retries import Retries
 from ._scripted import ScriptedModel, ScriptEntry, call
-from ._tool import Tool, tool
+from ._tool import OnUnknown, Tool, tool
 from .errors import (
     AgentError,
     AgentFailed,
@@ -53,6 +53,7 @@ from .errors import (
     ScriptEnded,
     ToolClash,
     UnknownAgent,
+    ToolUnavailable,
     UnreadableAnswer,
 )
 
@@ -104,6 +105,7 @@ __all__ = [
     "ModelResponse",
     "ModelTimeout",
     "ModelUnavailable",
+    "OnUnknown",
     "OutputSchema",
     "Preview",
     "RateLimitReached",
@@ -123,6 +125,7 @@ __all__ = [
     "ToolMessage",
     "ToolSchema",
     "UnknownAgent",
+    "ToolUnavailable",
     "UnreadableAnswer",
     "Usage",
     "UserMessage",

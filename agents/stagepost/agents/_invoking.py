@@ -10,9 +10,12 @@ import anyio
 import anyio.to_thread
 
 from stagepost.checkpoint import codec_for
+from stagepost.hub import get_logger
 
 from ._context import ToolContext
+from ._retries import Passes, retried
 from ._tool import Tool
+from .errors import McpUnavailable
 
 _RESULTS: Final = codec_for(object)  # any value, by what it is
 
@@ -29,29 +32,62 @@ class ToolResult(NamedTuple):
     is_error: bool = False
 
 
+class _TimedOut(TimeoutError):
+    """A tool took longer than it may."""
+
+    def __init__(self, tool: Tool[..., object]) -> None:
+        super().__init__(f"timed out after {tool.timeout:g} s: {tool.name} may or may not have taken effect")
+
+
 async def invoke(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
-    """Call a tool with arguments that fit. Never raises an `Exception`."""
+    """Call a tool with arguments that fit, again if that is allowed and makes sense. Never raises an `Exception`."""
     try:
-        return await _within_time(tool, partial(tool.function, **_all(tool, arguments, context)))
+        return await _as_often_as_allowed(tool, partial(tool.function, **_all(tool, arguments, context)))
     except anyio.get_cancelled_exc_class():
         if anyio.current_effective_deadline() == -math.inf:  # the run is being left
             raise
         return ToolResult("cancelled: the tool awaited something that was cancelled elsewhere", is_error=True)
     except Exception as error:  # noqa: BLE001  # the one place that contains a tool's failure
-        text = str(error)
-        return ToolResult(f"{type(error).__name__}: {text}" if text else type(error).__name__, is_error=True)
+        return error_result(error)
+
+
+def error_result(error: Exception) -> ToolResult:
+    """What the model is told of an error."""
+    text, kind = str(error), type(error).__name__
+    if isinstance(error, _TimedOut):
+        return ToolResult(text, is_error=True)
+    return ToolResult(f"{kind}: {text}" if text else kind, is_error=True)
 
 
 def _all(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext) -> Mapping[str, object]:
     return {**arguments, "context": context} if tool.takes_context else arguments
 
 
+async def _as_often_as_allowed(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
+    if tool.retries is None:
+        return await _within_time(tool, function)
+
+    def note(error: BaseException, attempt: int, pause: float) -> None:
+        get_logger("agents").warning(
+            "tool_retried", tool=tool.name, error=type(error).__name__, attempt=attempt, seconds=pause
+        )
+
+    async def attempt(_number: int) -> ToolResult:
+        return await _within_time(tool, function)
+
+    return await retried(attempt, tool.retries, passes=_passes(tool), note=note)
+
+
+def _passes(tool: Tool[..., object]) -> Passes:
+    """Infrastructure may be there again; unless calls may be repeated, the error has to say that nothing was called."""
+    reasons = (ConnectionError, TimeoutError) if tool.idempotent else (McpUnavailable,)
+    return lambda error: isinstance(error, reasons)
+
+
 async def _within_time(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
     with anyio.move_on_after(tool.timeout):
         return ToolResult(_text(tool, await _called(tool, function)))
-    return ToolResult(
-        f"timed out after {tool.timeout:g} s: {tool.name} may or may not have taken effect", is_error=True
-    )
+    raise _TimedOut(tool)
 
 
 async def _called(tool: Tool[..., object], function: Callable[[], object]) -> object:

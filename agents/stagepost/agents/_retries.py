@@ -1,39 +1,46 @@
-"""Asking a model again after errors that pass. When to ask is tenacity's business."""
+"""Trying again after errors that pass. When to try is tenacity's business; what passes is the caller's."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import anyio
 
 from stagepost.hub import Duration, get_logger, seconds
 from stagepost.workflows import ExtraMissing
 
-from ._model import ModelResponse
-from .errors import InfrastructureError, InvalidModel
+from .errors import InfrastructureError, ToolUnavailable
 
 if TYPE_CHECKING:
     from tenacity import AsyncRetrying, Future, RetryCallState
     from tenacity.wait import wait_base
 
+ResultT = TypeVar("ResultT")
+
+Passes: TypeAlias = Callable[[BaseException], bool]
+"""Whether another attempt makes sense after an error."""
+
+Note: TypeAlias = Callable[[BaseException, int, float], None]
+"""Told of each attempt that another one follows: its error, its number, and the seconds until then."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """When a model is asked again after an `InfrastructureError`; other errors are not retried.
+    """When a model is asked, or a tool called, again after an error that may pass; other errors are not retried.
 
-    The time between two attempts doubles from `first` up to `most`. A provider that says how long to wait is obeyed
-    instead. Both get a random part on top, so that many who were refused together do not come again together.
+    The time between two attempts doubles from `first` up to `most`. Who says how long to wait is obeyed instead. Both
+    get a random part on top, so that many who were refused together do not come again together.
 
     Attributes:
-        attempts: How often it is asked at most, the first time included.
+        attempts: How many attempts there are at most, the first one included.
         first: Seconds before the second attempt.
         most: Seconds that the doubling ends at.
         jitter: Up to so many seconds more, at random.
-        patience: Seconds to wait at most because a provider says so; if it wants more, there are no more attempts.
+        patience: Seconds to wait at most because somebody says so; who wants more gets no more attempts.
 
     Raises:
-        InvalidModel: A number makes no sense.
+        ValueError: A number makes no sense.
     """
 
     attempts: int = 5
@@ -44,31 +51,57 @@ class Retries:
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
-            raise InvalidModel("Retries", f"attempts={self.attempts}: give at least 1")
+            raise ValueError(f"Retries(attempts={self.attempts}): give at least 1")
         for name in ("first", "most", "jitter", "patience"):
             try:
                 seconds(getattr(self, name))
             except ValueError as error:
-                raise InvalidModel("Retries", f"{name}=: {error}") from None
+                raise ValueError(f"Retries({name}=…): {error}") from None
 
-    def passes(self, error: BaseException) -> bool:
-        """Whether another attempt makes sense."""
-        return isinstance(error, InfrastructureError) and (error.retry_after or 0) <= seconds(self.patience)
+    def has_patience_for(self, error: BaseException) -> bool:
+        """Whether the pause that an error asks for, if it does, is not too long."""
+        return (_asked_pause(error) or 0) <= seconds(self.patience)
 
 
-async def retried(ask: Callable[[int], Awaitable[ModelResponse]], retries: Retries) -> ModelResponse:
-    """Ask until there is an answer, or an error that does not pass.
+def is_infrastructure(error: BaseException) -> bool:
+    """Whether a model may answer when it is asked again."""
+    return isinstance(error, InfrastructureError)
+
+
+def note_model(error: BaseException, attempt: int, pause: float) -> None:
+    """Log that a model is asked again."""
+    asked = cast("InfrastructureError", error)
+    get_logger("agents").warning(
+        "model_retried", model=asked.model, error=type(error).__name__, attempt=attempt, seconds=pause
+    )
+
+
+async def retried(
+    attempt: Callable[[int], Awaitable[ResultT]],
+    retries: Retries,
+    *,
+    passes: Passes = is_infrastructure,
+    note: Note = note_model,
+) -> ResultT:
+    """Try until there is a result, or an error that does not pass. What succeeds at once pays nothing for this.
 
     Args:
-        ask: Takes the number of the attempt.
+        attempt: Takes its number, from 1.
         retries: When to try again.
+        passes: After which errors.
+        note: Told before each pause.
     """
-    attempts = count(1)
 
-    async def attempt() -> ModelResponse:
-        return await ask(next(attempts))
+    def again(error: BaseException) -> bool:
+        return passes(error) and retries.has_patience_for(error)
 
-    return await _retrying(retries)(attempt)
+    try:
+        return await attempt(1)
+    except Exception as error:
+        if retries.attempts == 1 or not again(error) or not _can_retry(error):
+            raise
+        first = error
+    return await _retrying(retries, again, note)(_behind(first, attempt))
 
 
 def check_retries() -> None:
@@ -83,7 +116,31 @@ def check_retries() -> None:
         raise ExtraMissing("LiteLLM", "tenacity", "llm") from None
 
 
-def _retrying(retries: Retries) -> "AsyncRetrying":
+def _can_retry(error: BaseException) -> bool:
+    """Whether tenacity is there; if it is not, the log says what to install, and the error stands."""
+    try:
+        check_retries()
+    except ExtraMissing:
+        missing = ExtraMissing("Retries", "tenacity", "retry")
+        get_logger("agents").warning("not_retried", error=type(error).__name__, why=str(missing))
+        return False
+    return True
+
+
+def _behind(first: Exception, attempt: Callable[[int], Awaitable[ResultT]]) -> Callable[[], Awaitable[ResultT]]:
+    """Attempts as tenacity makes them, of which the first one has been made."""
+    numbers = count(1)
+
+    async def another() -> ResultT:
+        number = next(numbers)
+        if number == 1:
+            raise first
+        return await attempt(number)
+
+    return another
+
+
+def _retrying(retries: Retries, again: Passes, note: Note) -> "AsyncRetrying":
     from tenacity import (  # noqa: PLC0415  # an extra
         AsyncRetrying,
         retry_if_exception,
@@ -92,38 +149,35 @@ def _retrying(retries: Retries) -> "AsyncRetrying":
         wait_random,
     )
 
+    def tell(state: "RetryCallState") -> None:
+        note(_error(state), state.attempt_number, state.upcoming_sleep)
+
     jitter = wait_random(0, seconds(retries.jitter))
     doubling = wait_exponential(multiplier=seconds(retries.first), max=seconds(retries.most)) + jitter
     return AsyncRetrying(
         sleep=anyio.sleep,
         stop=stop_after_attempt(retries.attempts),
         wait=_as_told(doubling, jitter),
-        retry=retry_if_exception(retries.passes),
-        before_sleep=_log,
+        retry=retry_if_exception(again),
+        before_sleep=tell,
         reraise=True,
     )
 
 
 def _as_told(otherwise: "wait_base", jitter: "wait_base") -> "Callable[[RetryCallState], float]":
     def wait(state: "RetryCallState") -> float:
-        told = _error(state).retry_after
+        told = _asked_pause(_error(state))
         return otherwise(state) if told is None else told + jitter(state)
 
     return wait
 
 
-def _error(state: "RetryCallState") -> InfrastructureError:
+def _asked_pause(error: BaseException) -> float | None:
+    """Seconds that an error asks for."""
+    return error.retry_after if isinstance(error, InfrastructureError | ToolUnavailable) else None
+
+
+def _error(state: "RetryCallState") -> BaseException:
     """What the last attempt has raised: nothing else is retried."""
     outcome = cast("Future", state.outcome)
-    return cast("InfrastructureError", outcome.exception())
-
-
-def _log(state: "RetryCallState") -> None:
-    error = _error(state)
-    get_logger("agents").warning(
-        "model_retried",
-        model=error.model,
-        error=type(error).__name__,
-        attempt=error.attempt,
-        seconds=state.upcoming_sleep,
-    )
+    return cast("BaseException", outcome.exception())

@@ -4,17 +4,23 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, ParamSpec, TypeAlias, TypeVar, overload
+from typing import Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
 
 from stagepost.hub import Duration, check_name, seconds
 
 from ._arguments import Parameters, read_arguments
 from ._docstring import parse_docstring
 from ._model import ToolSchema
+from ._retries import Retries
 from .errors import InvalidTool
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
+
+OnUnknown: TypeAlias = Literal["tell", "park"]
+"""What becomes of a call that nobody knows the outcome of: the model is told, or the run parks until a person says."""
+
+TOOL_RETRIES: Final = Retries(attempts=3, first=1, most=10)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +34,13 @@ class Tool(Generic[P, R_co]):
         timeout: Seconds that a call may take; None for no limit.
         function: The function.
         needs_approval: Whether a person has to allow each call.
+        on_unknown: What becomes of a call that a crash has interrupted, where the tool is not idempotent: ``"tell"``
+            tells the model that nobody knows the outcome, ``"park"`` parks the run until a person says.
+        retries: When a call is made again in the same run after an error that passes; None for never. Unless the tool
+            is idempotent, that is done only where the error says that nothing was called.
+
+    Raises:
+        InvalidTool: The options contradict each other.
     """
 
     name: str
@@ -37,6 +50,15 @@ class Tool(Generic[P, R_co]):
     function: Callable[P, R_co] = field(repr=False)
     _arguments: Parameters = field(repr=False)
     needs_approval: bool = False
+    on_unknown: OnUnknown = "tell"
+    retries: Retries | None = TOOL_RETRIES
+
+    def __post_init__(self) -> None:
+        if self.on_unknown not in get_args(OnUnknown):
+            raise InvalidTool(self.name, f"on_unknown={self.on_unknown!r}: give 'tell' or 'park'")
+        if self.idempotent and self.on_unknown == "park":
+            why = "on_unknown='park' makes no sense with idempotent=True, whose calls are made again: leave one out"
+            raise InvalidTool(self.name, why)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         return self.function(*args, **kwargs)
@@ -82,6 +104,8 @@ def tool(
     idempotent: bool = False,
     timeout: Duration | None = None,
     needs_approval: bool = False,
+    on_unknown: OnUnknown = "tell",
+    retries: Retries | None = TOOL_RETRIES,
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
 def tool(
     function: Callable[P, R_co] | None = None,
@@ -92,6 +116,8 @@ def tool(
     idempotent: bool = False,
     timeout: Duration | None = None,
     needs_approval: bool = False,
+    on_unknown: OnUnknown = "tell",
+    retries: Retries | None = TOOL_RETRIES,
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
     """Make a tool of a function, as ``@tool`` or ``@tool(idempotent=True)``.
 
@@ -100,23 +126,32 @@ def tool(
     async, or runs in a thread. What it returns has to have a form in JSON, as text, numbers, lists, dicts and pydantic
     models do; what it raises is told to the model.
 
+    A call of an idempotent tool that ends with a `ConnectionError` or a `TimeoutError`, the tool's own time limit or a
+    `ToolUnavailable` among them, is made again as `retries` says. That needs the extra ``retry`` (tenacity).
+
     Args:
         function: The function.
         name: What the model calls it by; by default the function's name.
         description: Instead of the docstring's text.
-        idempotent: A call that a crash has interrupted is made again. Without it nothing is ever called twice, and the
-            model is told that the outcome is unknown.
-        timeout: Seconds (or a `timedelta`) that a call may take. A thread cannot be stopped: it goes on unheard.
+        idempotent: A call that a crash or an error that passes has interrupted is made again. Without it nothing is
+            ever called twice, and after a crash `on_unknown` decides.
+        timeout: Seconds (or a `timedelta`) that one attempt may take. A thread cannot be stopped: it goes on unheard,
+            beside the next attempt if there is one.
         needs_approval: A person has to allow each call.
+        on_unknown: What becomes of a call that a crash has interrupted and that must not be made again: ``"tell"``
+            tells the model that nobody knows the outcome, ``"park"`` parks the run until a person says.
+        retries: When calls of an idempotent tool are made again; None for never.
 
     Raises:
-        InvalidTool: The function has no name, or a parameter that the model cannot be told of.
+        InvalidTool: The function has no name, or a parameter that the model cannot be told of; or the options
+            contradict each other.
         InvalidName: The name holds characters that are not allowed.
     """
 
     def make(function: Callable[P, R_co]) -> Tool[P, R_co]:
         own = _name(function) if name is None else name
         check_name("tool name", own)
+        _check_retries(own, retries, idempotent=idempotent)
         said = parse_docstring(function.__doc__)
         return Tool(
             name=own,
@@ -125,6 +160,8 @@ def tool(
             timeout=None if timeout is None else seconds(timeout),
             function=function,
             needs_approval=needs_approval,
+            on_unknown=on_unknown,
+            retries=retries,
             _arguments=read_arguments(own, function, said.parameters),
         )
 
@@ -134,6 +171,12 @@ def tool(
 def as_tool(made: ToolLike) -> Tool[..., object]:
     """A tool of a plain function; a tool as it is."""
     return made if isinstance(made, Tool) else tool(made)
+
+
+def _check_retries(name: str, retries: Retries | None, *, idempotent: bool) -> None:
+    if not idempotent and retries not in (None, TOOL_RETRIES):
+        why = "retries= is for tools that may be called again: add idempotent=True if it may, or leave it out"
+        raise InvalidTool(name, why)
 
 
 def _name(function: Callable[..., object]) -> str:

@@ -6,6 +6,8 @@
     ├── InvalidAgent(ValueError)    an agent is defined wrong; raised where it is built
     ├── UnknownAgent(KeyError)      `Agents` has no agent of this name
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
+    ├── ToolClash(ValueError)       two tools have one name, and one comes from a server
+    ├── ToolUnavailable(ConnectionError)    raised by a tool: what it needs cannot be reached just now
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── BudgetExceeded              a run needs more turns, tool calls or tokens than it may have
@@ -15,24 +17,22 @@
     ├── InvalidModel(ValueError)    a model is described wrong
     ├── AsyncioRequired             a model's library runs on asyncio only
     ├── RecordingMissing(LookupError)   a replayed model was asked something that is not recorded
-    └── ModelError                  a model was asked and has given no answer
-        ├── InfrastructureError         it may answer later, or another one instead
-        │   ├── RateLimitReached            it was asked too often
-        │   ├── ModelUnavailable            it cannot be reached, or its provider has failed
-        │   ├── ModelTimeout(TimeoutError)  it was silent for too long
-        │   ├── AnswerCut                   its answer ended in the middle
-        │   ├── UnreadableAnswer            what came is no answer
-        │   └── AllModelsFailed             one model for another, and none has answered
-        ├── ModelRejected               its provider refuses the request as it is, or the key
-        ├── ContentRefused              its provider does not want to answer this
-        └── AnswerTooLong               its answer met the limit of tokens
+    ├── ModelError                  a model was asked and has given no answer
+    │   ├── InfrastructureError         it may answer later, or another one instead
+    │   │   ├── RateLimitReached            it was asked too often
+    │   │   ├── ModelUnavailable            it cannot be reached, or its provider has failed
+    │   │   ├── ModelTimeout(TimeoutError)  it was silent for too long
+    │   │   ├── AnswerCut                   its answer ended in the middle
+    │   │   ├── UnreadableAnswer            what came is no answer
+    │   │   └── AllModelsFailed             one model for another, and none has answered
+    │   ├── ModelRejected               its provider refuses the request as it is, or the key
+    │   ├── ContentRefused              its provider does not want to answer this
+    │   └── AnswerTooLong               its answer met the limit of tokens
     ├── InvalidServer(ValueError)   an MCP server is described wrong
-    ├── McpError                    something is wrong with an MCP server
-    │   ├── McpUnavailable(ConnectionError)  it cannot be reached, or not be understood
-    │   ├── McpCallLost(ConnectionError)     it went away while a call was under way
-    │   └── McpCallFailed                    it has answered a call with an error
-    ├── ToolClash(ValueError)       two tools have one name, and one comes from a server
-    └── ScriptEnded                 a scripted model was asked more often than its script has answers
+    └── McpError                    something is wrong with an MCP server
+        ├── McpUnavailable(ConnectionError)  it cannot be reached, or not be understood
+        ├── McpCallLost(ConnectionError)     it went away while a call was under way
+        └── McpCallFailed                    it has answered a call with an error
 """
 
 from collections.abc import Sequence
@@ -67,6 +67,7 @@ __all__ = [
     "ScriptEnded",
     "ToolClash",
     "UnknownAgent",
+    "ToolUnavailable",
     "UnreadableAnswer",
 ]
 
@@ -118,6 +119,20 @@ class InvalidTool(AgentError, ValueError):
         super().__init__(f"tool {tool!r}: {why}")
         self.tool = tool
         self.why = why
+
+
+class ToolUnavailable(AgentError, ConnectionError):
+    """Raised by a tool: what it needs cannot be reached just now. A tool that is idempotent is called again.
+
+    Attributes:
+        why: What cannot be reached, and why; told to the model if the last attempt says it.
+        retry_after: Seconds that it wants to be left alone; None if it does not say.
+    """
+
+    def __init__(self, why: str, *, retry_after: float | None = None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.retry_after = retry_after
 
 
 class ModelMissing(AgentError):

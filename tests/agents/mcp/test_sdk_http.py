@@ -84,7 +84,7 @@ async def test_a_server_that_is_restarted_between_calls_costs_no_call(tmp_path: 
 @KINDS
 async def test_a_call_that_no_server_was_there_to_get_was_not_made_and_says_so(tmp_path: Path, kind: str) -> None:
     with anyio.fail_after(30), serving(tmp_path, kind) as (process, port):
-        async with McpConnections([at(port, connect_timeout=2)]) as connections:
+        async with McpConnections([at(port, connect_timeout=2, retries=None)]) as connections:
             tools = tuple(await connections.tools())
             process.kill()
             process.wait()

@@ -103,7 +103,7 @@ async def test_a_call_that_takes_too_long_is_ended_and_the_next_one_goes_through
 
 
 async def test_a_tool_that_outlives_its_connections_says_that_they_are_closed(tmp_path: Path) -> None:
-    async with McpConnections([McpServer.memory(build(tmp_path))]) as connections:
+    async with McpConnections([McpServer.memory(build(tmp_path), retries=None)]) as connections:
         tools: tuple[Tool[..., object], ...] = tuple(await connections.tools())
     told = await use(tools, "echo", text="late")
     assert (told.is_error, "its connections are closed" in told.text) == (True, True)

@@ -62,8 +62,9 @@ def test_patterns_say_what_a_person_has_to_allow() -> None:
         (lambda: McpServer.stdio("clock", prefix="x" * 33), "up to 32"),
         (lambda: McpServer.http("localhost:8000/mcp"), "begin it with http"),
         (lambda: McpServer.stdio("clock", connect_timeout=0), "more than 0 seconds"),
+        (lambda: McpServer.stdio("clock", on_unknown="ask"), "give 'tell' or 'park'"),  # type: ignore[arg-type]  # so
     ],
-    ids=["no command", "prefix", "long prefix", "url", "no time"],
+    ids=["no command", "prefix", "long prefix", "url", "no time", "on_unknown"],
 )
 def test_a_server_that_cannot_be_is_refused_where_it_is_described(make: Callable[[], McpServer], why: str) -> None:
     with pytest.raises(InvalidServer, match=why):

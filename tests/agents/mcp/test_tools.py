@@ -2,7 +2,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from stagepost.agents import McpServer, ToolClash, ToolContext, tool
+from stagepost.agents import McpServer, Retries, ToolClash, ToolContext, tool
 from stagepost.agents._invoking import invoke
 from stagepost.agents._mcp._remote import RemoteResult, RemoteTool
 from stagepost.agents._mcp._tools import FoundTool, found_tool, refuse_clashes
@@ -32,6 +32,13 @@ async def test_a_servers_tool_is_a_tool_like_any_other() -> None:
         "files.read{'context': 1, 'self': 2, 'a-b': 3}",
         False,
     )
+
+
+def test_what_a_server_says_of_calls_in_doubt_and_retries_is_said_of_its_tools() -> None:
+    server = McpServer.stdio("files", idempotent=["read"], on_unknown="park", retries=Retries(attempts=7))
+    writing, reading = found(server, "write").tool, found(server, "read").tool
+    assert (writing.idempotent, writing.on_unknown, writing.retries) == (False, "park", Retries(attempts=7))
+    assert (reading.idempotent, reading.on_unknown, reading.retries) == (True, "tell", Retries(attempts=7))
 
 
 async def test_what_the_server_calls_an_error_is_one_for_the_model() -> None:

@@ -5,12 +5,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias, TypedDict, Unpack
+from typing import Final, TypeAlias, TypedDict, Unpack, get_args
 from urllib.parse import urlsplit
 
 from stagepost.hub import Duration, seconds
 
 from .._globs import matches, read_globs
+from .._retries import Retries
+from .._tool import TOOL_RETRIES, OnUnknown
 from ..errors import InvalidServer
 
 _PREFIX: Final = re.compile(r"[a-zA-Z0-9_-]{0,32}")
@@ -57,6 +59,8 @@ class McpOptions(TypedDict, total=False):
     connect_timeout: Duration
     idempotent: Iterable[str] | None
     needs_approval: Iterable[str]
+    on_unknown: OnUnknown
+    retries: Retries | None
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -75,6 +79,10 @@ class McpServer:
         idempotent: Patterns of tools whose calls may simply be made again. None believes the server, which marks tools
             as idempotent or as only reading.
         needs_approval: Patterns of tools that a person has to allow.
+        on_unknown: What becomes of a call that a crash has interrupted and that must not be made again: ``"tell"``
+            tells the model that nobody knows the outcome, ``"park"`` parks the run until a person says.
+        retries: When a call is made again: one of an idempotent tool after a lost connection or a timeout, any other
+            only where the server could not be reached at all. None for never.
     """
 
     name: str
@@ -86,6 +94,8 @@ class McpServer:
     connect_timeout: float
     idempotent: tuple[str, ...] | None
     needs_approval: tuple[str, ...]
+    on_unknown: OnUnknown
+    retries: Retries | None
 
     def __init__(self, transport: Transport, default_name: str, options: McpOptions) -> None:
         idempotent = options.get("idempotent")
@@ -100,6 +110,8 @@ class McpServer:
             connect_timeout=seconds(options.get("connect_timeout", _CONNECT_TIMEOUT)),
             idempotent=None if idempotent is None else read_globs("idempotent", idempotent),
             needs_approval=read_globs("needs_approval", options.get("needs_approval", ())),
+            on_unknown=options.get("on_unknown", "tell"),
+            retries=options.get("retries", TOOL_RETRIES),
         )
         self._check()
 
@@ -176,5 +188,7 @@ class McpServer:
             raise InvalidServer(
                 self.name, f"url={self.transport.url!r} is no address: begin it with http:// or https://"
             )
+        if self.on_unknown not in get_args(OnUnknown):
+            raise InvalidServer(self.name, f"on_unknown={self.on_unknown!r}: give 'tell' or 'park'")
         if not self.connect_timeout:
             raise InvalidServer(self.name, "connect_timeout=0 leaves no time to connect: give more than 0 seconds")

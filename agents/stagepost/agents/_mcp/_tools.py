@@ -40,14 +40,17 @@ def found_tool(server: McpServer, remote: RemoteTool, call: CallRemote) -> Found
             raise McpCallFailed(server.name, remote.name, result.text)
         return result.text
 
+    idempotent = server.is_idempotent(remote.name, marked=remote.marked_idempotent)
     made: Tool[..., object] = Tool(
         name=tool_name(server.prefix, remote.name),
         description=remote.description,
-        idempotent=server.is_idempotent(remote.name, marked=remote.marked_idempotent),
+        idempotent=idempotent,
         timeout=server.timeout,
         function=function,
         _arguments=read_schema(remote.schema),
         needs_approval=server.asks_approval(remote.name),
+        on_unknown="tell" if idempotent else server.on_unknown,
+        retries=server.retries,
     )
     return FoundTool(made, f"{remote.name!r} of MCP server {server.name!r}")
 

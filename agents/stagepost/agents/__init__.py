@@ -12,6 +12,8 @@ from ._budget import Budget
 from ._context import ToolContext
 from ._fallback import Fallback
 from ._function import FunctionModel, ModelFunction
+from ._hooks import ModelHook, ToolHook
+from ._invoking import ToolResult
 from ._limited import RateLimited
 from ._litellm import LiteLLM
 from ._llm_tool import LLMTool
@@ -35,6 +37,7 @@ from .errors import (
     ContentRefused,
     InfrastructureError,
     InvalidAgent,
+    InvalidHook,
     InvalidModel,
     InvalidRequest,
     InvalidServer,
@@ -82,6 +85,7 @@ __all__ = [
     "FunctionModel",
     "InfrastructureError",
     "InvalidAgent",
+    "InvalidHook",
     "InvalidModel",
     "InvalidRequest",
     "InvalidServer",
@@ -99,6 +103,7 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelFunction",
+    "ModelHook",
     "ModelMissing",
     "ModelRejected",
     "ModelRequest",
@@ -122,7 +127,9 @@ __all__ = [
     "ToolCall",
     "ToolClash",
     "ToolContext",
+    "ToolHook",
     "ToolMessage",
+    "ToolResult",
     "ToolSchema",
     "UnknownAgent",
     "ToolUnavailable",

@@ -8,6 +8,7 @@
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
     ├── ToolClash(ValueError)       two tools have one name, and one comes from a server
     ├── ToolUnavailable(ConnectionError)    raised by a tool: what it needs cannot be reached just now
+    ├── InvalidHook(TypeError)      a hook has given something that it may not give
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── BudgetExceeded              a run needs more turns, tool calls or tokens than it may have
@@ -49,6 +50,7 @@ __all__ = [
     "ContentRefused",
     "InfrastructureError",
     "InvalidAgent",
+    "InvalidHook",
     "InvalidModel",
     "InvalidRequest",
     "InvalidServer",
@@ -133,6 +135,20 @@ class ToolUnavailable(AgentError, ConnectionError):
         super().__init__(why)
         self.why = why
         self.retry_after = retry_after
+
+
+class InvalidHook(AgentError, TypeError):
+    """A hook round a model or a tool has given something that it may not give.
+
+    Attributes:
+        hook: The method, with its class.
+        why: What is wrong, and what to do about it.
+    """
+
+    def __init__(self, hook: str, why: str) -> None:
+        super().__init__(f"hook {hook}: {why}")
+        self.hook = hook
+        self.why = why
 
 
 class ModelMissing(AgentError):

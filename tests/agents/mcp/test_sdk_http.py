@@ -8,10 +8,12 @@ import anyio
 import pytest
 from tests.agents.mcp._calling import appear, use, use_often
 
-from stagepost.agents import McpConnections, McpServer, McpUnavailable
+from stagepost.agents import McpConnections, McpServer, McpUnavailable, Retries
 from stagepost.agents._invoking import ToolResult
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+AT_ONCE = Retries(attempts=3, first=0, most=0, jitter=0)
 
 # Starting servers takes a second each, so not every kind meets every backend. On trio the SDK leaves the generators of
 # an event stream, which only sessions need, to the garbage collector.
@@ -35,8 +37,9 @@ def serving(folder: Path, kind: str, port: int = 0) -> Iterator[tuple[subprocess
             process.kill()
 
 
-def at(port: int, *, connect_timeout: float = 10) -> McpServer:
-    return McpServer.http(f"http://127.0.0.1:{port}/mcp", name="web", connect_timeout=connect_timeout)
+def at(port: int, *, connect_timeout: float = 10, retries: Retries | None = AT_ONCE) -> McpServer:
+    address = f"http://127.0.0.1:{port}/mcp"
+    return McpServer.http(address, name="web", connect_timeout=connect_timeout, retries=retries)
 
 
 @EVERY

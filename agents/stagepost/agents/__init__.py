@@ -55,8 +55,8 @@ from .errors import (
     RecordingMissing,
     ScriptEnded,
     ToolClash,
-    UnknownAgent,
     ToolUnavailable,
+    UnknownAgent,
     UnreadableAnswer,
 )
 
@@ -131,8 +131,8 @@ __all__ = [
     "ToolMessage",
     "ToolResult",
     "ToolSchema",
-    "UnknownAgent",
     "ToolUnavailable",
+    "UnknownAgent",
     "UnreadableAnswer",
     "Usage",
     "UserMessage",

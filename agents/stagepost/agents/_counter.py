@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-
 from typing import Final
 
 from ._budget import Budget, Spent

@@ -1,6 +1,6 @@
 """Asking other agents: each question is a run of its own below the run that asks, begun once and joined again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,7 +8,7 @@ import anyio
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from stagepost.workflows import ChildFailed, State, StepContext
+from stagepost.workflows import ChildFailed, StepContext
 
 from ._delegating import DelegateTool
 from ._invoking import ToolResult, as_text

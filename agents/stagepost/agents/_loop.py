@@ -18,23 +18,21 @@ heard          number of the last message that was sent to the run while it was 
 =============  ==========================================================================================
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Final, NoReturn
-
-from pydantic import BaseModel
 
 from stagepost.checkpoint import WaitKind, codec_for
 from stagepost.workflows import END, Graph, ListCodec, Pattern, Receives, State, StepContext, key_exists, step
 
 from ._answer import output_schema
-from ._budget import Budget, Spent
+from ._budget import Spent
 from ._call_ids import distinct
 from ._calling import ToolCalling, pending_calls
 from ._closing import Closing
 from ._counter import COUNTER, Allowance, Counter, Shares
-from ._definition import AgentDefinition, reserved, sub_agents_of
+from ._definition import reserved, sub_agents_of
 from ._delegation import Delegation
 from ._history import repaired
 from ._hooks import model_chain

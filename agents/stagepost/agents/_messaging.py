@@ -13,7 +13,6 @@ from pydantic_core import from_json, to_json
 
 from ._arguments import InvalidArguments
 from ._definition import AgentDefinition
-from ._messages import ToolCall
 from ._tool import Tool, tool
 
 MESSAGE_AGENT: Final = "message_agent"

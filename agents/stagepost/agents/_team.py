@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from ._approvals import Approvals
-from ._around import close_model, prepare_model
+from ._around import prepare_model
 from ._definition import AgentDefinition, sub_agents_of
 from ._delegating import DelegateTool
 from ._delegation import Delegation

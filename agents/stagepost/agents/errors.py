@@ -68,8 +68,8 @@ __all__ = [
     "RecordingMissing",
     "ScriptEnded",
     "ToolClash",
-    "UnknownAgent",
     "ToolUnavailable",
+    "UnknownAgent",
     "UnreadableAnswer",
 ]
 

@@ -8,14 +8,18 @@ from pydantic import BaseModel
 from stagepost.agents import (
     Agent,
     AgentResult,
+    Agents,
+    Approvals,
     Budget,
     ChatMessage,
     Fallback,
     FunctionModel,
     LiteLLM,
+    McpServer,
     Model,
     ModelRequest,
     ModelResponse,
+    PromptContext,
     RateLimited,
     ReplayModel,
     Retries,
@@ -80,6 +84,29 @@ typed = Agent(
     budget=Budget(turns=8, tool_calls=20, tokens=50_000),
 )
 texting = Agent("echo", prompt="Echo.")
+
+
+async def prompt(context: PromptContext[WeatherQuery]) -> str:
+    return "Echo." if context.fields is None else f"Mind {context.fields.city}."
+
+
+lead = Agent(
+    "lead",
+    prompt=prompt,
+    model="fast",
+    tools=[plain, McpServer.stdio("clock")],
+    sub_agents=[typed, "echo"],
+    input=WeatherQuery,
+    approvals=["send_*"],
+    hooks=[Own()],
+    description="Leads.",
+    models={"fast": models[0], "slow": "openai/gpt-5"},
+)
+assert_type(lead, Agent[str])
+assert_type(lead.servers, Sequence[McpServer])
+assert_type(lead.approvals, Approvals)
+known = Agents([lead, typed, texting])
+assert_type(known["lead"], Agent[object])
 assert_type(typed, Agent[WeatherReport])
 assert_type(texting, Agent[str])
 agents: Sequence[Agent[object]] = [typed, texting]

@@ -20,6 +20,7 @@ from ._llm_tool import LLMTool
 from ._mcp import McpConnections, McpOptions, McpServer
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
 from ._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, ToolSchema
+from ._prompting import PromptContext, PromptFunction
 from ._replay import ReplayModel
 from ._result import AgentResult
 from ._retries import Retries
@@ -51,6 +52,7 @@ from .errors import (
     ModelRejected,
     ModelTimeout,
     ModelUnavailable,
+    PromptFailed,
     RateLimitReached,
     RecordingMissing,
     ScriptEnded,
@@ -113,6 +115,9 @@ __all__ = [
     "OnUnknown",
     "OutputSchema",
     "Preview",
+    "PromptContext",
+    "PromptFailed",
+    "PromptFunction",
     "RateLimitReached",
     "RateLimited",
     "RecordingMissing",

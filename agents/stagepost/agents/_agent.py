@@ -26,6 +26,7 @@ from ._failure import failure_of
 from ._given import listed, read_approvals, read_tools
 from ._mcp import McpServer
 from ._model import Model
+from ._prompting import PromptFunction
 from ._result import AgentResult
 from ._session import Approve
 from ._team import Team
@@ -48,7 +49,8 @@ class Agent(Generic[OutputT_co]):
     Args:
         name: Its name, also on the hub.
         prompt: What it is for. ``{field}`` stands for a field of the input; other braces are text, and ``{{field}}``
-            is the text ``{field}``.
+            is the text ``{field}``. Or a function that makes the text for each turn, of a `PromptContext`; it may be
+            async. Nothing in what it makes is replaced.
         model: The model that it asks, or its name, such as ``"openai/gpt-5-mini"``. Without one it asks that of
             whoever asks it.
         tools: What the model may call: made by `tool`, plain functions, or MCP servers with all that they offer.
@@ -72,7 +74,7 @@ class Agent(Generic[OutputT_co]):
     """
 
     name: str
-    prompt: str
+    prompt: str | PromptFunction
     model: Model | str | None = field(repr=False)
     tools: Sequence[Tool[..., object]]
     servers: Sequence[McpServer]
@@ -90,7 +92,7 @@ class Agent(Generic[OutputT_co]):
         self: "Agent[str]",
         name: str,
         *,
-        prompt: str,
+        prompt: str | PromptFunction,
         model: Model | str | None = None,
         tools: Iterable[ToolLike | McpServer] = (),
         servers: Iterable[McpServer] = (),
@@ -108,7 +110,7 @@ class Agent(Generic[OutputT_co]):
         self: "Agent[ModelT]",
         name: str,
         *,
-        prompt: str,
+        prompt: str | PromptFunction,
         model: Model | str | None = None,
         tools: Iterable[ToolLike | McpServer] = (),
         servers: Iterable[McpServer] = (),
@@ -125,7 +127,7 @@ class Agent(Generic[OutputT_co]):
         self,
         name: str,
         *,
-        prompt: str,
+        prompt: str | PromptFunction,
         model: Model | str | None = None,
         tools: Iterable[ToolLike | McpServer] = (),
         servers: Iterable[McpServer] = (),

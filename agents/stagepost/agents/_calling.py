@@ -12,7 +12,8 @@ An idempotent tool leaves no mark and is called again. A call that another agent
 joined again. The arguments are checked before anything else, each time: a call that cannot be made was never made.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -113,51 +114,46 @@ class ToolCalling:
         return await _Call(self._member, self._delegation, tool, entry, context, said).made(call)
 
 
+@dataclass(slots=True)
 class _Call:
     """One call of a tool that there is."""
 
-    def __init__(
-        self,
-        member: Member,
-        delegation: Delegation,
-        tool: Tool[..., object],
-        entry: Entry,
-        context: StepContext,
-        said: dict[str, object],
-    ) -> None:
-        self._member = member
-        self._delegation = delegation
-        self._tool = tool
-        self._entry = entry
-        self._context = context
-        self._said = said
-        self._key = f"call-{entry['number']}"
+    member: Member
+    delegation: Delegation
+    tool: Tool[..., object]
+    entry: Entry
+    context: StepContext
+    said: dict[str, object]
+    result: ToolResult | None = None  # of a call that must not be made twice, whatever hooks do
+
+    @property
+    def key(self) -> str:
+        """Its name among the effects of the step."""
+        return f"call-{self.entry['number']}"
 
     async def made(self, call: ToolCall) -> ToolResult:
         """What comes of it, once it is allowed."""
-        rule = self._member.approvals.rule(self._tool)
+        rule = self.member.approvals.rule(self.tool)
         if rule is not None:
             told = self._complaint(call) or await self._allowed(call, rule)
             if isinstance(told, ToolResult):
                 return told
             call = told
-        if not self._member.agent.hooks:
-            return await self._through(call)
-        chain = tool_chain(self._member.agent.hooks, self._through)
-        return await chain(call, self._tool_context())
+        make = tool_chain(self.member.agent.hooks, self._through)
+        return await make(call, self._tool_context())
 
     async def _allowed(self, call: ToolCall, rule: str) -> ToolCall | ToolResult:
         """The call as a person has allowed it, or what is told instead."""
-        session: Session = self._context.resources
+        session: Session = self.context.resources
         decision: Allow | Deny
         if session.approve is not None:
             decision = await session.approve(call)
         else:
-            decision = await self._context.wait_for_answer(
-                f"approve-{self._entry['number']}",
+            decision = await self.context.wait_for_answer(
+                f"approve-{self.entry['number']}",
                 expect=Decision,
-                show=asked(self._member.agent.name, call, rule),
-                within=self._member.approvals.within,
+                show=asked(self.member.agent.name, call, rule),
+                within=self.member.approvals.within,
                 otherwise=expired(call),
             )
         told = decided(call, decision)
@@ -165,47 +161,53 @@ class _Call:
 
     def _complaint(self, call: ToolCall) -> ToolResult | None:
         try:
-            self._tool.parse(call.arguments)
+            self.tool.parse(call.arguments)
         except InvalidArguments as error:
             return _misfit(error)
         return None
 
-    async def _through(self, call: ToolCall) -> ToolResult:
+    async def _through(self, call: ToolCall, context: ToolContext) -> ToolResult:
+        """Make it."""
         try:
-            arguments = self._tool.parse(call.arguments)
+            arguments = self.tool.parse(call.arguments)
         except InvalidArguments as error:
             return _misfit(error)
-        if self._tool.name == MESSAGE_AGENT:
-            return await self._delegation.message(arguments, self._entry, self._context, self._said)
-        if isinstance(self._tool, DelegateTool):
-            return await self._delegation.ask(self._tool, arguments, self._entry, self._context, self._said)
-        invoked = partial(invoke, self._tool, arguments, self._tool_context())
-        if self._tool.idempotent:
+        if self.tool.name == MESSAGE_AGENT:
+            return await self.delegation.message(arguments, self.entry, self.context, self.said)
+        if isinstance(self.tool, DelegateTool):
+            return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.said)
+        invoked = partial(invoke, self.tool, arguments, context)
+        if self.tool.idempotent:
             return await invoked()
-        if self._tool.on_unknown == "park":
-            return await self._once(invoked)
-        return await invoked() if await self._context.first(self._key) else _interrupted(self._tool)
+        if self.result is None:
+            self.result = await self._at_most_once(invoked)
+        return self.result
 
-    async def _once(self, invoked: Callable[[], Any]) -> ToolResult:
+    async def _at_most_once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+        if self.tool.on_unknown == "park":
+            return await self._once(invoked)
+        return await invoked() if await self.context.first(self.key) else _interrupted(self.tool)
+
+    async def _once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         """The result; if nobody knows whether the call was made, the run waits until somebody says what came of it."""
 
         async def effect() -> dict[str, object]:
-            result: ToolResult = await invoked()
+            result = await invoked()
             return {"tool_result": result.text, "is_error": result.is_error}
 
-        value = await self._context.once(self._key, effect)
+        value = await self.context.once(self.key, effect)
         if isinstance(value, Mapping) and value.keys() == {"tool_result", "is_error"}:
             return ToolResult(value["tool_result"], is_error=value["is_error"])
         return ToolResult(value if isinstance(value, str) else to_json(value).decode())  # what a person has said
 
     def _tool_context(self) -> ToolContext:
         return ToolContext(
-            run_id=self._context.run_id,
-            agent=self._member.agent.name,
-            call_id=self._entry["id"],
-            idempotency_key=f"{self._context.run_id}/{self._entry['number']}",
-            deps=self._context.deps,
-            model=self._member.model,
+            run_id=self.context.run_id,
+            agent=self.member.agent.name,
+            call_id=self.entry["id"],
+            idempotency_key=f"{self.context.run_id}/{self.entry['number']}",
+            deps=self.context.deps,
+            model=self.member.model,
         )
 
 

@@ -9,6 +9,7 @@ from stagepost.hub import get_logger
 
 from ._definition import AgentDefinition, reachable, reserved
 from ._prompt import placeholders
+from ._prompting import prompt_problem
 from ._tool import Tool
 from .errors import InvalidAgent
 
@@ -76,16 +77,21 @@ def check_sub_agents(agent: AgentDefinition, kind: type[AgentDefinition]) -> Non
 
 
 def check_prompt(agent: AgentDefinition) -> None:
-    """See that every placeholder stands for a field of the input.
+    """See that every placeholder stands for a field of the input, or that a function takes what it will get.
 
     Raises:
-        InvalidAgent: One does not.
+        InvalidAgent: One does not, or the prompt is neither.
     """
-    known = () if agent.input is None else tuple(agent.input.model_fields)
-    for name in placeholders(agent.prompt):
-        if name not in known:
-            why = f"its prompt has the placeholder {{{name}}}, and {_way_out(name, agent.input)}"
-            raise InvalidAgent(agent.name, why)
+    if isinstance(agent.prompt, str):
+        _check_placeholders(agent, placeholders(agent.prompt))
+        return
+    if not callable(agent.prompt):
+        raise InvalidAgent(
+            agent.name, f"prompt={agent.prompt!r} is no prompt: give a text, or a function that makes one"
+        )
+    problem = prompt_problem(agent.prompt, agent.input)
+    if problem is not None:
+        raise InvalidAgent(agent.name, f"its prompt does not fit: {problem}")
 
 
 def check_hooks(agent: AgentDefinition) -> None:
@@ -115,6 +121,14 @@ def check_approvals(agent: AgentDefinition) -> None:
     tools: Iterable[Tool[..., object]] = (tool for each in team for tool in each.tools)
     for why in agent.approvals.preview(tools).warnings:
         get_logger("agents").warning("approval_rule_unused", agent=agent.name, why=why)
+
+
+def _check_placeholders(agent: AgentDefinition, names: Iterable[str]) -> None:
+    known = () if agent.input is None else tuple(agent.input.model_fields)
+    for name in names:
+        if name not in known:
+            why = f"its prompt has the placeholder {{{name}}}, and {_way_out(name, agent.input)}"
+            raise InvalidAgent(agent.name, why)
 
 
 def _check_model(agent: str, what: str, model: object) -> None:

@@ -10,6 +10,7 @@ from ._budget import Budget
 from ._closing import RESERVED
 from ._mcp import McpServer
 from ._model import Model
+from ._prompting import PromptFunction
 from ._tool import Tool
 from .errors import InvalidAgent
 
@@ -30,8 +31,8 @@ class AgentDefinition(Protocol):
         ...
 
     @property
-    def prompt(self) -> str:
-        """What it is for."""
+    def prompt(self) -> str | PromptFunction:
+        """What it is for, or the function that says it for each turn."""
         ...
 
     @property

@@ -21,7 +21,9 @@ heard          number of the last message that was sent to the run while it was 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
+
+from pydantic import BaseModel
 
 from stagepost.checkpoint import WaitKind, codec_for
 from stagepost.workflows import END, Graph, ListCodec, Pattern, Receives, State, StepContext, key_exists, step
@@ -40,6 +42,8 @@ from ._member import Member
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
 from ._messaging import lanes, message_tool
 from ._model import Model, ModelRequest
+from ._prompting import PromptContext
+from ._prompting import PromptContext
 from ._request import Brief
 from ._result import AgentResult
 from ._session import Session
@@ -172,38 +176,26 @@ class AgentLoop(Graph):
         counter = self._counter(state, context, spent)
         shared = spent if counter is None else counter.spent
         self._allowance.check_turn(spent, shared)
-        news, heard = await _news(context, state.get("heard", 0))
-        request = await self._request(state, context, news, is_last=self._allowance.is_last_turn(spent, shared))
+        news = await _news(context, state.get("heard", 0))
+        is_last = self._allowance.is_last_turn(spent, shared)
+        request = await self._request(state, context, news.messages, is_last=is_last)
         with nullcontext() if counter is None else counter.turn():
             response = await self._ask(request)
-        turn = state.get("turn", 0) + spent.turns
-        answer = AssistantMessage(text=response.text, calls=distinct(response.calls, turn))
+        number = state.get("turn", 0) + spent.turns
+        answer = AssistantMessage(text=response.text, calls=distinct(response.calls, number))
         spent = spent.after(response.usage, tool_calls=len(answer.calls))
         if counter is not None:
             counter.note(context.run_id, spent)
-        return {"spent": spent.stored(), **await self._verdict(state, context, answer, news, heard, turn)}
-
-    async def _verdict(
-        self,
-        state: State,
-        context: StepContext,
-        answer: AssistantMessage,
-        news: Sequence[UserMessage],
-        heard: int,
-        turn: int,
-    ) -> dict[str, object]:
-        """What an answer changes. It is not the last one if something was said meanwhile that it does not know of."""
         verdict = self._closing.judge(answer)
-        late: Sequence[UserMessage] = ()
-        updates = verdict.updates
-        if updates:
-            late, heard = await _news(context, heard)
-        if late:
-            updates = {}
-        messages = [*news, answer, *verdict.messages, *late]
-        calls = [] if verdict.updates else self._pending(state, context, answer, turn)
-        told = {"heard": heard} if news or late else {}
-        return {"messages": messages, "calls": calls, **told, **updates}
+        late = await _news(context, news.heard) if verdict.updates else _News((), news.heard)
+        calls = [] if verdict.updates else self._pending(state, context, answer, number)
+        return {
+            "messages": [*news.messages, answer, *verdict.messages, *late.messages],
+            "calls": calls,
+            "spent": spent.stored(),
+            **({"heard": late.heard} if late.heard else {}),
+            **({} if late.messages else verdict.updates),  # it does not know what was said meanwhile: it is asked again
+        }
 
     def _pending(self, state: State, context: StepContext, answer: AssistantMessage, turn: int) -> Sequence[Any]:
         entries = pending_calls(turn, answer.calls)
@@ -219,7 +211,10 @@ class AgentLoop(Graph):
     async def _request(
         self, state: State, context: StepContext, news: Sequence[UserMessage], *, is_last: bool
     ) -> ModelRequest:
-        system = SystemMessage(text=await self._brief.system(state.get("fields"), context.run_id, context.deps))
+        asked: PromptContext[BaseModel] = PromptContext(
+            self.agent.name, context.run_id, state.get("fields"), context.deps
+        )
+        system = SystemMessage(text=await self._brief.system(asked))
         if is_last:
             messages = (system, *state["messages"], *news, UserMessage(text=_LAST_TURN))
             return ModelRequest(messages, self._closing.tools, self._output_schema)
@@ -263,12 +258,23 @@ class AgentLoop(Graph):
         return Toolbox.of((*self._own, *remote), self._closing.tools)
 
 
-async def _news(context: StepContext, heard: int) -> tuple[Sequence[UserMessage], int]:
-    """What was said to the run while it was under way, and the number of the last of it."""
+class _News(NamedTuple):
+    """What was said to the run while it was under way.
+
+    Attributes:
+        messages: That.
+        heard: Number of the last message so far; 0 if there was none.
+    """
+
+    messages: Sequence[UserMessage]
+    heard: int
+
+
+async def _news(context: StepContext, heard: int) -> _News:
     signals = await context.signals(MESSAGE, after=heard)
     if not signals:
-        return (), heard
-    return [UserMessage(text=signal.value) for signal in signals], signals[-1].number
+        return _News((), heard)
+    return _News([UserMessage(text=signal.value) for signal in signals], signals[-1].number)
 
 
 def _wants_calls(state: Any) -> bool:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from ._messages import UserMessage
 from ._prompt import fill, placeholders
+from ._prompting import PromptContext, PromptFunction, ask_prompt
 from ._validation import problems
 from .errors import InvalidRequest
 
@@ -17,12 +18,12 @@ class Brief:
 
     Attributes:
         agent: Name of the agent.
-        prompt: Its prompt.
+        prompt: Its prompt, or the function that makes it.
         input: Model of its requests; None if they are plain text.
     """
 
     agent: str
-    prompt: str
+    prompt: str | PromptFunction
     input: type[BaseModel] | None
 
     def read(self, request: object) -> tuple[UserMessage, BaseModel | None]:
@@ -42,18 +43,22 @@ class Brief:
         fields = self._fields(request, self.input)
         return UserMessage(text=fields.model_dump_json()), fields
 
-    def system(self, fields: BaseModel | None) -> str:
-        """The prompt, filled with the fields of a request.
+    async def system(self, context: PromptContext[BaseModel]) -> str:
+        """The prompt for one turn: made by its function, or filled with the fields of a request.
 
         Raises:
             InvalidRequest: It needs a field that the request does not have: the prompt is not that of the run's start.
+            PromptFailed: Its function has failed.
         """
-        known = {} if fields is None else fields.model_dump(mode="json")
+        if not isinstance(self.prompt, str):
+            return await ask_prompt(self.prompt, context)
+        known = {} if context.fields is None else context.fields.model_dump(mode="json")
         self._check_placeholders(known)
         return fill(self.prompt, known)
 
     def _check_placeholders(self, known: Mapping[str, object]) -> None:
-        missing = [name for name in placeholders(self.prompt) if name not in known]
+        needed = placeholders(self.prompt) if isinstance(self.prompt, str) else ()
+        missing = [name for name in needed if name not in known]
         if missing:
             asked = "a model" if self.input is None else self.input.__name__
             raise InvalidRequest(

@@ -11,6 +11,7 @@
     ├── InvalidHook(TypeError)      a hook has given something that it may not give
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
+    ├── PromptFailed                a prompt that is a function has raised an error, or returned no text
     ├── BudgetExceeded              a run needs more turns, tool calls or tokens than it may have
     ├── AgentGaveUp                 the model has called `fail`, and said why
     ├── AgentFailed                 a run in memory ended with an error of something else; the cause says of what
@@ -64,6 +65,7 @@ __all__ = [
     "ModelRejected",
     "ModelTimeout",
     "ModelUnavailable",
+    "PromptFailed",
     "RateLimitReached",
     "RecordingMissing",
     "ScriptEnded",
@@ -173,6 +175,20 @@ class InvalidRequest(AgentError, ValueError):
 
     def __init__(self, agent: str, why: str) -> None:
         super().__init__(f"agent {agent!r} cannot be asked so: {why}")
+        self.agent = agent
+        self.why = why
+
+
+class PromptFailed(AgentError):
+    """A prompt that is a function has raised an error, which is the cause, or returned no text.
+
+    Attributes:
+        agent: Name of the agent.
+        why: What has happened.
+    """
+
+    def __init__(self, agent: str, why: str) -> None:
+        super().__init__(f"the prompt of agent {agent!r} has failed: {why}")
         self.agent = agent
         self.why = why
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
 
-from stagepost.hub import Duration, check_name, seconds
+from stagepost.hub import Duration
 
 from ._agent import Agent
 from ._arguments import InvalidArguments, Parameters, read_arguments
-from ._context import ToolContext
-from ._model import JsonSchema
-from ._tool import Tool
+from ._definition import AgentDefinition
+from ._delegating import DelegateTool
+from ._model import JsonSchema, Model
 from ._validation import problems
 
 
@@ -27,7 +27,7 @@ class _Request:
 
     @property
     def takes_context(self) -> bool:
-        return True
+        return False
 
     def parse(self, text: str) -> Mapping[str, object]:
         try:
@@ -36,18 +36,19 @@ class _Request:
             raise InvalidArguments(problems(error)) from error
 
 
-class AgentTool(Tool[..., object]):
-    """A tool that is an agent: each call is a run of its own, in memory, and its answer is the tool's result.
+class AgentTool(DelegateTool):
+    """A tool that is an agent: each call is a run of its own, and its answer is the tool's result.
 
-    The tool takes what the agent takes: the fields of its input, or a text. It has the model of the agent that calls,
-    unless it has one of its own, and the same ``deps``. It is idempotent if all of the agent's tools are. What it costs
-    counts against the agent's own budget.
+    The tool takes what the agent takes: the fields of its input, or a text. The agent gets the same ``deps`` as the one
+    that calls. Under a runner each call is a durable run below the calling one: a crash repeats nothing of what it has
+    done. Its turns, calls and tokens count against its own budget and against that of the run at the root.
 
     Args:
         agent: The agent.
-        description: What the calling model has to know of it.
+        description: What the calling model has to know of it; by default the agent's description.
         name: What the calling model calls it by; by default the agent's name.
-        timeout: Seconds (or a `timedelta`) that a run may take.
+        model: What the agent asks if it has no model of its own; by default the model of the agent that calls.
+        timeout: Seconds (or a `timedelta`) that a call may take.
         needs_approval: A person has to allow each call.
 
     Raises:
@@ -58,34 +59,43 @@ class AgentTool(Tool[..., object]):
         self,
         agent: Agent[object],
         *,
-        description: str,
+        description: str | None = None,
         name: str | None = None,
+        model: Model | str | None = None,
         timeout: Duration | None = None,
         needs_approval: bool = False,
     ) -> None:
         own = agent.name if name is None else name
-        check_name("tool name", own)
-
-        async def function(request: object, context: ToolContext) -> object:
-            result = await agent.run(request, model=agent.model or context.model, deps=context.deps)
-            return result.output
-
         super().__init__(
+            agent,
             name=own,
-            description=description,
-            idempotent=all(tool.idempotent for tool in agent.tools),
-            timeout=None if timeout is None else seconds(timeout),
-            function=function,
-            _arguments=_parameters(own, agent),
+            description=agent.description if description is None else description,
+            model=model,
+            parameters=_parameters(own, agent),
+            idempotent=_may_be_repeated(agent),
+            timeout=timeout,
             needs_approval=needs_approval,
         )
 
+    def request(self, arguments: Mapping[str, object]) -> object:
+        """The agent's input, or the text."""
+        return arguments["request"]
 
-def _parameters(name: str, agent: Agent[object]) -> Parameters:
+
+def _parameters(name: str, agent: AgentDefinition) -> Parameters:
     if agent.input is not None:
         return _Request(agent.input)
 
-    def takes(request: str, context: ToolContext) -> None:
+    def takes(request: str) -> None:
         """What a call looks like."""
 
     return read_arguments(name, takes, {"request": "What the agent is asked to do, with all that it has to know."})
+
+
+def _may_be_repeated(agent: AgentDefinition) -> bool:
+    """Whether nothing that it or those below it may call has effects; of servers nobody knows before they are asked."""
+    return (
+        not agent.servers
+        and all(tool.idempotent for tool in agent.tools)
+        and all(not isinstance(below, str) and _may_be_repeated(below) for below in agent.sub_agents)
+    )

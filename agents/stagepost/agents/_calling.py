@@ -195,10 +195,10 @@ class _Call:
             result = await invoked()
             return {"tool_result": result.text, "is_error": result.is_error}
 
-        value = await self.context.once(self.key, effect)
+        value: Any = await self.context.once(self.key, effect)  # or what a person has said
         if isinstance(value, Mapping) and value.keys() == {"tool_result", "is_error"}:
             return ToolResult(value["tool_result"], is_error=value["is_error"])
-        return ToolResult(value if isinstance(value, str) else to_json(value).decode())  # what a person has said
+        return ToolResult(value if isinstance(value, str) else to_json(value).decode())
 
     def _tool_context(self) -> ToolContext:
         return ToolContext(
@@ -231,9 +231,7 @@ def _said(state: State, results: Sequence[Sequence[Mapping[str, Any]]]) -> dict[
 
 
 def _message(result: Mapping[str, Any]) -> ToolMessage:
-    return ToolMessage(
-        call_id=result["call_id"], tool=result["tool"], text=result["text"], is_error=result["is_error"]
-    )
+    return ToolMessage(call_id=result["call_id"], tool=result["tool"], text=result["text"], is_error=result["is_error"])
 
 
 def _misfit(error: InvalidArguments) -> ToolResult:

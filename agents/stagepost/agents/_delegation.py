@@ -46,7 +46,9 @@ class Delegation:
         key = f"{tool.name[:_LONGEST]}-{entry['number']}"
         with anyio.move_on_after(tool.timeout):
             try:
-                state = await context.child(loop, key, partial(loop.begin, tool.request(arguments), _root(context, entry)))
+                state = await context.child(
+                    loop, key, partial(loop.begin, tool.request(arguments), _root(context, entry))
+                )
             except (AgentError, ChildFailed) as error:
                 return ToolResult(_why(error), is_error=True)
             said["nested"] = {key: loop.total(state).stored()}
@@ -75,7 +77,9 @@ class Delegation:
         said["talk"] = {"id": talk["id"], "is": after.model_dump()}
         return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
 
-    async def _started(self, loop: "AgentLoop", message: str, entry: Entry, context: StepContext) -> Mapping[str, object]:
+    async def _started(
+        self, loop: "AgentLoop", message: str, entry: Entry, context: StepContext
+    ) -> Mapping[str, object]:
         """What the next run of a conversation starts with; asked for once."""
         talk = entry["talk"]
         request = request_of(message, loop.agent)
@@ -108,9 +112,11 @@ def _why(error: AgentError | ChildFailed) -> str:
 
 def _answer(talk: Mapping[str, Any], answer: object, *, is_complete: bool) -> str:
     plain = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
-    return to_json({
-        "conversation_id": talk["id"],
-        "agent_name": talk["agent"],
-        "response": plain,
-        "is_complete": is_complete,
-    }).decode()
+    return to_json(
+        {
+            "conversation_id": talk["id"],
+            "agent_name": talk["agent"],
+            "response": plain,
+            "is_complete": is_complete,
+        }
+    ).decode()

@@ -25,6 +25,4 @@ def repaired(messages: Iterable[ChatMessage]) -> Sequence[ChatMessage]:
 
 
 def _unanswered(due: dict[str, ToolCall]) -> list[ToolMessage]:
-    return [
-        ToolMessage(call_id=call.id, tool=call.name, text=_UNANSWERED, is_error=True) for call in due.values()
-    ]
+    return [ToolMessage(call_id=call.id, tool=call.name, text=_UNANSWERED, is_error=True) for call in due.values()]

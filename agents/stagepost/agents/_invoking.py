@@ -86,7 +86,7 @@ def _passes(tool: Tool[..., object]) -> Passes:
 
 async def _within_time(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
     with anyio.move_on_after(tool.timeout):
-        return ToolResult(_text(tool, await _called(tool, function)))
+        return ToolResult(as_text(tool, await _called(tool, function)))
     raise _TimedOut(tool)
 
 
@@ -100,6 +100,6 @@ async def _in_thread(function: Callable[[], object], *, abandon: bool) -> object
     return boxed[0]
 
 
-def _text(tool: Tool[..., object], result: object) -> str:
+def as_text(tool: Tool[..., object], result: object) -> str:
     """A text as it is, everything else as JSON."""
     return result if isinstance(result, str) else _RESULTS.dump(result, f"the result of {tool.name!r}").decode()

@@ -1,19 +1,19 @@
 """Tools that are prompts."""
 
+from collections.abc import Mapping
 from inspect import Parameter, Signature
 from typing import Any, Final
 
 from pydantic import BaseModel
 
-from stagepost.hub import Duration, check_name, seconds
+from stagepost.hub import Duration, check_name
 
 from ._agent import Agent
-from ._arguments import read_arguments
+from ._arguments import Arguments, read_arguments
 from ._budget import Budget
-from ._context import ToolContext
+from ._delegating import DelegateTool
 from ._model import Model
 from ._prompt import fill, placeholders
-from ._tool import Tool
 from .errors import InvalidTool
 
 _TASK: Final = "Do what you are asked to do, and answer with the result alone."
@@ -21,16 +21,18 @@ _BUDGET: Final = Budget(turns=3)  # an answer, and two corrections
 _CONTEXT: Final = "context"
 
 
-class LLMTool(Tool[..., object]):
+class LLMTool(DelegateTool):
     """A tool that is a prompt: a model answers it, and knows of nothing else that was said.
 
-    A call has no effect but its cost, so the tool is idempotent. What it costs is not part of the calling run's budget.
+    A call has no effect but its cost, so the tool is idempotent. Under a runner each call is a durable run below the
+    calling one: a crash does not have an answer paid for twice. Its turns and tokens count against the budget of the
+    run at the root.
 
     Args:
         name: What the calling model calls it by.
         prompt: What is asked. Each ``{placeholder}`` is a parameter of the tool, a text.
         description: What the tool is for; by default the prompt.
-        model: Who is asked; by default the model of the agent that calls.
+        model: Who is asked, or its name; by default the model of the agent that calls.
         output: Pydantic model of the answer; None for plain text. An answer that does not fit is corrected twice.
         timeout: Seconds (or a `timedelta`) that a call may take.
         needs_approval: A person has to allow each call.
@@ -41,47 +43,55 @@ class LLMTool(Tool[..., object]):
         InvalidName: The name holds characters that are not allowed.
     """
 
+    _prompt: str
+
     def __init__(
         self,
         name: str,
         prompt: str,
         *,
         description: str | None = None,
-        model: Model | None = None,
+        model: Model | str | None = None,
         output: type[BaseModel] | None = None,
         timeout: Duration | None = None,
         needs_approval: bool = False,
     ) -> None:
         check_name("tool name", name)
-        agent = _answerer(name, model, output)
-
-        async def function(context: ToolContext, **arguments: object) -> object:
-            result = await agent.run(fill(prompt, arguments), model=agent.model or context.model, deps=context.deps)
-            return result.output
-
-        vars(function)["__signature__"] = _signature(name, prompt)
         super().__init__(
+            _answerer(name, model, output),
             name=name,
             description=prompt if description is None else description,
+            model=None,
+            parameters=_arguments(name, prompt),
             idempotent=True,
-            timeout=None if timeout is None else seconds(timeout),
-            function=function,
-            _arguments=read_arguments(name, function, {}),
+            timeout=timeout,
             needs_approval=needs_approval,
         )
+        vars(self)["_prompt"] = prompt
+
+    def request(self, arguments: Mapping[str, object]) -> object:
+        """The prompt, filled."""
+        return fill(self._prompt, arguments)
 
 
-def _answerer(name: str, model: Model | None, output: type[BaseModel] | None) -> Agent[Any]:
+def _answerer(name: str, model: Model | str | None, output: type[BaseModel] | None) -> Agent[Any]:
     """Asks the model, and has it correct what does not fit."""
     if output is None:
         return Agent(name, prompt=_TASK, model=model, budget=_BUDGET)
     return Agent(name, prompt=_TASK, model=model, output=output, budget=_BUDGET)
 
 
-def _signature(name: str, prompt: str) -> Signature:
+def _arguments(name: str, prompt: str) -> Arguments:
     """A parameter for each placeholder."""
-    names = (*_parameters(name, prompt), _CONTEXT)
-    return Signature([Parameter(each, Parameter.KEYWORD_ONLY, annotation=str) for each in names])
+
+    def takes() -> None:
+        """What a call looks like."""
+
+    names = _parameters(name, prompt)
+    vars(takes)["__signature__"] = Signature(
+        [Parameter(each, Parameter.KEYWORD_ONLY, annotation=str) for each in names]
+    )
+    return read_arguments(name, takes, {})
 
 
 def _parameters(name: str, prompt: str) -> tuple[str, ...]:

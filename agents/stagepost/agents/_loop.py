@@ -43,7 +43,6 @@ from ._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
 from ._messaging import lanes, message_tool
 from ._model import Model, ModelRequest
 from ._prompting import PromptContext
-from ._prompting import PromptContext
 from ._request import Brief
 from ._result import AgentResult
 from ._session import Session

@@ -72,7 +72,9 @@ def _line(agent: AgentDefinition) -> str:
     about = f"- {agent.name}: {agent.description}" if agent.description else f"- {agent.name}"
     if agent.input is None:
         return about
-    return f"{about} (a message may be a JSON object of this schema: {to_json(agent.input.model_json_schema()).decode()})"
+    return (
+        f"{about} (a message may be a JSON object of this schema: {to_json(agent.input.model_json_schema()).decode()})"
+    )
 
 
 def lanes(
@@ -93,7 +95,10 @@ def lanes(
 
 
 def _placed(
-    call: Entry, talks: Mapping[str, Mapping[str, Any]], made: Mapping[str, Sequence[Entry]], messages: Tool[..., object]
+    call: Entry,
+    talks: Mapping[str, Mapping[str, Any]],
+    made: Mapping[str, Sequence[Entry]],
+    messages: Tool[..., object],
 ) -> Entry:
     """The call with its place in a conversation, or what is wrong with it."""
     try:

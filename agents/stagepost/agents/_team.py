@@ -76,7 +76,9 @@ class Team:
         if model is None:
             raise ModelMissing(agent.name)
         approvals = agent.approvals.with_inherited(above)
-        agents = {each.name: self._below(way, Link(each), approvals, name, f".{each.name}") for each in sub_agents_of(agent)}
+        agents = {
+            each.name: self._below(way, Link(each), approvals, name, f".{each.name}") for each in sub_agents_of(agent)
+        }
         tools = {
             tool.name: self._below(way, Link(tool.agent, tool.model), approvals, name, f":{tool.name}")
             for tool in agent.tools

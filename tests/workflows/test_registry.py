@@ -1,11 +1,12 @@
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import pytest
 from tests.workflows._words import NOTHING
 
 from stagepost.checkpoint import RunInfo, RunStatus
-from stagepost.workflows import Chain, DefinitionError, Graph, UnknownWorkflow
+from stagepost.workflows import Chain, DefinitionError, Graph, Parallel, Pattern, UnknownWorkflow
 from stagepost.workflows._registry import Registry
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -74,3 +75,44 @@ def test_a_run_belongs_to_the_next_version_that_it_can_be_migrated_to() -> None:
     assert Registry([OLD, NEW], {"work": {1: one_to_two}}).find(stored(1)).workflow is OLD
     with pytest.raises(UnknownWorkflow):
         registry.find(stored(0))
+
+
+def test_companions_are_known_too_wherever_they_are_said() -> None:
+    leaf, worker = Chain("leaf", [NOTHING]), Chain("worker", [NOTHING], companions=[OLD])
+    fan = Parallel("fan", worker, over="items")
+    branch = Parallel("at-once", {"a": Chain("inside", [NOTHING], companions=[leaf])})
+    registry = Registry([Chain("outer", [fan, branch])])
+    registry.check(OLD)
+    registry.check(leaf)
+    with pytest.raises(DefinitionError, match="does not know it"):
+        registry.check(worker)  # a part has no runs of its own
+
+
+def test_companions_may_know_each_other() -> None:
+    class Team:
+        def __init__(self, name: str) -> None:
+            self.others: list[Team] = []
+            self.name = name
+
+        @cached_property
+        def work(self) -> Chain:
+            return Chain(self.name, [NOTHING], companions=self.others)
+
+        def as_workflow(self) -> Pattern:
+            return self.work
+
+    one, two = Team("one"), Team("two")
+    one.others.append(two)
+    two.others.append(one)
+    registry = Registry([one])
+    registry.check(one.work)
+    registry.check(two.work)
+
+
+def test_nothing_is_added_if_a_companion_does_not_fit() -> None:
+    registry = Registry([OLD])
+    work = Chain("other", [NOTHING], companions=[Chain("work", [NOTHING])])
+    with pytest.raises(DefinitionError, match="another one of version 1 is registered"):
+        registry.add(work)
+    with pytest.raises(DefinitionError, match="does not know it"):
+        registry.check(work)

@@ -30,14 +30,15 @@ from ._fold import Fold
 from ._graph import END, Graph
 from ._inbox import PendingWait
 from ._intermediates import Intermediate
+from ._lifespans import Lifespan
 from ._parallel import Parallel
-from ._pattern import Pattern
+from ._pattern import Pattern, Servable
 from ._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
 from ._progress import ProgressObserver
 from ._recovery import RecoveryReport
 from ._retry import Retry
 from ._run import Run
-from ._runner import Runner, Servable
+from ._runner import Runner
 from ._state import State
 from ._step import Step, step
 from ._wait import Receive, Sleep, Wait
@@ -57,6 +58,7 @@ from .errors import (
     IncompatibleCheckpoint,
     ItemAccounts,
     ItemFailure,
+    LifespanFailed,
     MaskedError,
     MergeConflict,
     MissingKey,
@@ -115,6 +117,8 @@ __all__ = [
     "ItemFailure",
     "ItemsFrozen",
     "LargeValue",
+    "Lifespan",
+    "LifespanFailed",
     "ListCodec",
     "MaskedError",
     "MergeConflict",

@@ -8,8 +8,9 @@ from pydantic import BaseModel
 from stagepost.hub import Duration
 
 from ._fold import Fold
+from ._lifespans import Lifespan
 from ._over import Over
-from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
 from ._program import Builder, Within, child_path
 from ._retry import Retry
 from ._step import StepFunction
@@ -25,6 +26,8 @@ class Chain(Pattern):
         state: A pydantic model for the state instead of a plain `State`.
         types: Types of single keys of a plain state.
         version: Declared version of the definition.
+        companions: Workflows whose runs its steps start, see `StepContext.child`.
+        lifespan: Opens what its steps find as ``context.resources``, see `Pattern.lifespan`.
 
     Raises:
         DefinitionError: No steps, two of one name, or one that is no step.
@@ -40,8 +43,10 @@ class Chain(Pattern):
         state: type[BaseModel] | None = None,
         types: Mapping[str, Any] | None = None,
         version: int = 1,
+        companions: Sequence[Servable] = (),
+        lifespan: Lifespan | None = None,
     ) -> None:
-        super().__init__(name, state=state, types=types, version=version)
+        super().__init__(name, state=state, types=types, version=version, companions=companions, lifespan=lifespan)
         self._children: dict[str, Node] = {}
         for part in steps:
             child = as_node(part)

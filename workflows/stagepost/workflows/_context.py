@@ -49,6 +49,19 @@ class StepContext:
         return self.execution.deps
 
     @property
+    def resources(self) -> Any:
+        """What the workflow's ``lifespan=`` gives, open as long as the run is worked on; None if it has none."""
+        return self.execution.resources
+
+    @property
+    def memo(self) -> dict[str, object]:
+        """What the steps of this run put aside for each other in this process, such as what was computed once.
+
+        Never stored: a run that is taken up from the store, also behind a wait, begins with an empty one.
+        """
+        return self.execution.memo
+
+    @property
     def secrets(self) -> Mapping[str, str]:
         """What the process gave to the runner or to ``run`` as secrets: never stored, never in an event.
 

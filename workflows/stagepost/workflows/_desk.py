@@ -23,6 +23,7 @@ from stagepost.checkpoint import (
 from ._answer import Answer
 from ._bell import Bell
 from ._intermediates import Intermediate
+from ._lifespans import Lifespans
 from ._line import Job, Line
 from ._lookout import Lookout
 from ._means import Means
@@ -43,11 +44,18 @@ class Desk:
         means: What they are executed with.
         group: Whose tasks work on them.
         definition_of: Finds what a stored run is executed by.
+        lifespans: What is open around them.
         slots: How many runs are worked on at once; None for no limit. More wait in line.
     """
 
     def __init__(
-        self, means: Means, group: TaskGroup, definition_of: Callable[[RunInfo], Definition], *, slots: int | None
+        self,
+        means: Means,
+        group: TaskGroup,
+        definition_of: Callable[[RunInfo], Definition],
+        lifespans: Lifespans,
+        *,
+        slots: int | None,
     ) -> None:
         self.means = means
         self.outcomes = Outcomes()
@@ -56,7 +64,8 @@ class Desk:
         self._group = group
         self._definition_of = definition_of
         self._line = Line(slots)
-        self._shift = Shift(means, self.lookout, self._left)
+        self._lifespans = lifespans
+        self._shift = Shift(means, self.lookout, lifespans, self._left)
         self._beginning: list[str] = []  # ids of the runs that are being stored
         self._waking: list[str] = []  # ids of the runs that are about to go on
         self._stopping = False
@@ -75,7 +84,10 @@ class Desk:
 
         Raises:
             StoreError: It could not be stored.
+            RunnerStopped: The runner is being left.
         """
+        if self._stopping:
+            raise RunnerStopped(new.run_id)
         answer: Answer[tuple[Run | None, RunInfo]] = Answer()
         self._beginning.append(new.run_id)
         self._group.start_soon(self._begin, new, workflow, urgent, intermediates, answer)
@@ -97,8 +109,10 @@ class Desk:
             RunNotOpen: It has ended.
             IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
             RunCancelled: Its end had been asked for, and is committed now.
+            LifespanFailed: What it needs could not be opened.
             RunnerStopped: The runner is being left.
         """
+        await self._lifespans.enter(definition.workflow.name, definition.workflow.lifespan)
         async with self._claiming:
             await self._begun(run_id)
             run = self._held(run_id, urgent=urgent)

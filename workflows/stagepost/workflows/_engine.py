@@ -3,49 +3,21 @@
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any
-from uuid import uuid4
-
-from pydantic import BaseModel
 
 from stagepost.checkpoint import CancelRequested
-from stagepost.hub import Emitter, Hub, Observer
+from stagepost.hub import Hub
 
-from ._branch import Branch, first_frame
+from ._branch import Branch
 from ._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
 from ._execution import Execution
 from ._fan_out import FanOut
 from ._folding import fold_on
-from ._intermediates import Intermediate, keep
+from ._intermediates import keep
 from ._performing import perform
 from ._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
-from ._secrets import Given, Secrets
 from ._signals import Parked
 from ._story import Story
 from .errors import HubRequired, RunCancelled, WorkflowError
-
-
-async def run_in_memory(
-    name: str,
-    program: Program,
-    state: Mapping[str, object] | BaseModel | None,
-    *,
-    hub: Hub | None,
-    deps: Any,
-    observer: Observer | None,
-    trace: str | None,
-    intermediates: list[Intermediate] | None,
-    secrets: Given | None,
-) -> Any:
-    """Run a program without a store; returns the final state."""
-    check_hub(name, program, hub)
-    execution = Execution(f"memory-{uuid4().hex}", name, Emitter(observer), deps, hub, trace=trace or "")
-    execution.intermediates, execution.secrets = intermediates, Secrets(secrets)
-    values = program.schema.initial({} if state is None else state, name)
-    execution.secrets.check_values(values, name)
-    frame = first_frame(program, values)
-    branch = Branch(execution, program, frame)
-    await observed(execution, branch, recovered=False)
-    return branch.view()
 
 
 def check_hub(name: str, program: Program, hub: Hub | None) -> None:

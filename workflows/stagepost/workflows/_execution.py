@@ -71,6 +71,8 @@ class Execution:
         emitter: Where events go.
         deps: What the process gives to steps.
         hub: Where agents are asked.
+        resources: What the workflow's lifespan gives.
+        memo: What steps put aside for each other; never stored.
         secrets: What steps may use and nobody may keep.
         clock: Seconds since 1970.
         trace: The trace that it belongs to; its own, named after it, where none is given.
@@ -106,6 +108,8 @@ class Execution:
     parked: bool = False
     scope: CancelScope = field(default_factory=CancelScope)
     scopes: list[CancelScope] = field(default_factory=list)
+    resources: Any = None
+    memo: dict[str, object] = field(default_factory=dict)
     _pauses: int = 0
     _listeners: list[Listener] = field(default_factory=list)
     _cancelled: list[Item] = field(default_factory=list)

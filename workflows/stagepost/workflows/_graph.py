@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from stagepost.hub import check_name
 
-from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._lifespans import Lifespan
+from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
 from ._pattern_errors import describe
 from ._predicates import Predicate, check_predicate, label_of
 from ._program import ArrowPlace, Builder, Position, Trail, Within, child_path
@@ -50,6 +51,8 @@ class Graph(Pattern):
         state: A pydantic model for the state instead of a plain `State`.
         types: Types of single keys of a plain state.
         version: Declared version of the definition.
+        companions: Workflows whose runs its steps start, see `StepContext.child`.
+        lifespan: Opens what its steps find as ``context.resources``, see `Pattern.lifespan`.
 
     Raises:
         DefinitionError: `max_steps` is less than 1.
@@ -65,8 +68,10 @@ class Graph(Pattern):
         state: type[BaseModel] | None = None,
         types: Mapping[str, Any] | None = None,
         version: int = 1,
+        companions: Sequence[Servable] = (),
+        lifespan: Lifespan | None = None,
     ) -> None:
-        super().__init__(name, state=state, types=types, version=version)
+        super().__init__(name, state=state, types=types, version=version, companions=companions, lifespan=lifespan)
         if max_steps is not None and max_steps < 1:
             raise DefinitionError(self._where, f"max_steps={max_steps}: give at least 1, or None for no limit")
         self.max_steps = max_steps

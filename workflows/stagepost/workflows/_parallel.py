@@ -99,6 +99,10 @@ class Parallel(Pattern):
         return self._branches  # a worker on items has a state of its own
 
     @property
+    def parts(self) -> Sequence[Node]:
+        return (*self._branches.values(), *([] if self._worker is None else [self._worker]))
+
+    @property
     def types(self) -> Types:
         if self._into is None or not isinstance(self._worker, Step) or codec_of(self._worker.gives) is None:
             return super().types

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
@@ -11,8 +11,9 @@ from stagepost.checkpoint import Shape, TypedCodec
 from stagepost.hub import Hub, Observer, check_name
 
 from ._diagram import mermaid
-from ._engine import run_in_memory
+from ._in_memory import run_in_memory
 from ._intermediates import Intermediate
+from ._lifespans import Lifespan
 from ._program import Builder, Program, StepPlace, Within
 from ._schema import ModelSchema, PlainSchema, Schema
 from ._secrets import Given
@@ -21,6 +22,14 @@ from ._state import Types
 from ._step import Step, StepFunction, step
 from ._types import codec_of
 from .errors import DefinitionError, WorkflowError
+
+
+class Servable(Protocol):
+    """Whatever a workflow does the work of: a pattern, which is one itself, or an agent."""
+
+    def as_workflow(self) -> "Pattern":
+        """The workflow that does its work."""
+        ...
 
 
 class Pattern(ABC):
@@ -41,12 +50,39 @@ class Pattern(ABC):
         state: type[BaseModel] | None = None,
         types: Mapping[str, Any] | None = None,
         version: int = 1,
+        companions: Sequence[Servable] = (),
+        lifespan: Lifespan | None = None,
     ) -> None:
         check_name(f"{self.kind} name", name)
         self.name = name
         self.state = state
         self.version = version
         self._types = {key: codec for key, kind in (types or {}).items() if (codec := codec_of(kind))}
+        self._companions = tuple(companions)
+        self._lifespan = lifespan
+
+    def as_workflow(self) -> "Pattern":
+        """Itself."""
+        return self
+
+    @property
+    def companions(self) -> Sequence["Pattern"]:
+        """Workflows whose runs its steps start: a runner that knows this one knows them too."""
+        return tuple(companion.as_workflow() for companion in self._companions)
+
+    @property
+    def lifespan(self) -> Lifespan | None:
+        """Opens what the steps of its runs find as ``context.resources``; None if they need nothing.
+
+        That of the outermost pattern counts. A runner enters it once, before the first run that needs it is worked on,
+        and leaves it behind all runs; lifespans that are equal (``==``) are one.
+        """
+        return self._lifespan
+
+    @property
+    def parts(self) -> Sequence["Node"]:
+        """Steps and patterns inside, whatever state they work on."""
+        return tuple(self.children.values())
 
     @property
     @abstractmethod
@@ -192,11 +228,11 @@ class Pattern(ABC):
 
         Raises:
             HubRequired: A step asks an agent and there is no hub.
+            LifespanFailed: What its steps need could not be opened.
             PatternError: A step failed.
         """
         return await run_in_memory(
-            self.name,
-            self.program,
+            self,
             state,
             hub=hub,
             deps=deps,

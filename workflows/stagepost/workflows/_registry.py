@@ -1,12 +1,12 @@
 """The workflows that a runner knows, by name and version."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from stagepost.checkpoint import RunInfo
 
 from ._migration import Definition, Migration
-from ._pattern import Pattern
+from ._pattern import Pattern, Servable
 from ._places import check_signals
 from .errors import DefinitionError, UnknownWorkflow
 
@@ -21,25 +21,32 @@ class Registry:
         migrations: By workflow and version: how a run of that version becomes one of the next.
     """
 
-    def __init__(self, workflows: Iterable[Pattern], migrations: Migrations | None = None) -> None:
+    def __init__(self, workflows: Iterable[Servable], migrations: Migrations | None = None) -> None:
         self._known: dict[tuple[str, int], Pattern] = {}
         self._migrations = {name: dict(steps) for name, steps in (migrations or {}).items()}
         for workflow in workflows:
-            self.add(workflow)
+            self.add(workflow.as_workflow())
 
     def add(self, workflow: Pattern) -> None:
-        """Add a definition; the same one may be added again.
+        """Add a definition with all its companions; the same one may be added again.
 
         Raises:
-            DefinitionError: Another one has its name and version, or its parts do not fit together.
+            DefinitionError: Another one has a name and version of theirs, or their parts do not fit together. Then
+                none is added.
         """
-        known = self._known.setdefault((workflow.name, workflow.version), workflow)
-        if known is not workflow:
-            raise DefinitionError(
-                f"workflow {workflow.name!r}",
-                f"another one of version {workflow.version} is registered: raise version= or change the name",
-            )
-        check_signals(workflow.name, workflow.program)  # compiled now, so that what does not fit is said here
+        self._known = self.check_new(workflow)
+
+    def check_new(self, workflow: Pattern) -> dict[tuple[str, int], Pattern]:
+        """What would be known if a definition were added; see `add`."""
+        known = dict(self._known)
+        for member in family(workflow):
+            if known.setdefault((member.name, member.version), member) is not member:
+                raise DefinitionError(
+                    f"workflow {member.name!r}",
+                    f"another one of version {member.version} is registered: raise version= or change the name",
+                )
+            check_signals(member.name, member.program)  # compiled now, so that what does not fit is said here
+        return known
 
     def check(self, workflow: Pattern) -> None:
         """See that a workflow can be found again after a crash.
@@ -77,3 +84,22 @@ class Registry:
             steps.append(known[version])
             version += 1
         return Definition(self._known[info.workflow, version], tuple(steps))
+
+
+def family(workflow: Pattern) -> Sequence[Pattern]:
+    """A workflow and all whose runs its steps start, or the steps of those, and so on: each once."""
+    found, ahead = list[Pattern](), [workflow]
+    while ahead:
+        member = ahead.pop()
+        if not any(member is known for known in found):
+            found.append(member)
+            ahead += _companions(member)
+    return found
+
+
+def _companions(pattern: Pattern) -> Iterator[Pattern]:
+    """Those of a pattern and of all patterns inside."""
+    yield from pattern.companions
+    for part in pattern.parts:
+        if isinstance(part, Pattern):
+            yield from _companions(part)

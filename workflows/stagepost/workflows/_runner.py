@@ -1,13 +1,12 @@
 """Background runs on a store: started, recovered, resumed, served."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
 from time import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 import anyio
@@ -17,33 +16,27 @@ from pydantic import BaseModel
 from stagepost.checkpoint import (
     CheckpointStore,
     Keep,
-    RunInfo,
-    RunNotOpen,
     RunStatus,
     WaitKind,
 )
-from stagepost.hub import Emitter, Hub, Message, Observer
+from stagepost.hub import Emitter, Hub, Message, Observer, check_name
 
-from ._desk import Desk
-from ._engine import check_hub
 from ._handles import handle_of
 from ._inbox import Inbox, PendingWait, stored
 from ._intermediates import Intermediate
+from ._lifespans import open_lifespans
 from ._means import Means
-from ._migration import Definition
-from ._pattern import Pattern
+from ._pattern import Pattern, Servable
+from ._reception import Order, Reception
 from ._recovering import Recovering
 from ._recovery import RecoveryReport
-from ._registry import Migrations, Registry
+from ._registry import Migrations, Registry, family
 from ._retention import KeepChoice, Keeping, Sweeper
 from ._run import Run
 from ._run_diagram import run_diagram
 from ._secrets import Given, Secrets
 from ._serving import Serving
-from ._sizes import check_input
-from ._starting import check_same, new_run
 from .errors import (
-    RunCancelled,
     RunnerNotOpen,
     RunParked,
 )
@@ -52,14 +45,6 @@ if TYPE_CHECKING:
     from stagepost.hub import Registry as ObserverRegistry
 
     from ._config import RunnerConfig
-
-
-class Servable(Protocol):
-    """Anything that can be served: an agent, for one."""
-
-    def as_workflow(self) -> Pattern:
-        """The workflow that does its work."""
-        ...
 
 
 class Runner:
@@ -97,7 +82,7 @@ class Runner:
         store: CheckpointStore,
         *,
         hub: Hub | None = None,
-        workflows: Iterable[Pattern] = (),
+        workflows: Iterable[Servable] = (),
         migrations: Migrations | None = None,
         deps: Any = None,
         observer: Observer | None = None,
@@ -128,7 +113,7 @@ class Runner:
         self._serving = Serving(hub)
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
-        self._desk: Desk | None = None
+        self._reception: Reception | None = None
 
     @classmethod
     def from_config(
@@ -138,7 +123,7 @@ class Runner:
         *,
         registry: "ObserverRegistry | None" = None,
         hub: Hub | None = None,
-        workflows: Iterable[Pattern] = (),
+        workflows: Iterable[Servable] = (),
         migrations: Migrations | None = None,
         deps: Any = None,
         secrets: Given | None = None,
@@ -179,9 +164,10 @@ class Runner:
         owner = f"runner-{uuid4().hex}"
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._store.admit(owner))
+            lifespans = await stack.enter_async_context(open_lifespans(self._grace))
             self._group = await stack.enter_async_context(anyio.create_task_group())
             means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
-            self._desk = Desk(means, self._group, self._definition_of, slots=self._max_running)
+            self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
             if self._keep_for is not None:
                 self._group.start_soon(Sweeper(self._store, self._clock, self._keep_for).run)
             self._stack = stack.pop_all()
@@ -193,22 +179,24 @@ class Runner:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        desk, self._desk = self._open(), None
+        reception, self._reception = self._open(), None
         try:
-            await desk.finish(0 if kind else self._grace)
+            await reception.desk.finish(0 if kind else self._grace)
         finally:
             if self._group is not None:
                 self._group.cancel_scope.cancel()
-            if isinstance(error, anyio.get_cancelled_exc_class()):  # it may be the group's own
-                suppressed = await self._stack.__aexit__(kind, error, trace)
-            else:  # any other error passes by the group, which would wrap it
-                suppressed = await self._stack.__aexit__(None, None, None)
-            await self._serving.leave(self._grace)
+            try:
+                if isinstance(error, anyio.get_cancelled_exc_class()):  # it may be the group's own
+                    suppressed = await self._stack.__aexit__(kind, error, trace)
+                else:  # any other error passes by the group, which would wrap it
+                    suppressed = await self._stack.__aexit__(None, None, None)
+            finally:
+                await self._serving.leave(self._grace)
         return suppressed
 
     async def start(
         self,
-        workflow: Pattern,
+        workflow: Servable,
         state: Mapping[str, object] | BaseModel | None = None,
         *,
         run_id: str | None = None,
@@ -233,38 +221,22 @@ class Runner:
             DefinitionError: The runner does not know the workflow.
             HubRequired: A step asks an agent and the runner has no hub.
             CannotStore: What to start with has no stored form.
+            LifespanFailed: What its steps need could not be opened; nothing is stored.
             RunConflict: The id or key stands for a run of another workflow or with another input.
             StoreError: The run could not be stored.
         """
-        return await self._start(
-            workflow, state, run_id=run_id, key=key, trace=trace, intermediates=intermediates, keep=keep
+        if run_id is not None:
+            check_name("run id", run_id)
+        order = Order(
+            run_id=run_id,
+            key=key,
+            trace=trace,
+            intermediates=intermediates,
+            keep=self._keeping.of(workflow.as_workflow().name) if keep is None else Keep(keep),
         )
-
-    async def _start(
-        self,
-        workflow: Pattern,
-        state: Mapping[str, object] | BaseModel | None,
-        *,
-        run_id: str | None = None,
-        key: str | None = None,
-        trace: str | None = None,
-        intermediates: list[Intermediate] | None = None,
-        keep: KeepChoice | None = None,
-        urgent: bool = False,
-    ) -> Run:
-        desk = self._open()
-        self._registry.check(workflow)
-        check_hub(workflow.name, workflow.program, self._hub)
-        new = new_run(workflow, state, desk.means.owner, run_id, key)
-        self._secrets.check(new.input, f"the input of {workflow.name!r}")
-        keep = self._keeping.of(workflow.name) if keep is None else keep
-        new = replace(new, trace=trace, keep=Keep(keep))
-        check_input(self._store.limits, new)
-        run, info = await desk.begin(new, workflow, urgent=urgent, intermediates=intermediates)
-        if run is not None:
-            return run
-        check_same(info, new)
-        return await self._attach(desk, info, urgent=urgent)
+        reception = self._open()
+        self._registry.check(workflow.as_workflow())
+        return await reception.start(workflow.as_workflow(), state, order)
 
     async def recover(self) -> RecoveryReport:
         """Take up every open run of the store that this runner does not work on yet; may be called again.
@@ -272,8 +244,8 @@ class Runner:
         Returns:
             What goes on now, when all of it has been scheduled, and what was left open and why.
         """
-        desk = self._open()
-        return await Recovering(desk, self._registry, partial(self._claim, desk), self._max_attempts).recover()
+        reception = self._open()
+        return await Recovering(reception.desk, self._registry, reception.claim, self._max_attempts).recover()
 
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
@@ -286,8 +258,8 @@ class Runner:
             UnknownWorkflow: The runner does not know its workflow.
             IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
         """
-        desk = self._open()
-        return await self._claim(desk, (await self._store.load(run_id)).run, reopen=True)
+        reception = self._open()
+        return await reception.claim((await self._store.load(run_id)).run, reopen=True)
 
     async def cancel(self, run_id: str) -> Run:
         """End an open run for good, wherever it stands. What it has done stays stored.
@@ -302,7 +274,7 @@ class Runner:
             RunNotFound: There is none.
             RunNotOpen: It has ended.
         """
-        desk = self._open()
+        desk = self._open().desk
         run = await desk.find(run_id)
         await desk.cancel(run_id, self._grace)
         return run or handle_of(await self._store.load(run_id), self._registry, desk.outcomes)
@@ -336,7 +308,7 @@ class Runner:
             RunNotOpen: The run has ended.
             UnknownWorkflow: The runner does not know its workflow.
         """
-        desk = self._open()
+        desk = self._open().desk
         desk.wake_soon(await self._inbox.answer(wait_id, value, by))
 
     async def signal(self, run_id: str, name: str, value: object = None, *, dedup: str | None = None) -> bool:
@@ -358,7 +330,7 @@ class Runner:
             RunNotOpen: The run has ended.
             UnknownWorkflow: The runner does not know its workflow.
         """
-        desk = self._open()
+        desk = self._open().desk
         is_new = await self._inbox.signal(run_id, name, value, dedup)
         desk.wake_soon(run_id)
         return is_new
@@ -382,7 +354,7 @@ class Runner:
             RunNotFound: There is no such run.
             RunNotOpen: The run has ended.
         """
-        desk = self._open()
+        desk = self._open().desk
         if retry and value is not None:
             raise ValueError("settle() takes value= (it has happened) or retry=True (it has not), and got both")
         data = None if retry else stored(value, f"what effect {key!r} returned")
@@ -396,8 +368,8 @@ class Runner:
             RunNotFound: There is none.
             UnknownWorkflow: It has completed, and the runner does not know its workflow.
         """
-        desk = self._open()
-        return await self._attach(desk, (await self._store.load(run_id)).run, claim=False)
+        reception = self._open()
+        return await reception.attach((await self._store.load(run_id)).run, claim=False)
 
     async def diagram(self, run_id: str) -> str:
         """A run as a mermaid flowchart: its workflow, with what is done, where it stands, waits or has failed.
@@ -410,7 +382,7 @@ class Runner:
         snapshot = await self._store.load(run_id)
         return run_diagram(self._registry.find(snapshot.run).workflow.program, snapshot)
 
-    async def serve(self, service: Pattern | Servable) -> None:
+    async def serve(self, service: Servable) -> None:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.
 
         A request with the header ``idempotency-key`` joins the run that has this key; without it the message's id is
@@ -418,56 +390,36 @@ class Runner:
         of the requester's `HandlerFailed`; asking again with the same key attaches to it. Leaving the runner takes the
         workflow off the hub.
 
+        Lifespans, its own and its companions', are entered before it is put there.
+
         Raises:
             HubRequired: The runner has no hub.
+            LifespanFailed: What its runs need could not be opened; nothing is registered then.
             DefinitionError: Another workflow has its name and version.
             DuplicateAgent: The name is taken on the hub.
         """
-        self._open()
-        workflow = service if isinstance(service, Pattern) else service.as_workflow()
+        reception, workflow = self._open(), service.as_workflow()
         self._serving.check(workflow.name)
+        self._registry.check_new(workflow)
+        for member in family(workflow):
+            await reception.prepare(member)
         self._registry.add(workflow)
+        self._serving.put(workflow.name, partial(self._handle, workflow))
 
-        async def handle(message: Message[object]) -> object:
-            key = message.headers.get("idempotency-key", message.id)
-            run = await self._start(workflow, workflow.accept(message.data), key=key, trace=message.trace, urgent=True)
-            if await run.settled() is RunStatus.WAITING:
-                raise RunParked(run.id, run.waits)
-            return workflow.reply(await run.result())
+    async def _handle(self, workflow: Pattern, message: Message[object]) -> object:
+        """Answer a request with the result of its run."""
+        order = Order(
+            key=message.headers.get("idempotency-key", message.id),
+            trace=message.trace,
+            keep=self._keeping.of(workflow.name),
+            urgent=True,
+        )
+        run = await self._open().start(workflow, workflow.accept(message.data), order)
+        if await run.settled() is RunStatus.WAITING:
+            raise RunParked(run.id, run.waits)
+        return workflow.reply(await run.result())
 
-        self._serving.put(workflow.name, handle)
-
-    async def _attach(self, desk: Desk, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
-        """A handle of a stored run, whatever its status.
-
-        Args:
-            desk: The runner's, from when it was called: one whose runner has been left since says so by itself.
-            info: The run.
-            claim: Whether to take it up, if nobody works on it.
-            urgent: Whether it may pass by those in line.
-        """
-        run = await desk.find(info.run_id, urgent=urgent)
-        if run is not None:
-            return run
-        snapshot = await self._store.load(info.run_id)  # somebody may have answered it since `info` was read
-        if claim and snapshot.run.status is RunStatus.RUNNING:
-            with suppress(RunNotOpen, RunCancelled):  # it has ended since
-                return await self._claim(desk, snapshot.run, urgent=urgent)
-            snapshot = await self._store.load(info.run_id)
-        return handle_of(snapshot, self._registry, desk.outcomes)
-
-    async def _claim(
-        self, desk: Desk, info: RunInfo, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
-    ) -> Run:
-        definition = self._definition_of(info)
-        return await desk.take_up(info.run_id, definition, reopen=reopen, recovering=recovering, urgent=urgent)
-
-    def _definition_of(self, info: RunInfo) -> Definition:
-        definition = self._registry.find(info)
-        check_hub(definition.workflow.name, definition.workflow.program, self._hub)
-        return definition
-
-    def _open(self) -> Desk:
-        if self._desk is None:
+    def _open(self) -> Reception:
+        if self._reception is None:
             raise RunnerNotOpen
-        return self._desk
+        return self._reception

@@ -10,13 +10,14 @@ from stagepost.checkpoint import CheckpointError, Lease, Snapshot
 from ._branch import Branch
 from ._engine import observed
 from ._execution import Execution
+from ._lifespans import Lifespans
 from ._line import Job
 from ._lookout import Lookout
 from ._means import Means
 from ._patience import until_saved
 from ._pattern_errors import describe
 from ._signals import Parked, Stopping
-from .errors import RunCancelled, RunFailed, RunnerStopped, WorkflowError
+from .errors import LifespanFailed, RunCancelled, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
 
 
 @dataclass(eq=False, slots=True)
@@ -46,6 +47,7 @@ class Active:
 
     def begin_again(self, execution: Execution) -> None:
         """Go on with what was stored since."""
+        execution.resources, execution.memo = self.execution.resources, self.execution.memo
         self.execution, self.woken = execution, False
         if self.cancelled:
             execution.scope.cancel()
@@ -57,12 +59,16 @@ class Shift:
     Args:
         means: What they are executed with.
         lookout: Is told of waits, and of runs that have ended.
+        lifespans: What is open around runs.
         on_leave: Called when a run is no longer worked on.
     """
 
-    def __init__(self, means: Means, lookout: Lookout, on_leave: Callable[[Active], None]) -> None:
+    def __init__(
+        self, means: Means, lookout: Lookout, lifespans: Lifespans, on_leave: Callable[[Active], None]
+    ) -> None:
         self._means = means
         self._lookout = lookout
+        self._lifespans = lifespans
         self._on_leave = on_leave
         self._active: dict[str, Active] = {}
         self._stopping = False
@@ -94,11 +100,14 @@ class Shift:
         """Work on a run as long as something of it can go on."""
         run_id, outcome = active.job.run_id, active.job.outcome
         try:
+            active.execution.resources = await self._resources(active.job)
             while not await self._advance(snapshot, active, recovered=recovered):
                 snapshot, recovered = await self._means.store.load(run_id), True
                 active.begin_again(self._execution(active.job, snapshot, active.lease))
         except RunCancelled as error:
             outcome.cancel(error)
+        except (LifespanFailed, RunnerNotOpen) as error:
+            outcome.leave(error)
         except WorkflowError as error:
             failure = RunFailed(run_id, describe(error))
             failure.__cause__ = error
@@ -118,6 +127,10 @@ class Shift:
         if not outcome.status.is_open:
             with suppress(CheckpointError):  # the run's end is saved; recover() finds those who wait for it
                 await until_saved(partial(self._lookout.ended, run_id))
+
+    async def _resources(self, job: Job) -> object:
+        workflow = job.definition.workflow
+        return await self._lifespans.enter(workflow.name, workflow.lifespan)
 
     async def _advance(self, snapshot: Snapshot, active: Active, *, recovered: bool) -> bool:
         """Take a run to its end; False if one of its waits ended when it was about to park.

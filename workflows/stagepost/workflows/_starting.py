@@ -6,7 +6,6 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from stagepost.checkpoint import Frame, NewRun, RunInfo, StoredValue, join_values
-from stagepost.hub import check_name
 
 from ._branch import first_frame, to_bytes
 from ._ids import new_run_id
@@ -28,9 +27,8 @@ def new_run(
     Raises:
         CannotStore: What to start with has no stored form.
         StepResultError: It is no state of the workflow.
-        ValueError: The id is no name.
     """
-    run_id = new_run_id() if run_id is None else check_name("run id", run_id)
+    run_id = new_run_id() if run_id is None else run_id
     values = workflow.program.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
     root, rows = _placed(first_frame(workflow.program, values), values)
     return NewRun(

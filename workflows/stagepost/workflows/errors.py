@@ -6,6 +6,7 @@
     ├── DefinitionError(ValueError)      a pattern is built wrong; raised where it is built
     │   └── HubRequired                  a step asks an agent, and there is no hub
     ├── ExtraMissing(ImportError)        an option needs a package that is not installed
+    ├── LifespanFailed                   what the steps of a workflow need could not be opened
     ├── RunnerNotOpen                    a runner was used outside its ``async with``
     ├── MergeConflict                    two branches of a parallel have written one key
     ├── MissingKey(KeyError)             a step reads a key that the state does not have
@@ -88,6 +89,7 @@ __all__ = [
     "IncompatibleCheckpoint",
     "ItemAccounts",
     "ItemFailure",
+    "LifespanFailed",
     "MaskedError",
     "MergeConflict",
     "MissingKey",
@@ -156,6 +158,20 @@ class RunnerNotOpen(WorkflowError):
 
     def __init__(self) -> None:
         super().__init__("the runner is not open: use it inside `async with Runner(…)`")
+
+
+class LifespanFailed(WorkflowError):
+    """A workflow's ``lifespan=`` could not be entered; the cause says why. Nothing of the run has been done.
+
+    Attributes:
+        workflow: Name of the workflow.
+        why: What went wrong.
+    """
+
+    def __init__(self, workflow: str, why: str) -> None:
+        super().__init__(f"what workflow {workflow!r} needs around its runs could not be opened: {why}")
+        self.workflow = workflow
+        self.why = why
 
 
 class MergeConflict(WorkflowError):

@@ -65,10 +65,9 @@ class AgentLoop(Graph):
         lifespan: Opens what it works with.
 
     Attributes:
-        companions: The loops of the agents below it, if nobody is above it.
+        agent: The agent.
+        below: The loops of all agents below it, if nobody is above it.
     """
-
-    companions: Sequence[Pattern] = ()
 
     def __init__(
         self,
@@ -78,10 +77,10 @@ class AgentLoop(Graph):
     ) -> None:
         agent = member.agent
         types = {"messages": _MESSAGES, "fields": agent.input, "output": agent.output}
-        super().__init__(agent.name, max_steps=None, types=types)  # the budget sets the limits
+        super().__init__(agent.name, max_steps=None, types=types, lifespan=lifespan)  # the budget sets the limits
         self.name = member.name
         self.agent = agent
-        self.lifespan = lifespan
+        self.below: Sequence[AgentLoop] = ()
         self._member = member
         self._brief = Brief(agent.name, agent.prompt, agent.input)
         self._ask = model_chain(agent.hooks, member.model.answer)
@@ -94,6 +93,10 @@ class AgentLoop(Graph):
         root = None if member.is_alone else (*member.root, member.depth)
         self._allowance = Allowance(agent.name, agent.budget, root)
         self._draw(ToolCalling(member, self._closing, delegation, self._tools_of))
+
+    @property
+    def companions(self) -> Sequence[Pattern]:
+        return self.below
 
     @property
     def model(self) -> Model:

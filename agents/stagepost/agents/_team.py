@@ -42,7 +42,7 @@ class Team:
         self._model = model
         self._loops: list[AgentLoop] = []
         self.loop = self._built((Link(root),), _FREE, root.name)
-        self.loop.companions = tuple(loop for loop in self._loops if loop is not self.loop)
+        self.loop.below = tuple(loop for loop in self._loops if loop is not self.loop)
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[Session]:

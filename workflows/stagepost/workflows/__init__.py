@@ -40,7 +40,7 @@ from ._retry import Retry
 from ._run import Run
 from ._runner import Runner
 from ._state import State
-from ._step import Step, step
+from ._step import Receives, Step, step
 from ._wait import Receive, Sleep, Wait
 from .errors import (
     BranchError,
@@ -137,6 +137,7 @@ __all__ = [
     "Predicate",
     "ProgressObserver",
     "Receive",
+    "Receives",
     "RecoveryReport",
     "Retry",
     "RouteTaken",

@@ -29,10 +29,12 @@ async def run_in_memory(
     trace: str | None,
     intermediates: list[Intermediate] | None,
     secrets: Given | None,
+    resources: object,
 ) -> Any:
     """Run a workflow without a store; returns the final state."""
     execution = Execution(f"memory-{uuid4().hex}", workflow.name, Emitter(observer), deps, hub, trace=trace or "")
     execution.intermediates, execution.secrets = intermediates, Secrets(secrets)
+    execution.resources = resources
     branch = first_branch(workflow, state, execution)
     await _execute(workflow, branch)
     return branch.view()
@@ -47,7 +49,7 @@ def first_branch(workflow: "Pattern", state: Mapping[str, object] | BaseModel | 
 
 
 async def _execute(workflow: "Pattern", branch: Branch) -> None:
-    if workflow.lifespan is None:
+    if workflow.lifespan is None or branch.execution.resources is not None:
         await observed(branch.execution, branch, recovered=False)
         return
     failure: Exception | None = None

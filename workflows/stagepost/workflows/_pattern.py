@@ -209,6 +209,7 @@ class Pattern(ABC):
         trace: str | None = None,
         intermediates: list[Intermediate] | None = None,
         secrets: Given | None = None,
+        resources: object = None,
     ) -> Any:
         """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
 
@@ -222,6 +223,7 @@ class Pattern(ABC):
             intermediates: A list that states go into: first what the run starts with, then one `Intermediate` behind
                 each step, item of a fold and fan-out.
             secrets: Given to steps as ``context.secrets``; see `Runner`.
+            resources: Given to steps as ``context.resources``; without it the lifespan is entered, and gives them.
 
         Returns:
             The final state: a `State`, or the model given as ``state=``.
@@ -240,6 +242,7 @@ class Pattern(ABC):
             trace=trace,
             intermediates=intermediates,
             secrets=secrets,
+            resources=resources,
         )
 
     def mermaid(self) -> str:

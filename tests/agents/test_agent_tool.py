@@ -1,8 +1,9 @@
 import pytest
 from tests.agents._weather import REPORT, Query, Report, look, results, send
 
-from stagepost.agents import Agent, AgentTool, ScriptedModel, ToolContext, call, tool
+from stagepost.agents import Agent, AgentTool, McpServer, ScriptedModel, ToolContext, call, tool
 from stagepost.agents._arguments import InvalidArguments
+from stagepost.agents._delegating import DelegateTool
 from stagepost.agents._invoking import invoke
 
 
@@ -45,9 +46,58 @@ async def test_an_agent_without_a_model_has_that_of_its_caller_and_the_same_deps
     assert seen == ["the deps"]
 
 
-def test_it_may_be_called_again_if_all_its_tools_may() -> None:
-    assert AgentTool(Agent("a", prompt="", tools=[look]), description="").idempotent
-    assert not AgentTool(Agent("a", prompt="", tools=[look, send]), description="").idempotent
+async def test_its_own_model_counts_for_more_than_the_tools_and_that_for_more_than_the_callers() -> None:
+    own, given, callers = ScriptedModel(["own"]), ScriptedModel(["given"]), ScriptedModel(["callers"])
+    context = ToolContext(run_id="run", agent="a", call_id="c", idempotency_key="k", deps=None, model=callers)
+    answers = [
+        (await invoke(made, made.parse('{"request": "?"}'), context)).text
+        for made in (
+            AgentTool(Agent("a", prompt="", model=own), model=given),
+            AgentTool(Agent("a", prompt=""), model=given),
+            AgentTool(Agent("a", prompt="")),
+        )
+    ]
+    assert answers == ["own", "given", "callers"]
+
+
+async def test_it_can_be_called_without_any_agent() -> None:
+    made = AgentTool(Agent("helper", prompt="Help.", model=ScriptedModel(["done"])))
+    context = ToolContext(run_id="run", agent="a", call_id="c", idempotency_key="k", deps=None)
+    assert await made(request="Help!", context=context) == "done"  # type: ignore[misc]  # of any tool only a call is known
+
+
+@pytest.mark.parametrize(
+    ("agent", "may"),
+    [
+        (Agent("a", prompt="", tools=[look]), True),
+        (Agent("a", prompt="", tools=[look, send]), False),
+        (Agent("a", prompt="", servers=[McpServer.stdio("clock")]), False),
+        (Agent("a", prompt="", sub_agents=[Agent("b", prompt="", tools=[look])]), True),
+        (Agent("a", prompt="", sub_agents=[Agent("b", prompt="", tools=[send])]), False),
+        (Agent("a", prompt="", sub_agents=["b"]), False),
+        (Agent("a", prompt="", tools=[AgentTool(Agent("b", prompt="", tools=[send]))]), False),
+    ],
+    ids=["repeatable", "with effects", "a server", "below", "effects below", "a name", "effects in a tool"],
+)
+def test_it_may_be_called_again_if_nothing_below_it_has_effects(agent: Agent[str], may: bool) -> None:  # noqa: FBT001  # a column
+    made = AgentTool(agent)
+    assert (made.idempotent, made.retries) == (may, None)
+
+
+def test_its_description_is_the_agents_unless_another_is_given() -> None:
+    agent = Agent("weather", prompt="", description="Knows the weather.")
+    assert AgentTool(agent).description == "Knows the weather."
+    assert AgentTool(agent, description="Ask it of the sky.").description == "Ask it of the sky."
+
+
+def test_it_is_data_for_whoever_runs_the_calling_agent() -> None:
+    agent = Agent("weather", prompt="", input=Query)
+    made = AgentTool(agent, model="openai/gpt-5-mini")
+    assert isinstance(made, DelegateTool)
+    assert (made.agent, made.model, made.takes_context) == (agent, "openai/gpt-5-mini", True)
+    assert made.request(made.parse('{"city": "Oslo"}')) == Query(city="Oslo")
+    plain = AgentTool(Agent("helper", prompt=""))
+    assert plain.request(plain.parse('{"request": "Help!"}')) == "Help!"
 
 
 def test_a_request_that_does_not_fit_is_refused() -> None:

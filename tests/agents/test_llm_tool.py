@@ -12,6 +12,7 @@ from stagepost.agents import (
     UserMessage,
 )
 from stagepost.agents._arguments import InvalidArguments
+from stagepost.agents._delegating import DelegateTool
 from stagepost.agents._invoking import ToolResult, invoke
 from stagepost.agents._model import Model
 
@@ -48,6 +49,19 @@ def test_the_calling_model_sees_texts_to_give_and_the_prompt() -> None:
         "additionalProperties": False,
     }
     assert LLMTool("shorten", "Shorten: {text}", description="Make it short.").description == "Make it short."
+
+
+def test_it_is_data_for_whoever_runs_the_calling_agent() -> None:
+    made = LLMTool("shorten", "Shorten to {words} words: {text}", model="openai/gpt-5-mini", output=Mood)
+    assert isinstance(made, DelegateTool)
+    assert (made.agent.name, made.agent.model, made.agent.output) == ("shorten", "openai/gpt-5-mini", Mood)
+    assert (made.model, made.retries, made.agent.budget.turns) == (None, None, 3)
+    assert made.request(made.parse('{"words": "2", "text": "{words}"}')) == "Shorten to 2 words: {words}"
+
+
+async def test_it_can_be_called_without_any_agent() -> None:
+    made = LLMTool("shorten", "Shorten: {text}", model=ScriptedModel(["kurz"]))
+    assert await made(text="long", context=context()) == "kurz"  # type: ignore[misc]  # of any tool only a call is known
 
 
 async def test_an_output_is_checked_and_corrected() -> None:

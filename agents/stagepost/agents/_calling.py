@@ -36,7 +36,7 @@ from ._messaging import MESSAGE_AGENT, Entry, grown
 from ._session import Session
 from ._tool import Tool
 from ._toolbox import Toolbox
-from .errors import McpUnavailable
+from .errors import McpUnavailable, NobodyToAsk
 
 _MOST_AT_ONCE: Final = 100
 
@@ -148,6 +148,8 @@ class _Call:
         decision: Allow | Deny
         if session.approve is not None:
             decision = await session.approve(call)
+        elif not self.context.is_durable:
+            raise NobodyToAsk(self.member.agent.name, call.name, rule)
         else:
             decision = await self.context.wait_for_answer(
                 f"approve-{self.entry['number']}",

@@ -63,7 +63,7 @@ class Delegation:
         loop = self._agents[talk["agent"]]
         key = f"{talk['id']}-{talk['turn']}"
         start = partial(self._started, loop, arguments["message"], entry, context)
-        ended = bool(arguments.get("end", False))
+        ended = bool(talk["end"])
         try:
             state = await context.child(loop, key, start)
         except (AgentError, ChildFailed) as error:

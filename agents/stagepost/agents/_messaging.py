@@ -105,19 +105,20 @@ def _placed(
         arguments = messages.parse(call["arguments"])
     except InvalidArguments:
         return call  # whoever makes it says what is wrong
-    agent, known = arguments.get("agent_name"), arguments.get("conversation_id")
+    agent, known, end = (arguments.get(name) for name in ("agent_name", "conversation_id", "end"))
     if (agent is None) == (known is None):
         return {**call, "complaint": "give either agent_name, to start a conversation, or conversation_id, to go on"}
     if agent is not None:
-        return {**call, "talk": {"id": f"{str(agent)[:60]}-{call['number']}", "agent": agent, "turn": 0}}
+        return {**call, "talk": {"id": f"{str(agent)[:60]}-{call['number']}", "agent": agent, "turn": 0, "end": bool(end)}}
     if known not in talks:
         return {**call, "complaint": f"there is no conversation {known!r}; there are: {', '.join(talks) or 'none'}"}
     talk = Talk.model_validate(talks[str(known)])
-    if talk.ended:
+    earlier = made.get(str(known), ())
+    if talk.ended or any(other["talk"]["end"] for other in earlier):
         return {**call, "complaint": f"conversation {known!r} has ended: start another one with agent_name"}
-    earlier = len(made.get(str(known), ()))
     since = {} if earlier else {"run": talk.run, "last": talk.last}
-    return {**call, "talk": {"id": known, "agent": talk.agent, "turn": talk.turns + earlier, **since}}
+    turn = talk.turns + len(earlier)
+    return {**call, "talk": {"id": known, "agent": talk.agent, "turn": turn, "end": bool(end), **since}}
 
 
 def request_of(message: str, agent: AgentDefinition) -> str | Mapping[str, JsonValue]:

@@ -9,6 +9,7 @@
     ├── ToolClash(ValueError)       two tools have one name, and one comes from a server
     ├── ToolUnavailable(ConnectionError)    raised by a tool: what it needs cannot be reached just now
     ├── InvalidHook(TypeError)      a hook has given something that it may not give
+    ├── NobodyToAsk                 a run in memory makes a call that a person has to allow
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── PromptFailed                a prompt that is a function has raised an error, or returned no text
@@ -65,6 +66,7 @@ __all__ = [
     "ModelRejected",
     "ModelTimeout",
     "ModelUnavailable",
+    "NobodyToAsk",
     "PromptFailed",
     "RateLimitReached",
     "RecordingMissing",
@@ -163,6 +165,25 @@ class ModelMissing(AgentError):
     def __init__(self, agent: str) -> None:
         super().__init__(f"agent {agent!r} has no model: give it one with model=, or one to run(request, model=…)")
         self.agent = agent
+
+
+class NobodyToAsk(AgentError):
+    """A run in memory makes a call that a person has to allow.
+
+    Attributes:
+        agent: Name of the agent.
+        tool: Name of the tool.
+        rule: What makes its calls wait.
+    """
+
+    def __init__(self, agent: str, tool: str, rule: str) -> None:
+        super().__init__(
+            f"agent {agent!r} wants to call {tool!r}, which a person has to allow ({rule}), and in memory nobody can be "
+            "asked: give run(…, approve=…), or run it on a Runner, where the call waits for runner.answer",
+        )
+        self.agent = agent
+        self.tool = tool
+        self.rule = rule
 
 
 class InvalidRequest(AgentError, ValueError):

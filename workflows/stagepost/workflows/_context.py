@@ -79,6 +79,11 @@ class StepContext:
         """The trace that the run belongs to; what `Ask` asks of agents carries it, and so can what you send."""
         return self.execution.trace
 
+    @property
+    def is_durable(self) -> bool:
+        """Whether the run is stored, so that it can wait for somebody."""
+        return self.execution.ledger.is_durable
+
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
 

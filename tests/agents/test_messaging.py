@@ -13,7 +13,6 @@ from stagepost.agents import (
     AssistantMessage,
     Budget,
     FunctionModel,
-    InvalidAgent,
     ModelMissing,
     ModelRequest,
     ScriptedModel,

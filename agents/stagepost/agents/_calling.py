@@ -26,13 +26,14 @@ from ._arguments import InvalidArguments
 from ._closing import Closing
 from ._context import ToolContext
 from ._counter import COUNTER, Counter
+from ._definition import MESSAGE_AGENT
 from ._delegating import DelegateTool
 from ._delegation import Delegation
 from ._hooks import tool_chain
 from ._invoking import ToolResult, invoke
 from ._member import Member
 from ._messages import ToolCall, ToolMessage
-from ._messaging import MESSAGE_AGENT, Entry, grown
+from ._messaging import Entry, grown
 from ._session import Session
 from ._tool import Tool
 from ._toolbox import Toolbox

@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from ._definition import MESSAGE_AGENT
 from ._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage
-from ._messaging import MESSAGE_AGENT, Talk
+from ._messaging import Talk
 
 
 @dataclass(frozen=True, slots=True)

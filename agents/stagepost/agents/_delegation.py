@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import anyio
 from pydantic import BaseModel
@@ -10,15 +10,36 @@ from pydantic_core import to_json
 
 from stagepost.workflows import ChildFailed, StepContext
 
+from ._budget import Spent
+from ._definition import AgentDefinition
 from ._delegating import DelegateTool
 from ._invoking import ToolResult, as_text
 from ._messaging import IDLE, Entry, Talk, request_of
 from .errors import AgentError
 
-if TYPE_CHECKING:
-    from ._loop import AgentLoop
-
 _LONGEST: Final = 60  # characters of a name in a key
+
+
+class AgentWorkflow(Servable, Protocol):
+    """What an agent's work is, as far as those need it who ask the agent."""
+
+    agent: AgentDefinition
+
+    def begin(self, payload: object, root: str) -> Mapping[str, object]:
+        """What a run starts with."""
+        ...
+
+    def go_on(self, before: State, payload: object, root: str | None = None) -> Mapping[str, object]:
+        """What a run starts with that goes on where another one has ended."""
+        ...
+
+    def total(self, state: State) -> Spent:
+        """What a run and all below it have used."""
+        ...
+
+    def reply(self, state: State) -> object:
+        """The final answer."""
+        ...
 
 
 class Delegation:
@@ -29,7 +50,7 @@ class Delegation:
         tools: The loops of those that are its tools, by the tools' names.
     """
 
-    def __init__(self, agents: "Mapping[str, AgentLoop]", tools: "Mapping[str, AgentLoop]") -> None:
+    def __init__(self, agents: Mapping[str, AgentWorkflow], tools: Mapping[str, AgentWorkflow]) -> None:
         self._agents = agents
         self._tools = tools
 
@@ -78,7 +99,7 @@ class Delegation:
         return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
 
     async def _started(
-        self, loop: "AgentLoop", message: str, entry: Entry, context: StepContext
+        self, loop: AgentWorkflow, message: str, entry: Entry, context: StepContext
     ) -> Mapping[str, object]:
         """What the next run of a conversation starts with; asked for once."""
         talk = entry["talk"]
@@ -107,6 +128,7 @@ def _root(context: StepContext, entry: Entry) -> str:
 
 
 def _why(error: AgentError | ChildFailed) -> str:
+    """What the model is told: of a run below, what is stored of it, whether it has failed in this process or not."""
     return error.why if isinstance(error, ChildFailed) else str(error)
 
 

@@ -12,10 +12,9 @@ from pydantic import BaseModel, JsonValue
 from pydantic_core import from_json, to_json
 
 from ._arguments import InvalidArguments
-from ._definition import AgentDefinition
+from ._definition import MESSAGE_AGENT, AgentDefinition
 from ._tool import Tool, tool
 
-MESSAGE_AGENT: Final = "message_agent"
 IDLE: Final = 300.0  # seconds; then a conversation has ended
 
 _ABOUT: Final = """Send a message to another agent and wait for its answer.
@@ -109,7 +108,10 @@ def _placed(
     if (agent is None) == (known is None):
         return {**call, "complaint": "give either agent_name, to start a conversation, or conversation_id, to go on"}
     if agent is not None:
-        return {**call, "talk": {"id": f"{str(agent)[:60]}-{call['number']}", "agent": agent, "turn": 0, "end": bool(end)}}
+        return {
+            **call,
+            "talk": {"id": f"{str(agent)[:60]}-{call['number']}", "agent": agent, "turn": 0, "end": bool(end)},
+        }
     if known not in talks:
         return {**call, "complaint": f"there is no conversation {known!r}; there are: {', '.join(talks) or 'none'}"}
     talk = Talk.model_validate(talks[str(known)])

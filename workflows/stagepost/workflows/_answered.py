@@ -1,6 +1,6 @@
 """Waiting for somebody's answer in the middle of a step."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -8,11 +8,9 @@ from stagepost.checkpoint import PLAIN, Codec, Effect, EffectStatus, Wait, WaitK
 from stagepost.hub import Duration, check_name, seconds
 
 from ._due import due_in
+from ._execution import Execution
 from ._signals import Parks
 from ._types import codec_of
-
-if TYPE_CHECKING:
-    from ._context import StepContext
 
 
 class Question:
@@ -33,21 +31,25 @@ class Question:
         self._within = None if within is None else seconds(within)
         self._otherwise = otherwise
 
-    async def answer(self, context: "StepContext") -> Any:
+    async def answer(self, execution: Execution, place: str, path: str) -> Any:
         """The answer: kept among the step's effects, since the step's next wait takes the place of this one.
+
+        Args:
+            execution: The run.
+            place: The step.
+            path: The step's path, for errors.
 
         Raises:
             Parks: There is none yet.
         """
-        ledger = context.ledger
-        known = ledger.effect(context.place, self._key)
+        known = execution.ledger.effect(place, self._key)
         if known is not None:
             return self._codec.load(known.value or b"null")
-        data = self._data(ledger.ended(context.place))
+        data = self._data(execution.ledger.ended(place))
         if data is None:
-            due_at = None if self._within is None else due_in(self._within, context)
-            raise Parks(WaitKind.ANSWER, self._key, prompt=shown(self._show, context), due_at=due_at)
-        await ledger.note(Effect(context.place, self._key, EffectStatus.DONE, data))
+            due_at = None if self._within is None else due_in(self._within, execution)
+            raise Parks(WaitKind.ANSWER, self._key, prompt=shown(self._show, execution, path), due_at=due_at)
+        await execution.ledger.note(Effect(place, self._key, EffectStatus.DONE, data))
         return self._codec.load(data)
 
     def _data(self, ended: Wait | None) -> bytes | None:
@@ -59,14 +61,14 @@ class Question:
         return self._codec.dump(self._codec.convert(self._otherwise, where), where)
 
 
-def shown(value: object, context: "StepContext") -> bytes:
-    """JSON of what is shown to whoever answers.
+def shown(value: object, execution: Execution, path: str) -> bytes:
+    """JSON of what a step shows to whoever answers.
 
     Raises:
         CannotStore: It has no stored form, or shows a secret.
     """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    where = f"what {context.path} shows"
+    where = f"what {path} shows"
     data = PLAIN.dump(plain, where)
-    context.execution.secrets.check(data, where)
+    execution.secrets.check(data, where)
     return data

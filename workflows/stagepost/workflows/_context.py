@@ -144,7 +144,7 @@ class StepContext:
             CannotStore: What is shown, or the otherwise, has no stored form.
         """
         question = Question(key, expect=expect, show=show, within=within, otherwise=otherwise)
-        return await question.answer(self)
+        return await question.answer(self.execution, self.place, self.path)
 
     @overload
     async def once(

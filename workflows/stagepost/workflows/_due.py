@@ -1,15 +1,13 @@
 """When waits are due."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ._context import StepContext
+from ._execution import Execution
 
 
-def due_in(length: float, context: "StepContext") -> datetime:
+def due_in(length: float, execution: Execution) -> datetime:
     """So many seconds from now, by the run's clock."""
-    return moment(context.execution.clock() + length)
+    return moment(execution.clock() + length)
 
 
 def moment(since_1970: float) -> datetime:

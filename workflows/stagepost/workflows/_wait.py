@@ -163,7 +163,7 @@ class _Answer:
         """
         ended = context.ledger.ended(context.place)
         if ended is None:
-            prompted = None if prompt is None else shown(await prompt(value, context), context)
+            prompted = None if prompt is None else shown(await prompt(value, context), context.execution, context.path)
             raise Parks(kind, name, prompt=prompted, due_at=self._due_at(context))
         if ended.status is WaitStatus.ANSWERED:
             return self.codec.load(ended.value or b"null")
@@ -172,7 +172,7 @@ class _Answer:
         return self._otherwise
 
     def _due_at(self, context: StepContext) -> datetime | None:
-        return None if self._limit is None else due_in(self._limit, context)
+        return None if self._limit is None else due_in(self._limit, context.execution)
 
 
 def _aware(name: str, moment: object) -> datetime:

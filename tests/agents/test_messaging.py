@@ -10,6 +10,7 @@ from tests.agents._weather import results
 from stagepost.agents import (
     Agent,
     AgentResult,
+    AgentTool,
     AssistantMessage,
     Budget,
     FunctionModel,
@@ -156,13 +157,10 @@ async def test_agent_that_has_no_model_anywhere_is_told_before_the_first_turn() 
         await agent.run("go")
 
 
-async def test_agent_cannot_reach_itself_through_a_tool() -> None:
-    from stagepost.agents import AgentTool
-
+def test_tool_and_an_agent_of_one_name_are_told_apart() -> None:
     inner = Agent("inner", prompt="I.", model=ScriptedModel([]))
     outer = Agent("outer", prompt="O.", tools=[AgentTool(inner, description="d")], model=ScriptedModel([]))
     assert outer.as_workflow().companions[0].name == "outer:inner"
-    del InvalidAgent
 
 
 def entry(number: str, **arguments: object) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import anyio
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from stagepost.workflows import ChildFailed, StepContext
+from stagepost.workflows import ChildFailed, Servable, State, StepContext
 
 from ._budget import Spent
 from ._definition import AgentDefinition

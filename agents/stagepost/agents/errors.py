@@ -178,8 +178,8 @@ class NobodyToAsk(AgentError):
 
     def __init__(self, agent: str, tool: str, rule: str) -> None:
         super().__init__(
-            f"agent {agent!r} wants to call {tool!r}, which a person has to allow ({rule}), and in memory nobody can be "
-            "asked: give run(…, approve=…), or run it on a Runner, where the call waits for runner.answer",
+            f"agent {agent!r} wants to call {tool!r}, which a person has to allow ({rule}), and in memory nobody can "
+            "be asked: give run(…, approve=…), or run it on a Runner, where the call waits for runner.answer",
         )
         self.agent = agent
         self.tool = tool

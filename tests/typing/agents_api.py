@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_type
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from stagepost.agents import (
     Agent,
@@ -107,6 +107,8 @@ assert_type(lead.servers, Sequence[McpServer])
 assert_type(lead.approvals, Approvals)
 known = Agents([lead, typed, texting])
 assert_type(known["lead"], Agent[object])
+assert_type(Agents.load({"agents": []}, tools={"plain": plain}, models={"fast": models[0]}), Agents)
+assert_type(lead.describe(), dict[str, JsonValue])
 assert_type(typed, Agent[WeatherReport])
 assert_type(texting, Agent[str])
 agents: Sequence[Agent[object]] = [typed, texting]

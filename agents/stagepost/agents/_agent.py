@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar, overload
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from stagepost.hub import Observer, check_name
 from stagepost.workflows import Pattern, PatternError
@@ -22,6 +22,7 @@ from ._checks import (
     check_sub_agents,
     check_tools,
 )
+from ._describing import describe
 from ._failure import failure_of
 from ._given import listed, read_approvals, read_tools
 from ._mcp import McpServer
@@ -207,6 +208,14 @@ class Agent(Generic[OutputT_co]):
             InvalidAgent: A sub-agent is only a name.
         """
         return self._team.loop
+
+    def describe(self) -> dict[str, JsonValue]:
+        """What it is made of, as JSON: to look at, to compare, and to show.
+
+        Tools, input and output with their schemas, agents below it nested. A prompt that is a function is only named,
+        and so are models, hooks, and of servers the variables and headers, whose values may be secret.
+        """
+        return describe(self)
 
     @cached_property
     def _team(self) -> Team:

@@ -2,9 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from pydantic import BaseModel
 
 from ._agent import Agent
+from ._loading import Known, read_agents
+from ._mcp import McpServer
+from ._model import Model
+from ._tool import ToolLike
 from .errors import InvalidAgent, UnknownAgent
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Agents(Mapping[str, Agent[object]]):
@@ -30,6 +40,46 @@ class Agents(Mapping[str, Agent[object]]):
             known[agent.name] = agent
         acquainted = _Acquainted(known)
         self._agents = {name: acquainted.agent(agent, ()) for name, agent in known.items()}
+
+    @classmethod
+    def load(
+        cls,
+        data: Mapping[str, object],
+        *,
+        tools: Mapping[str, ToolLike | McpServer] = _NOTHING,
+        models: Mapping[str, Model | str] = _NOTHING,
+        types: Mapping[str, type[BaseModel]] = _NOTHING,
+    ) -> "Agents":
+        """Agents from data, as it comes out of JSON or TOML.
+
+        The data has a list ``agents``; each has a ``name``, a ``prompt``, and what else it needs of ``model``,
+        ``tools``, ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals`` and ``description``. Whatever is an
+        object in code is a name there::
+
+            [[agents]]
+            name = "lead"
+            prompt = "Answer questions about travelling."
+            model = "fast"
+            tools = ["get_trains"]
+            sub_agents = ["weather"]
+            output = "Report"
+            budget = { turns = 8 }
+            approvals = ["send_*"]      # or { rules = ["send_*"], within = 3600 }
+
+        Nothing is imported by a name in data: what stands in no argument is an error. Only the name of a model that is
+        not among `models` is litellm's.
+
+        Args:
+            data: The data.
+            tools: Tools and servers by the names that the data has for them.
+            models: Models by their names.
+            types: Models of requests and answers by their names.
+
+        Raises:
+            InvalidAgentData: The data has another form, or a name stands for nothing; it says where.
+            InvalidAgent: The parts of an agent, or the agents, do not fit together.
+        """
+        return cls(read_agents(data, Known(tools=tools, models=models, types=types)))
 
     def __getitem__(self, name: str) -> Agent[object]:
         try:

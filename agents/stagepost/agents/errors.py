@@ -4,6 +4,7 @@
 
     AgentError
     ├── InvalidAgent(ValueError)    an agent is defined wrong; raised where it is built
+    ├── InvalidAgentData(ValueError)    agents cannot be made of data
     ├── UnknownAgent(KeyError)      `Agents` has no agent of this name
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
     ├── ToolClash(ValueError)       two tools have one name, and one comes from a server
@@ -53,6 +54,7 @@ __all__ = [
     "InfrastructureError",
     "InvalidAgent",
     "InvalidHook",
+    "InvalidAgentData",
     "InvalidModel",
     "InvalidRequest",
     "InvalidServer",
@@ -93,6 +95,18 @@ class InvalidAgent(AgentError, ValueError):
     def __init__(self, agent: str, why: str) -> None:
         super().__init__(f"agent {agent!r}: {why}")
         self.agent = agent
+        self.why = why
+
+
+class InvalidAgentData(AgentError, ValueError):
+    """Agents cannot be made of data.
+
+    Attributes:
+        why: What is wrong, and where in the data.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"agents cannot be made of this data: {why}")
         self.why = why
 
 

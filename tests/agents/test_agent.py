@@ -1,6 +1,7 @@
 import re
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
+from typing import cast
 
 import pytest
 from pydantic import BaseModel
@@ -29,6 +30,9 @@ class Query(BaseModel):
 def look(city: str) -> str:
     "Look."
     return city
+
+
+LEAF = Agent("leaf", prompt="")
 
 
 def test_an_agent_is_frozen_data() -> None:
@@ -73,6 +77,13 @@ def test_plain_functions_become_tools() -> None:
 class Guard:
     async def tool_call(self, *given: object) -> object:
         return given
+
+
+class Asking(Tool[..., object]):
+    def __init__(self, agent: Agent[object]) -> None:
+        made = tool(name="ask")(look.function)
+        super().__init__(**{each.name: getattr(made, each.name) for each in fields(made)})
+        vars(self)["agent"] = agent  # frozen
 
 
 def named(name: str) -> Tool[..., object]:
@@ -175,6 +186,11 @@ async def test_a_name_in_models_means_that_model() -> None:
     assert (await agent.run("?", model="slow")).output == "oh"
 
 
+def test_the_agent_that_a_tool_asks_is_described_with_it() -> None:
+    (described,) = cast("list[dict[str, object]]", Agent("w", prompt="", tools=[Asking(LEAF)]).describe()["tools"])
+    assert described["agent"] == LEAF.describe()
+
+
 async def test_an_agent_whose_sub_agent_is_only_a_name_does_not_run() -> None:
     middle = Agent("middle", prompt="", sub_agents=["weather"])
     lead = Agent("lead", prompt="", model=ScriptedModel([]), sub_agents=[middle])
@@ -208,11 +224,7 @@ def test_rules_that_no_tool_fits_are_logged(
 
 
 def test_all_agents_below_are_reached_once() -> None:
-    leaf = Agent("leaf", prompt="")
-    left, right = (Agent(name, prompt="", sub_agents=[leaf]) for name in ("left", "right"))
-    assert [agent.name for agent in reachable(Agent("root", prompt="", sub_agents=[left, right]))] == [
-        "root",
-        "left",
-        "right",
-        "leaf",
-    ]
+    left, right = (Agent(name, prompt="", sub_agents=[LEAF]) for name in ("left", "right"))
+    asked = Agent("asked", prompt="", tools=[look, Asking(LEAF)])
+    root = Agent("root", prompt="", sub_agents=[left, right], tools=[Asking(asked)])
+    assert [agent.name for agent in reachable(root)] == ["root", "left", "right", "asked", "leaf"]

@@ -1,7 +1,7 @@
 """What an agent is made of, as everything sees it that works with agents and does not build them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -86,6 +86,16 @@ class AgentDefinition(Protocol):
         ...
 
 
+@runtime_checkable
+class Delegating(Protocol):
+    """A tool that asks an agent."""
+
+    @property
+    def agent(self) -> AgentDefinition:
+        """The agent."""
+        ...
+
+
 def reserved(agent: AgentDefinition) -> tuple[str, ...]:
     """Names that no tool of an agent may have, because the agent needs them itself."""
     return (*RESERVED, MESSAGE_AGENT) if agent.sub_agents else RESERVED
@@ -101,7 +111,7 @@ def sub_agents_of(agent: AgentDefinition) -> Sequence[AgentDefinition]:
 
 
 def reachable(agent: AgentDefinition) -> Iterator[AgentDefinition]:
-    """An agent and the agents below it, each once, those above first.
+    """An agent and the agents below it, sub-agents and those that tools ask, each once, those above first.
 
     Raises:
         InvalidAgent: One has a sub-agent that is only a name.
@@ -114,6 +124,7 @@ def reachable(agent: AgentDefinition) -> Iterator[AgentDefinition]:
             seen.add(id(found))
             yield found
             waiting.extend(sub_agents_of(found))
+            waiting.extend(tool.agent for tool in found.tools if isinstance(tool, Delegating))
 
 
 def check_resolved(agent: AgentDefinition) -> None:

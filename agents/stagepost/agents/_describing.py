@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, JsonValue
 from pydantic_core import from_json, to_json
 
-from ._definition import AgentDefinition
+from ._definition import AgentDefinition, Delegating
 from ._mcp import McpServer
-from ._mcp._server import Http, Memory, Stdio, Transport
+from ._mcp._server import Http, Stdio, Transport
 from ._model import Model
 from ._prompting import prompt_name
 from ._tool import Tool
@@ -49,6 +49,7 @@ def _model(model: Model | str) -> str:
 
 
 def _tool(tool: Tool[..., object]) -> Mapping[str, object]:
+    delegated = {"agent": _agent(tool.agent)} if isinstance(tool, Delegating) else {}
     return {
         "name": tool.name,
         "description": tool.description,
@@ -56,6 +57,7 @@ def _tool(tool: Tool[..., object]) -> Mapping[str, object]:
         "idempotent": tool.idempotent,
         "timeout": tool.timeout,
         "needs_approval": tool.needs_approval,
+        **delegated,
     }
 
 
@@ -72,13 +74,12 @@ def _server(server: McpServer) -> Mapping[str, object]:
 
 def _transport(transport: Transport) -> Mapping[str, object]:
     """Where a server is; of what may be secret, the names."""
-    match transport:
-        case Stdio(command, args, env, cwd):
-            return {"kind": "stdio", "command": command, "args": args, "cwd": cwd, "env": list(env)}
-        case Http(url, headers):
-            return {"kind": "http", "url": _address(url), "headers": list(headers)}
-        case Memory():
-            return {"kind": "memory"}
+    if isinstance(transport, Stdio):
+        shown = {"command": transport.command, "args": transport.args, "cwd": transport.cwd}
+        return {"kind": "stdio", **shown, "env": list(transport.env)}
+    if isinstance(transport, Http):
+        return {"kind": "http", "url": _address(transport.url), "headers": list(transport.headers)}
+    return {"kind": "memory"}
 
 
 def _address(url: str) -> str:

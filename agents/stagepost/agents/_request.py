@@ -1,7 +1,8 @@
 """What an agent is asked with, as the beginning of a conversation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pydantic import BaseModel, ValidationError
 
@@ -12,7 +13,7 @@ from ._validation import problems
 from .errors import InvalidRequest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Brief:
     """What an agent is for and what it can be asked with.
 
@@ -52,13 +53,16 @@ class Brief:
         """
         if not isinstance(self.prompt, str):
             return await ask_prompt(self.prompt, context)
-        known = {} if context.fields is None else context.fields.model_dump(mode="json")
+        known = context.fields.model_dump(mode="json") if self._needed and context.fields is not None else {}
         self._check_placeholders(known)
         return fill(self.prompt, known)
 
+    @cached_property
+    def _needed(self) -> Sequence[str]:
+        return placeholders(self.prompt) if isinstance(self.prompt, str) else ()
+
     def _check_placeholders(self, known: Mapping[str, object]) -> None:
-        needed = placeholders(self.prompt) if isinstance(self.prompt, str) else ()
-        missing = [name for name in needed if name not in known]
+        missing = [name for name in self._needed if name not in known]
         if missing:
             asked = "a model" if self.input is None else self.input.__name__
             raise InvalidRequest(

@@ -45,6 +45,7 @@ EXAMPLES = [
     errors.RunParked("r1", ["r1/wait"]),
     errors.RunDead("r1", 5),
     errors.ChildElsewhere("r1"),
+    errors.ChildFailed("r1.key", "work", "why"),
     errors.UnknownSignal("r1", "signal", ["other"]),
     errors.RunConflict("r1", "input"),
     errors.RunnerStopped("r1"),

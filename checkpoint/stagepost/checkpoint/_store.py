@@ -200,6 +200,8 @@ class CheckpointStore(Protocol):
     async def delete(self, run_id: str) -> None:
         """Forget a run that has ended, with all that is stored of it. Its id and key are free again.
 
+        The runs that its steps have started (their ids begin with its own and a dot) go with it, if they have ended.
+
         Raises:
             RunNotFound: There is none.
             RunNotEnded: It is open.
@@ -207,7 +209,10 @@ class CheckpointStore(Protocol):
         ...
 
     async def prune(self, before: datetime, *, limit: int = 100) -> int:
-        """Delete runs that ended before a time, the oldest first, at most `limit` at once; returns how many."""
+        """Delete runs that ended before a time, the oldest first, at most `limit` at once; returns how many.
+
+        A run that was started by a step of another one is not deleted before the outermost run around it is.
+        """
         ...
 
     async def load(self, run_id: str) -> Snapshot:

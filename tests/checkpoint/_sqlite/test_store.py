@@ -281,7 +281,7 @@ async def test_open_runs_are_found_by_their_index(file: Path, status: RunStatus 
 async def test_runs_to_be_forgotten_are_found_by_their_index(file: Path) -> None:
     async with SqliteStore(file):
         pass
-    assert "runs_ended" in plan(file, Query(_retention._PRUNE, (0, 100)))
+    assert "runs_ended" in plan(file, Query(_retention._PRUNE, (0, 0, 100)))
 
 
 def plan(file: Path, query: Query) -> str:

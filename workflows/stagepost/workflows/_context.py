@@ -2,17 +2,21 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from stagepost.checkpoint import PLAIN
 from stagepost.hub import Duration, Hub, check_name
 
 from ._answered import Question
+from ._children import Beginning, Children
 from ._effects import NotDone, Once, first
 from ._events import EventKind
 from ._execution import Execution
 from ._ledger import Ledger
 from ._types import codec_of
+
+if TYPE_CHECKING:
+    from ._pattern import Servable
 
 T = TypeVar("T")
 
@@ -145,6 +149,46 @@ class StepContext:
         """
         question = Question(key, expect=expect, show=show, within=within, otherwise=otherwise)
         return await question.answer(self.execution, self.place, self.path)
+
+    async def child(self, workflow: "Servable", key: str, start: Beginning) -> Any:
+        """The final state of a run of another workflow that this step starts, and waits for.
+
+        Under a `Runner` the child is a run of its own, named ``{run_id}.{key}``. It takes no slot and belongs to this
+        run's trace. A step that runs again, behind a crash for one, joins the child that it has started before, however
+        far that has come. If the child waits for somebody, this run is parked with it, and what it waits for shows on
+        this one. In memory the child is worked on within the step, with the same deps, secrets and hub.
+
+        A step may have any number of children, one after the other; at once only in the items of a `Parallel`.
+
+        Args:
+            workflow: What the child does. The runner knows it by ``companions=`` of this one, or ``workflows=``.
+            key: The child's name within this run, not only within the step.
+            start: The state that it begins with, or a function of none, async or not, that makes it; that is called
+                only if there is no such child yet.
+
+        Returns:
+            The child's final state.
+
+        Raises:
+            ChildFailed: It has failed, was cancelled or is dead. That stands, until somebody resumes this run.
+            DefinitionError: The runner does not know the workflow.
+            LifespanFailed: What the child needs could not be opened.
+            RunConflict: The key stands for a child of another workflow.
+        """
+        return await self._children.run(self.execution, workflow.as_workflow(), key, start)
+
+    async def child_state(self, key: str) -> Any:
+        """The final state of a child of this run that has completed, whichever step has started it; or None.
+
+        Args:
+            key: As for `child`.
+        """
+        return await self._children.state(self.execution, key)
+
+    @property
+    def _children(self) -> Children:
+        assert self.execution.children is not None  # noqa: S101  # whoever executes a run sees to it
+        return self.execution.children
 
     @overload
     async def once(

@@ -22,6 +22,7 @@ from stagepost.checkpoint import (
 
 from ._answer import Answer
 from ._bell import Bell
+from ._children import Children, is_child
 from ._intermediates import Intermediate
 from ._lifespans import Lifespans
 from ._line import Job, Line
@@ -45,6 +46,7 @@ class Desk:
         group: Whose tasks work on them.
         definition_of: Finds what a stored run is executed by.
         lifespans: What is open around them.
+        children: Starts the runs that their steps want.
         slots: How many runs are worked on at once; None for no limit. More wait in line.
     """
 
@@ -54,6 +56,7 @@ class Desk:
         group: TaskGroup,
         definition_of: Callable[[RunInfo], Definition],
         lifespans: Lifespans,
+        children: Children,
         *,
         slots: int | None,
     ) -> None:
@@ -65,7 +68,7 @@ class Desk:
         self._definition_of = definition_of
         self._line = Line(slots)
         self._lifespans = lifespans
-        self._shift = Shift(means, self.lookout, lifespans, self._left)
+        self._shift = Shift(means, self.lookout, lifespans, children, self._left)
         self._beginning: list[str] = []  # ids of the runs that are being stored
         self._waking: list[str] = []  # ids of the runs that are about to go on
         self._stopping = False
@@ -112,6 +115,7 @@ class Desk:
             LifespanFailed: What it needs could not be opened.
             RunnerStopped: The runner is being left.
         """
+        urgent = urgent or is_child(run_id)  # its parent may wait for it, in a slot
         await self._lifespans.enter(definition.workflow.name, definition.workflow.lifespan)
         async with self._claiming:
             await self._begun(run_id)
@@ -119,7 +123,7 @@ class Desk:
             if run is not None:
                 return run
             await self._check(run_id, definition)
-            job = Job.of(run_id, definition, self.outcomes.of(run_id), recovering=recovering)
+            job = Job.of(run_id, definition, self.outcomes.of(run_id), recovering=recovering, reopened=reopen)
             if self._stopping:
                 raise RunnerStopped(run_id)
             if not (reopen or urgent or self._line.has_room):

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import attrgetter
 from time import perf_counter, time
-from typing import Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from anyio import CancelScope
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
@@ -15,6 +15,7 @@ from stagepost.checkpoint import (
     Frame,
     Item,
     ItemStatus,
+    Keep,
     Limits,
     RunStatus,
     Snapshot,
@@ -28,6 +29,9 @@ from ._ledger import Ledger
 from ._pattern_errors import describe
 from ._secrets import Secrets
 from ._signals import Parked, Stopping
+
+if TYPE_CHECKING:
+    from ._children import Children
 
 Listener: TypeAlias = Callable[[Sequence[str]], None]
 
@@ -76,6 +80,8 @@ class Execution:
         secrets: What steps may use and nobody may keep.
         clock: Seconds since 1970.
         trace: The trace that it belongs to; its own, named after it, where none is given.
+        keep: What stays of it.
+        children: Starts the runs that its steps want.
         journal: Where the run is saved; None in memory.
         ledger: Its waits and effects.
         limits: How large values may be.
@@ -85,6 +91,7 @@ class Execution:
         stopping: Whether the runner is being left.
         news: How often it was told of waits that have ended.
         parked: Whether it rests in the store.
+        reopened: Ids of the children that were opened again; None unless the run itself was.
         scope: What the run is executed in; cancelling it cancels the run.
         scopes: This one, and those of the fan-outs under way.
     """
@@ -97,6 +104,8 @@ class Execution:
     secrets: Secrets = field(default_factory=Secrets)
     clock: Callable[[], float] = time
     trace: str = ""
+    keep: Keep = Keep.RESULT
+    children: "Children | None" = None
     journal: Journal | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(None))
     limits: Limits = field(default_factory=Limits)
@@ -106,6 +115,7 @@ class Execution:
     stopping: bool = False
     news: int = 0
     parked: bool = False
+    reopened: set[str] | None = None
     scope: CancelScope = field(default_factory=CancelScope)
     scopes: list[CancelScope] = field(default_factory=list)
     resources: Any = None
@@ -180,6 +190,13 @@ class Execution:
         """What has been noted since the last call."""
         items, self._cancelled = tuple(self._cancelled), []
         return items
+
+    def opens_again(self, child: str) -> bool:
+        """Whether a child that has failed is opened again: once, if somebody has resumed this run."""
+        if self.reopened is None or child in self.reopened:
+            return False
+        self.reopened.add(child)
+        return True
 
     async def fail(self, error: BaseException) -> None:
         """Commit that the run has failed."""

@@ -17,7 +17,7 @@ from ._performing import perform
 from ._program import Done, FanOutPlace, Target
 from ._queue import ItemQueue
 from ._reasons import summary
-from ._signals import Parked, Stopping
+from ._signals import Left, Parked, Stopping
 from ._sizes import note_size
 from ._step import Step
 from ._taking import take_items
@@ -126,6 +126,10 @@ class FanOut:
         except Parked:
             self._queue.rest(item, again=self._run.news != news)
             return
+        except Left:
+            if self._run.stopping:  # the others are given time
+                raise Stopping from None
+            raise
         except anyio.get_cancelled_exc_class():
             self._note_cancelled(item)
             raise

@@ -17,17 +17,27 @@ class Job:
         definition: What it is executed by.
         outcome: What its handles wait for.
         recovering: Whether a process before this one has left it.
+        reopened: Whether it had ended, and somebody has resumed it.
     """
 
     run: Run
     definition: Definition
     outcome: Outcome
-    recovering: bool
+    recovering: bool = False
+    reopened: bool = False
 
     @classmethod
-    def of(cls, run_id: str, definition: Definition, outcome: Outcome, *, recovering: bool = False) -> Self:
+    def of(
+        cls,
+        run_id: str,
+        definition: Definition,
+        outcome: Outcome,
+        *,
+        recovering: bool = False,
+        reopened: bool = False,
+    ) -> Self:
         """A job with a handle of its own."""
-        return cls(Run(run_id, definition.workflow.name, outcome), definition, outcome, recovering)
+        return cls(Run(run_id, definition.workflow.name, outcome), definition, outcome, recovering, reopened)
 
     @property
     def run_id(self) -> str:

@@ -54,6 +54,7 @@ class Means:
             self.secrets,
             trace=run.trace or "",
             clock=self.clock,
+            keep=run.keep,
             journal=journal,
             ledger=Ledger(journal),
             limits=self.store.limits,

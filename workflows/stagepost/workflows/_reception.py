@@ -2,54 +2,39 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
-from stagepost.checkpoint import Keep, RunInfo, RunNotOpen, RunStatus
+from stagepost.checkpoint import RunInfo, RunNotOpen, RunStatus
 
 from ._desk import Desk
 from ._engine import check_hub
 from ._handles import handle_of
-from ._intermediates import Intermediate
 from ._lifespans import Lifespans
 from ._means import Means
 from ._migration import Definition
+from ._orders import Order
 from ._pattern import Pattern
 from ._registry import Registry
 from ._run import Run
 from ._sizes import check_input
-from ._starting import check_same, new_run
+from ._starting import check_same, check_workflow, new_run
+from ._stored_children import StoredChildren
 from .errors import RunCancelled
 
 Start: TypeAlias = Mapping[str, object] | BaseModel | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """How a run is to be started.
-
-    Attributes:
-        keep: What stays of it.
-        run_id: Its id; None for one that is made.
-        key: Its start-once key.
-        trace: The trace that it belongs to.
-        intermediates: A list that gets its states.
-        urgent: Whether it takes no slot.
-    """
-
-    keep: Keep
-    run_id: str | None = None
-    key: str | None = None
-    trace: str | None = None
-    intermediates: list[Intermediate] | None = None
-    urgent: bool = False
-
-
 class Reception:
     """Finds the runs that are asked for, or makes them, and has them worked on.
+
+    Attributes:
+        registry: The definitions of runs.
+        store: Where they are kept.
+        desk: Where they are worked on.
 
     Args:
         means: What runs are executed with.
@@ -63,9 +48,9 @@ class Reception:
         self, means: Means, group: TaskGroup, registry: Registry, lifespans: Lifespans, *, slots: int | None
     ) -> None:
         self.registry = registry
-        self.desk = Desk(means, group, self._definition_of, lifespans, slots=slots)
+        self.store = means.store
+        self.desk = Desk(means, group, self._definition_of, lifespans, StoredChildren(self), slots=slots)
         self._means = means
-        self._store = means.store
         self._lifespans = lifespans
 
     async def prepare(self, workflow: Pattern) -> None:
@@ -82,12 +67,14 @@ class Reception:
         new = new_run(workflow, state, self._means.owner, order.run_id, order.key)
         self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
         new = replace(new, trace=order.trace, keep=order.keep)
-        check_input(self._store.limits, new)
+        check_input(self.store.limits, new)
         await self.prepare(workflow)
         run, info = await self.desk.begin(new, workflow, urgent=order.urgent, intermediates=order.intermediates)
         if run is not None:
             return run
-        check_same(info, new)
+        check_workflow(info, workflow.name)
+        if not order.any_input:
+            check_same(info, new)
         return await self.attach(info, urgent=order.urgent)
 
     async def attach(self, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
@@ -101,11 +88,11 @@ class Reception:
         run = await self.desk.find(info.run_id, urgent=urgent)
         if run is not None:
             return run
-        snapshot = await self._store.load(info.run_id)  # somebody may have answered it since `info` was read
+        snapshot = await self.store.load(info.run_id)  # somebody may have answered it since `info` was read
         if claim and snapshot.run.status is RunStatus.RUNNING:
             with suppress(RunNotOpen, RunCancelled):  # it has ended since
                 return await self.claim(snapshot.run, urgent=urgent)
-            snapshot = await self._store.load(info.run_id)
+            snapshot = await self.store.load(info.run_id)
         return handle_of(snapshot, self.registry, self.desk.outcomes)
 
     async def claim(

@@ -48,16 +48,23 @@ class Registry:
             check_signals(member.name, member.program)  # compiled now, so that what does not fit is said here
         return known
 
-    def check(self, workflow: Pattern) -> None:
+    def check(self, workflow: Pattern, *, starter: str | None = None) -> None:
         """See that a workflow can be found again after a crash.
+
+        Args:
+            workflow: It.
+            starter: Name of the workflow of which a step starts it, if it is one.
 
         Raises:
             DefinitionError: It has not been added.
         """
         if self._known.get((workflow.name, workflow.version)) is not workflow:
+            add = "add it to workflows=, or serve() it"
+            if starter is not None:
+                add = f"name it in companions= of {starter!r}, whose step starts it, or add it to workflows="
             raise DefinitionError(
                 f"workflow {workflow.name!r}",
-                "this runner does not know it, so nobody could recover its runs: add it to workflows=, or serve() it",
+                f"this runner does not know it, so nobody could recover its runs: {add}",
             )
 
     @property

@@ -71,6 +71,23 @@ class ChildElsewhere(RunError):
         )
 
 
+class ChildFailed(RunError):
+    """A run that a step has started has failed, was cancelled, or is dead.
+
+    The cause is the error itself, where it happened in this process. Resuming the run of that step opens a failed child
+    again, if the step asks for it again.
+
+    Attributes:
+        workflow: Name of the child's workflow.
+        why: What became of it.
+    """
+
+    def __init__(self, run_id: str, workflow: str, why: str) -> None:
+        super().__init__(f"run {run_id!r} of {workflow!r}, which a step has started, did not complete: {why}", run_id)
+        self.workflow = workflow
+        self.why = why
+
+
 class UnknownSignal(RunError, LookupError):
     """The run's workflow receives no signal of this name."""
 

@@ -26,8 +26,9 @@ from ._inbox import Inbox, PendingWait, stored
 from ._intermediates import Intermediate
 from ._lifespans import open_lifespans
 from ._means import Means
+from ._orders import Order
 from ._pattern import Pattern, Servable
-from ._reception import Order, Reception
+from ._reception import Reception
 from ._recovering import Recovering
 from ._recovery import RecoveryReport
 from ._registry import Migrations, Registry, family

@@ -8,6 +8,7 @@ from functools import partial
 from stagepost.checkpoint import CheckpointError, Lease, Snapshot
 
 from ._branch import Branch
+from ._children import Children
 from ._engine import observed
 from ._execution import Execution
 from ._lifespans import Lifespans
@@ -16,7 +17,7 @@ from ._lookout import Lookout
 from ._means import Means
 from ._patience import until_saved
 from ._pattern_errors import describe
-from ._signals import Parked, Stopping
+from ._signals import Left, Parked, Stopping
 from .errors import LifespanFailed, RunCancelled, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
 
 
@@ -60,15 +61,22 @@ class Shift:
         means: What they are executed with.
         lookout: Is told of waits, and of runs that have ended.
         lifespans: What is open around runs.
+        children: Starts the runs that their steps want.
         on_leave: Called when a run is no longer worked on.
     """
 
     def __init__(
-        self, means: Means, lookout: Lookout, lifespans: Lifespans, on_leave: Callable[[Active], None]
+        self,
+        means: Means,
+        lookout: Lookout,
+        lifespans: Lifespans,
+        children: Children,
+        on_leave: Callable[[Active], None],
     ) -> None:
         self._means = means
         self._lookout = lookout
         self._lifespans = lifespans
+        self._children = children
         self._on_leave = on_leave
         self._active: dict[str, Active] = {}
         self._stopping = False
@@ -106,14 +114,14 @@ class Shift:
                 active.begin_again(self._execution(active.job, snapshot, active.lease))
         except RunCancelled as error:
             outcome.cancel(error)
-        except (LifespanFailed, RunnerNotOpen) as error:
+        except (CheckpointError, LifespanFailed, RunnerNotOpen) as error:
             outcome.leave(error)
         except WorkflowError as error:
             failure = RunFailed(run_id, describe(error))
             failure.__cause__ = error
             outcome.fail(failure)
-        except CheckpointError as error:
-            outcome.leave(error)
+        except Left as left:
+            outcome.leave(RunnerStopped(run_id) if isinstance(left.error, RunnerStopped) else left.error)
         except Stopping:
             outcome.leave(RunnerStopped(run_id))
         except Parked:
@@ -152,4 +160,6 @@ class Shift:
         execution = self._means.execution(snapshot, lease, self._lookout)
         execution.stopping = self._stopping
         execution.intermediates = job.outcome.intermediates
+        execution.children = self._children
+        execution.reopened = set() if job.reopened else None
         return execution

@@ -31,5 +31,17 @@ class Parks(BaseException):
         self.due_at = due_at
 
 
+class Left(BaseException):
+    """A step waits for a run that stays open and does not go on in this process, so neither does its own run.
+
+    Attributes:
+        error: Why not.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Parked(BaseException):
     """A branch, an item or the whole run rests until a wait ends; what it needs to go on is put aside."""

@@ -42,13 +42,21 @@ def _placed(root: Frame, values: Values) -> tuple[Frame, tuple[StoredValue, ...]
     return replace(root, refs=layout.refs), layout.rows
 
 
-def check_same(info: RunInfo, new: NewRun) -> None:
-    """See that a stored run is the one that was to be started.
+def check_workflow(info: RunInfo, name: str) -> None:
+    """See that a stored run is one of a workflow.
 
     Raises:
-        RunConflict: It is another workflow's, or had another input.
+        RunConflict: It is another one's.
     """
-    if info.workflow != new.workflow:
+    if info.workflow != name:
         raise RunConflict(info.run_id, f"workflow ({info.workflow!r})")
+
+
+def check_same(info: RunInfo, new: NewRun) -> None:
+    """See that a stored run was started with the same.
+
+    Raises:
+        RunConflict: It had another input.
+    """
     if info.input != new.input:
         raise RunConflict(info.run_id, "input")

@@ -33,6 +33,7 @@
         ├── RunCancelled                 somebody has cancelled it
         ├── RunParked                    it waits for somebody: an answer, a signal, the time
         ├── RunDead                      its process died with it too often
+        ├── ChildFailed                  a run that a step has started did not complete
         ├── ChildElsewhere               the run that a step waits for is kept in another store
         ├── UnknownSignal(LookupError)   its workflow receives no signal of this name
         ├── RunConflict                  its id or key stands for another workflow or input
@@ -60,6 +61,7 @@ from ._pattern_errors import (
 from ._root_error import WorkflowError
 from ._run_errors import (
     ChildElsewhere,
+    ChildFailed,
     IncompatibleCheckpoint,
     RunCancelled,
     RunConflict,
@@ -77,6 +79,7 @@ __all__ = [
     "BranchError",
     "ChainError",
     "ChildElsewhere",
+    "ChildFailed",
     "ConditionalError",
     "DefinitionError",
     "EffectError",

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from .._records import Closing, Commit, RunStatus, StoredValue
+from .._records import Closing, Commit, Keep, RunStatus, StoredValue
 from .._store import CheckpointStore
 from .._waiting import Effect, EffectStatus, NewWait, WaitKind
 from ..errors import RunNotEnded, RunNotFound
@@ -100,6 +100,42 @@ async def check_a_run_that_was_opened_again_is_not_pruned(store: CheckpointStore
     equal(await found_ids(store), "run")
 
 
+async def check_runs_below_another_are_deleted_with_it(store: CheckpointStore) -> None:
+    """Those that have ended; neither runs that are open nor other ones with a similar id."""
+    for run_id in ("run", "run.a", "run.a.b", "run.open", "run-a", "run0"):
+        await started(store, run_id)
+        if run_id != "run.open":
+            await end(store, run_id, RunStatus.COMPLETED)
+    await store.delete("run")
+    equal([run.run_id for run in await store.find()], ["run-a", "run.open", "run0"])
+
+
+async def check_runs_below_another_are_not_pruned_before_it(store: CheckpointStore) -> None:
+    """However long ago they have ended; without any run around them they are like others."""
+    for run_id in ("run", "run.a", "run.a.b", "gone.a"):
+        await started(store, run_id)
+        if run_id != "run":
+            await end(store, run_id, RunStatus.COMPLETED)
+    equal(await store.prune(datetime(3000, 1, 1, tzinfo=UTC)), 1)
+    equal([run.run_id for run in await store.find()], ["run", "run.a", "run.a.b"])
+    await end(store, "run", RunStatus.COMPLETED)
+    ended = (await store.info("run")).finished_at
+    equal(ended is not None and await store.prune(ended), 0)
+    equal(await store.prune(datetime(3000, 1, 1, tzinfo=UTC)), 3)
+
+
+async def check_a_run_that_keeps_nothing_takes_those_below_it_along(store: CheckpointStore) -> None:
+    """When it completes."""
+    lease, _ = await store.create(replace(new_run("run"), keep=Keep.NONE))
+    await started(store, "run.a")
+    await end(store, "run.a", RunStatus.COMPLETED)
+    await started(store, "other.a")
+    equal(lease is not None, True)
+    if lease is not None:
+        await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
+    equal([run.run_id for run in await store.find()], ["other.a"])
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     check_find_takes_several_statuses,
     check_find_takes_a_time,
@@ -107,4 +143,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_an_open_run_is_not_deleted,
     check_prune_deletes_what_ended_before_a_time,
     check_a_run_that_was_opened_again_is_not_pruned,
+    check_runs_below_another_are_deleted_with_it,
+    check_runs_below_another_are_not_pruned_before_it,
+    check_a_run_that_keeps_nothing_takes_those_below_it_along,
 )

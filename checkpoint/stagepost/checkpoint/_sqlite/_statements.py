@@ -13,6 +13,7 @@ from ..errors import RunNotOpen
 from ._fence import Right, check_held, refusal, run_of
 from ._history import keep_version
 from ._queries import RUN_COLUMNS, SELECT_RUN
+from ._retention import forget
 from ._row import frame_row, frozen_row, outcome_row, readable
 from ._rows import to_run
 from ._times import to_time
@@ -46,7 +47,6 @@ _DELETE_VALUES = "DELETE FROM vals WHERE rk = ? AND path = ?"
 _WRITE_EFFECT = "INSERT OR REPLACE INTO effects (rk, place, key, status, value) VALUES (?, ?, ?, ?, ?)"
 _DELETE_EFFECT = "DELETE FROM effects WHERE rk = ? AND place = ? AND key = ?"
 _INSERT_SHAPE = "INSERT OR IGNORE INTO shapes (id, workflow, version, skeleton) VALUES (?, ?, ?, ?)"
-_FORGET = "DELETE FROM runs WHERE rk = ?"
 _SETTLE = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
 
@@ -181,4 +181,4 @@ def _close(connection: sqlite3.Connection, right: Right, closing: Closing, now: 
     if connection.execute(_CLOSE, values).rowcount != 1:
         raise refusal(connection, right, "", "open")
     if right.lease.keep is Keep.NONE and closing.status in (RunStatus.COMPLETED, RunStatus.CANCELLED):
-        connection.execute(_FORGET, (right.lease.row,))
+        forget(connection, right.lease.run_id)

@@ -1,0 +1,60 @@
+"""Runs that the steps of a run start: their ids, what they begin with, who starts them."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from pydantic import BaseModel
+
+from stagepost.hub import check_name
+
+if TYPE_CHECKING:
+    from ._execution import Execution
+    from ._pattern import Pattern
+
+Input: TypeAlias = Mapping[str, object] | BaseModel
+Beginning: TypeAlias = Input | Callable[[], Any]
+
+_DOT = "."  # in no name, so that no other run has such an id
+
+
+class Children(Protocol):
+    """Starts runs for steps, and finds them again; see `StepContext.child`."""
+
+    async def run(self, parent: "Execution", workflow: "Pattern", key: str, start: Beginning) -> Any:
+        """The final state of a child."""
+        ...
+
+    async def state(self, parent: "Execution", key: str) -> Any:
+        """The final state of a child that has completed, or None."""
+        ...
+
+
+def child_id(run_id: str, key: str) -> str:
+    """Id of a run's child.
+
+    Raises:
+        ValueError: The key is no name.
+    """
+    return f"{run_id}{_DOT}{check_name('key', key)}"
+
+
+def is_child(run_id: str) -> bool:
+    """Whether a step of another run has started the run."""
+    return _DOT in run_id
+
+
+def below(run_id: str) -> str:
+    """What the ids of all runs begin with that the steps of a run have started, or the steps of those, and so on."""
+    return f"{run_id}{_DOT}"
+
+
+async def begun_with(start: Beginning) -> Input:
+    """What a new child starts with."""
+    if not callable(start):
+        return start
+    state: Any = start()
+    if inspect.isawaitable(state):
+        state = await state
+    made: Input = state
+    return made

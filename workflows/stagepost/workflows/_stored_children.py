@@ -1,0 +1,98 @@
+"""Children as runs of their own in the store, so that they outlive their process as their parents do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from stagepost.checkpoint import CheckpointError, Keep, RunInfo, RunNotFound, RunStatus, StoreError, WaitKind
+
+from ._children import Beginning, Input, begun_with, child_id
+from ._execution import Execution
+from ._orders import Order
+from ._pattern import Pattern
+from ._run import Run
+from ._signals import Left, Parks
+from ._starting import check_workflow
+from .errors import ChildFailed, RunCancelled, RunDead, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
+
+if TYPE_CHECKING:
+    from ._reception import Reception
+
+
+class StoredChildren:
+    """Children of the runs of one runner.
+
+    Args:
+        reception: Where they are asked for.
+    """
+
+    def __init__(self, reception: "Reception") -> None:
+        self._reception = reception
+
+    async def run(self, parent: Execution, workflow: Pattern, key: str, start: Beginning) -> Any:
+        """The final state of a child, which is begun if there is none yet.
+
+        Raises:
+            ChildFailed: It has ended otherwise.
+            Parks: It waits for somebody.
+            Left: It does not go on in this process.
+        """
+        run_id = child_id(parent.run_id, key)
+        self._reception.registry.check(workflow, starter=parent.workflow)
+        info = await self._find(run_id)
+        if info is None:
+            run = await self._begin(parent, workflow, run_id, await begun_with(start))
+        else:
+            check_workflow(info, workflow.name)
+            run = await self._join(parent, info)
+        return await _end_of(run)
+
+    async def state(self, parent: Execution, key: str) -> Any:
+        """The final state of a child that has completed, or None."""
+        try:
+            snapshot = await self._reception.store.load(child_id(parent.run_id, key))
+        except RunNotFound:
+            return None
+        if snapshot.run.status is not RunStatus.COMPLETED:
+            return None
+        return self._reception.registry.find(snapshot.run).view(snapshot)
+
+    async def _find(self, run_id: str) -> RunInfo | None:
+        with _left_open_by(StoreError):
+            try:
+                return await self._reception.store.info(run_id)
+            except RunNotFound:
+                return None
+
+    async def _begin(self, parent: Execution, workflow: Pattern, run_id: str, state: Input) -> Run:
+        keep = Keep.RESULT if parent.keep is Keep.NONE else parent.keep  # its parent forgets it at its own end
+        order = Order(run_id=run_id, keep=keep, trace=parent.trace, urgent=True, any_input=True)
+        with _left_open_by(StoreError, RunnerStopped, RunnerNotOpen):
+            return await self._reception.start(workflow, state, order)
+
+    async def _join(self, parent: Execution, info: RunInfo) -> Run:
+        with _left_open_by(WorkflowError, CheckpointError):
+            if parent.opens_again(info.run_id) and info.status in (RunStatus.FAILED, RunStatus.DEAD):
+                return await self._reception.claim(info, reopen=True, urgent=True)
+            return await self._reception.attach(info, urgent=True)
+
+
+async def _end_of(run: Run) -> Any:
+    with _left_open_by(WorkflowError, CheckpointError):
+        try:
+            if await run.settled() is RunStatus.WAITING:
+                raise Parks(WaitKind.CHILD, run.id)
+            return await run.result()
+        except (RunFailed, RunCancelled, RunDead) as error:
+            failure = ChildFailed(run.id, run.workflow, error.error if isinstance(error, RunFailed) else str(error))
+            failure.__cause__ = error.__cause__ or error
+    raise failure from failure.__cause__
+
+
+@contextmanager
+def _left_open_by(*errors: type[Exception]) -> Iterator[None]:
+    """After these errors the child goes on in another process, and with it whoever waits for it."""
+    try:
+        yield
+    except errors as error:
+        raise Left(error) from None

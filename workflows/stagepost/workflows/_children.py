@@ -25,7 +25,7 @@ class Children(Protocol):
         """The final state of a child."""
         ...
 
-    async def state(self, parent: "Execution", key: str) -> Any:
+    async def state(self, run_id: str, key: str) -> Any:
         """The final state of a child that has completed, or None."""
         ...
 

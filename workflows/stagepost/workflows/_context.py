@@ -177,13 +177,14 @@ class StepContext:
         """
         return await self._children.run(self.execution, workflow.as_workflow(), key, start)
 
-    async def child_state(self, key: str) -> Any:
+    async def child_state(self, key: str, *, of: str | None = None) -> Any:
         """The final state of a child of this run that has completed, whichever step has started it; or None.
 
         Args:
             key: As for `child`.
+            of: Id of the run whose child it is; by default this one. In memory no other run is known.
         """
-        return await self._children.state(self.execution, key)
+        return await self._children.state(self.run_id if of is None else of, key)
 
     @property
     def _children(self) -> Children:

@@ -133,9 +133,9 @@ class _MemoryChildren:
                 del self._known[run_id]
         return child.view()
 
-    async def state(self, parent: Execution, key: str) -> Any:
+    async def state(self, run_id: str, key: str) -> Any:
         """The final state of a child that has completed, or None."""
-        child = self._known.get(child_id(parent.run_id, key))
+        child = self._known.get(child_id(run_id, key))
         return None if child is None or child.branch is None else child.branch.view()
 
     async def _work(self, child: _Child, workflow: "Pattern", branch: Branch) -> None:

@@ -47,10 +47,10 @@ class StoredChildren:
             run = await self._join(parent, info)
         return await _end_of(run)
 
-    async def state(self, parent: Execution, key: str) -> Any:
+    async def state(self, run_id: str, key: str) -> Any:
         """The final state of a child that has completed, or None."""
         try:
-            snapshot = await self._reception.store.load(child_id(parent.run_id, key))
+            snapshot = await self._reception.store.load(child_id(run_id, key))
         except RunNotFound:
             return None
         if snapshot.run.status is not RunStatus.COMPLETED:

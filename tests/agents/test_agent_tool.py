@@ -100,6 +100,12 @@ def test_it_is_data_for_whoever_runs_the_calling_agent() -> None:
     assert plain.request(plain.parse('{"request": "Help!"}')) == "Help!"
 
 
+def test_the_calling_model_sees_the_fields_of_the_agents_input() -> None:
+    parameters = AgentTool(Agent("a", prompt="", input=Query)).schema.parameters
+    assert (parameters["type"], parameters["required"]) == ("object", ["city"])
+    assert "days" in str(parameters["properties"])
+
+
 def test_a_request_that_does_not_fit_is_refused() -> None:
     made = AgentTool(Agent("a", prompt="", input=Query), description="")
     with pytest.raises(InvalidArguments, match="city: Field required"):

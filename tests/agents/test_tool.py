@@ -145,7 +145,7 @@ class Caller:
 
 @pytest.mark.parametrize(
     ("function", "is_async"),
-    [(Caller(), True), (partial(Caller(), city="Oslo"), True), (partial(str.upper), False)],
+    [(Caller(), True), (partial(Caller()), True), (partial(str.upper), False)],
     ids=["callable", "partial", "sync partial"],
 )
 def test_callables_of_other_kinds_need_a_name(function: Callable[..., Any], is_async: bool) -> None:  # noqa: FBT001  # a table's column

@@ -1,22 +1,18 @@
 """A function's parameters as the model sees them and as its calls are checked against them."""
 
-import inspect
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from inspect import Parameter
-from types import SimpleNamespace
-from typing import Annotated, Any, Final, Protocol, get_type_hints
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError
 
 from ._model import JsonSchema
+from ._signature import Taken, read_signature
 from ._validation import problems
 from .errors import InvalidTool
-
-_CONTEXT: Final = "context"
-_NAMED: Final = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 class InvalidArguments(Exception):
@@ -30,6 +26,14 @@ class _Schema(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  # pydantic's signature
         return False
+
+    def encode_default(self, dft: object) -> object:
+        default: object = super().encode_default(dft)
+        try:
+            json.dumps(default, allow_nan=False)  # NaN is left as it is so far, and a provider would refuse all of it
+        except ValueError as error:
+            raise PydanticSerializationError(str(error)) from None
+        return default
 
 
 class Parameters(Protocol):
@@ -66,7 +70,7 @@ class Arguments:
     schema: JsonSchema
     takes_context: bool
     _model: type[BaseModel]
-    _names: Mapping[str, str]
+    _taken: Mapping[str, Taken]
 
     def parse(self, text: str) -> dict[str, object]:
         """The arguments that a model has written, by name; what it left out is left to the function's defaults.
@@ -78,7 +82,12 @@ class Arguments:
             parsed = self._model.model_validate_json(text)
         except ValidationError as error:
             raise InvalidArguments(problems(error)) from error
-        return {name: getattr(parsed, field) for field, name in self._names.items() if field in parsed.model_fields_set}
+        given = parsed.model_fields_set
+        return {
+            taken.name: getattr(parsed, field)
+            for field, taken in self._taken.items()
+            if field in given or not taken.has_default  # its default stands in the annotation then
+        }
 
 
 def read_arguments(tool: str, function: Callable[..., object], descriptions: Mapping[str, str]) -> Arguments:
@@ -90,54 +99,40 @@ def read_arguments(tool: str, function: Callable[..., object], descriptions: Map
         descriptions: What its docstring says about single parameters.
 
     Raises:
-        InvalidTool: A parameter has no type that JSON can say, or can only be given by position.
+        InvalidTool: A parameter has no type that JSON can say, or cannot be given by name.
     """
-    parameters = inspect.signature(function).parameters
-    given = [parameter for name, parameter in parameters.items() if name != _CONTEXT]
-    types = _types(tool, function, given)
+    signature = read_signature(tool, function)
     # Fields have names of their own and parameters are their aliases, so that one may be called `json` or `schema`.
-    names = {f"field_{index}": parameter.name for index, parameter in enumerate(given)}
-    fields: dict[str, Any] = {
-        field: _field(types[parameter.name], parameter, descriptions.get(parameter.name))
-        for field, parameter in zip(names, given, strict=True)
-    }
+    fields = {f"field_{index}": taken for index, taken in enumerate(signature.taken)}
+    model = _model(tool, fields, descriptions)
+    return Arguments(_schema(tool, model, fields), signature.takes_context, model, fields)
+
+
+def _model(tool: str, fields: Mapping[str, Taken], descriptions: Mapping[str, str]) -> type[BaseModel]:
+    made: dict[str, Any] = {field: _field(taken, descriptions.get(taken.name)) for field, taken in fields.items()}
     try:
-        model = create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
+        return create_model("Arguments", __config__=ConfigDict(extra="forbid"), **made)
+    except PydanticUserError as error:
+        raise _unsayable(tool, error.message) from error
+
+
+def _schema(tool: str, model: type[BaseModel], fields: Mapping[str, Taken]) -> JsonSchema:
+    try:
         schema = model.model_json_schema(schema_generator=_Schema)
     except PydanticUserError as error:
-        raise InvalidTool(tool, f"a parameter has a type that JSON cannot say: {error.message}") from error
+        raise _unsayable(tool, error.message) from error
+    if model.model_fields.keys() != fields.keys() or "properties" not in schema:
+        raise _unsayable(tool, "ClassVar and Self mean something in classes only")
     del schema["title"]
-    return Arguments(schema, _CONTEXT in parameters, model, names)
+    return schema
 
 
-def _field(kind: object, parameter: Parameter, description: str | None) -> Any:
+def _field(taken: Taken, description: str | None) -> Any:
     """A field as `create_model` takes it."""
-    default = ... if parameter.default is Parameter.empty else parameter.default
-    described = kind if description is None else Annotated[kind, Field(description=description)]
-    return described, Field(default, alias=parameter.name)
+    default = taken.default if taken.has_default else ...
+    described = taken.type if description is None else Annotated[taken.type, Field(description=description)]
+    return described, Field(default, alias=taken.name)
 
 
-def _types(tool: str, function: Callable[..., object], given: list[Parameter]) -> dict[str, object]:
-    """The parameters' annotations as objects. That of `context` is not looked at: it may be for type checkers only."""
-    for parameter in given:
-        if parameter.kind not in _NAMED:
-            raise InvalidTool(tool, f"its parameter {parameter} cannot be given by name: write each one out")
-        if parameter.annotation is Parameter.empty:
-            raise InvalidTool(tool, f"its parameter {parameter.name!r} has no type: annotate it")
-    annotations = {parameter.name: parameter.annotation for parameter in given}
-    try:
-        return get_type_hints(SimpleNamespace(__annotations__=annotations), _scope(function), include_extras=True)
-    except NameError as error:
-        raise InvalidTool(
-            tool, f"an annotation cannot be read at run time ({error}): define the type at module level"
-        ) from None
-
-
-def _scope(function: Callable[..., object]) -> dict[str, object]:
-    """The names that the function's annotations may use."""
-    while isinstance(function, partial):
-        function = function.func
-    plain = inspect.unwrap(function)
-    called = plain if hasattr(plain, "__globals__") else type(plain).__call__
-    scope: dict[str, object] = getattr(called, "__globals__", {})
-    return scope
+def _unsayable(tool: str, why: str) -> InvalidTool:
+    return InvalidTool(tool, f"a parameter has a type that JSON cannot say: {why}")

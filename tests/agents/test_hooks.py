@@ -170,3 +170,17 @@ async def test_a_hook_that_forgets_to_return_is_told_so() -> None:
         await tool_chain([Doing(forget)], make)(SEND, CONTEXT)
     with pytest.raises(InvalidHook, match=r"it has returned str: return a ModelResponse, what call\(request\)"):
         await model_chain([Forgetful()], ScriptedModel(["text"]).answer)(REQUEST)
+
+
+async def test_a_hook_that_is_not_async_is_told_so() -> None:
+    class Blocking:
+        def model_call(self, request: ModelRequest, call: Ask) -> ModelResponse:
+            return ModelResponse(f"{request.messages[0].text} {call}")
+
+        def tool_call(self, call: ToolCall, context: ToolContext, proceed: Proceed) -> ToolResult:
+            return ToolResult(f"{call.name} {context.deps} {proceed}")
+
+    with pytest.raises(InvalidHook, match=r"Blocking\.tool_call: it is not async: define it with `async def`"):
+        await tool_chain([Blocking()], make)(SEND, CONTEXT)
+    with pytest.raises(InvalidHook, match=r"Blocking\.model_call: it is not async"):
+        await model_chain([Blocking()], ScriptedModel([]).answer)(REQUEST)

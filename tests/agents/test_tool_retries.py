@@ -6,15 +6,19 @@ from typing import Any
 import anyio
 import pytest
 from anyio import fail_after
+from tests.agents._weather import results
 
 from stagepost.agents import (
+    Agent,
     AgentError,
     McpCallLost,
     McpUnavailable,
     Retries,
+    ScriptedModel,
     Tool,
     ToolContext,
     ToolUnavailable,
+    call,
     tool,
 )
 from stagepost.agents._invoking import invoke
@@ -152,6 +156,14 @@ async def test_a_run_that_is_left_ends_the_pause_between_attempts() -> None:
     with fail_after(5), anyio.move_on_after(0.01) as scope:
         await invoke(made_of(flaky, idempotent=True), {}, CONTEXT)
     assert (scope.cancelled_caught, flaky.attempts) == (True, 1)
+
+
+async def test_an_agents_tool_that_comes_back_costs_no_turn() -> None:
+    flaky = Flaky(ToolUnavailable("down"), ToolUnavailable("down"))
+    model = ScriptedModel([call("fetch"), "done"])
+    result = await Agent("a", prompt="", model=model, tools=[made_of(flaky, idempotent=True)]).run("?")
+    assert [(told.text, told.is_error) for told in results(result)] == [("3", False)]
+    assert result.turns == 2
 
 
 def test_a_tool_that_is_unavailable_says_why() -> None:

@@ -10,7 +10,8 @@ begins with the outermost hook, and what that returns is saved. So hooks
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import Protocol, TypeAlias, runtime_checkable
+from inspect import isawaitable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from stagepost.hub import get_logger
 
@@ -19,6 +20,8 @@ from ._invoking import ToolResult, error_result
 from ._messages import ToolCall
 from ._model import ModelRequest, ModelResponse
 from .errors import AgentError, InvalidHook
+
+GivenT = TypeVar("GivenT")
 
 AnswerModel: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
 """Asks a model."""
@@ -95,8 +98,9 @@ def tool_chain(hooks: Iterable[object], make: MakeCall) -> MakeCall:
 
 
 async def _answered(hook: ModelHook, inner: AnswerModel, request: ModelRequest) -> ModelResponse:
-    given = await hook.model_call(request, inner)
-    _check_kind(f"{type(hook).__name__}.model_call", given, ModelResponse, "what call(request) has given")
+    name = f"{type(hook).__name__}.model_call"
+    given = await _awaitable(name, hook.model_call(request, inner))
+    _check_kind(name, given, ModelResponse, "what call(request) has given")
     return given
 
 
@@ -110,13 +114,19 @@ async def _made(hook: ToolHook, inner: MakeCall, call: ToolCall, context: ToolCo
         return await inner(changed, context)
 
     try:
-        given = await hook.tool_call(call, context, proceed)
+        given = await _awaitable(name, hook.tool_call(call, context, proceed))
     except AgentError:
         raise
     except Exception as error:  # noqa: BLE001  # as a tool's failure, it concerns this call only
         get_logger("agents").warning("tool_hook_failed", hook=name, tool=call.name, error=type(error).__name__)
         return error_result(error)
     _check_kind(name, given, ToolResult, "what proceed(call) has given")
+    return given
+
+
+def _awaitable(hook: str, given: Awaitable[GivenT]) -> Awaitable[GivenT]:
+    if not isawaitable(given):
+        raise InvalidHook(hook, "it is not async: define it with `async def`")
     return given
 
 

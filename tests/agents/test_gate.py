@@ -16,6 +16,7 @@ from stagepost.agents import (
     Deny,
     NobodyToAsk,
     ScriptedModel,
+    ScriptEntry,
     ToolCall,
     call,
     tool,
@@ -38,9 +39,9 @@ async def mail(to: str, body: str = "hello") -> str:
     return f"sent to {to}"
 
 
-def mailing(*script: object, **options: object) -> Agent[str]:
-    model = ScriptedModel([*script])  # type: ignore[list-item]  # as it comes
-    return Agent("mailer", prompt="Send mails.", model=model, tools=[mail, look], **options)  # type: ignore[arg-type]
+def mailing(*script: ScriptEntry, approvals: Approvals | None = None) -> Agent[str]:
+    model = ScriptedModel([*script])
+    return Agent("mailer", prompt="Send mails.", model=model, tools=[mail, look], approvals=approvals)
 
 
 @asynccontextmanager
@@ -49,7 +50,7 @@ async def parked(agent: Agent[str], clock: list[float] | None = None) -> AsyncIt
     now = clock or [1_000_000.0]
     async with MemoryStore() as store, Runner(store, workflows=[agent], clock=lambda: now[0]) as runner:
         workflow = agent.as_workflow()
-        run = await runner.start(workflow, workflow.accept("go"), run_id="r")  # type: ignore[arg-type]
+        run = await runner.start(workflow, workflow.accept("go"), run_id="r")
         with anyio.fail_after(10):
             assert await run.settled() is RunStatus.WAITING
             yield runner, run
@@ -112,7 +113,7 @@ async def test_call_that_nobody_has_decided_on_for_a_week_is_denied() -> None:
     async with MemoryStore() as store:
         async with Runner(store, workflows=[agent], clock=lambda: now[0]) as runner:
             workflow = agent.as_workflow()
-            run = await runner.start(workflow, workflow.accept("go"), run_id="r")  # type: ignore[arg-type]
+            run = await runner.start(workflow, workflow.accept("go"), run_id="r")
             assert await run.settled() is RunStatus.WAITING
         now[0] += timedelta(days=7, seconds=1).total_seconds()
         async with Runner(store, workflows=[agent], clock=lambda: now[0]) as runner:
@@ -125,8 +126,8 @@ async def test_call_that_nobody_has_decided_on_for_a_week_is_denied() -> None:
 
 
 async def test_other_calls_of_the_answer_are_made_meanwhile() -> None:
-    answers = [[call("mail", to="eve"), call("look", city="Oslo"), call("mail", to="bob")], "done"]
-    async with parked(mailing(*answers)) as (runner, run):
+    calls = [call("mail", to="eve"), call("look", city="Oslo"), call("mail", to="bob")]
+    async with parked(mailing(calls, "done")) as (runner, run):
         shown = {wait.shown["arguments"]["to"]: wait.id for wait in await runner.waits("r")}
         assert set(shown) == {"eve", "bob"}
         await runner.answer(shown["bob"], Allow())

@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from ._frozen import JsonValue, freeze
+from ._frozen import JsonValue, freeze, freeze_parsed
 from ._pitfalls import only_reordered, outline, pitfall
 from ._unwritable import check_depth, unwritable
 from .errors import CannotRead, CannotStore
@@ -57,11 +57,20 @@ class PlainCodec:
         return value
 
     def load(self, data: bytes) -> JsonValue:
-        return freeze(from_json(data))
+        return read_frozen(data)
+
+
+def read_frozen(data: bytes) -> JsonValue:
+    """The immutable value that is stored as this JSON."""
+    return freeze_parsed(from_json(data))
 
 
 def dump_frozen(value: JsonValue, where: str) -> bytes:
-    """JSON of a value that `freeze` has passed."""
+    """JSON of what `freeze` has made; `read_frozen` makes the same of it.
+
+    Raises:
+        CannotStore: A text in it is no Unicode, or it has too many levels.
+    """
     try:
         data = to_json(value, inf_nan_mode="constants")
     except PydanticSerializationError as error:

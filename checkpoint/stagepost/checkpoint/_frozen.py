@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Final, NoReturn, TypeAlias
+from types import NoneType
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from .errors import CannotStore
 
 JsonValue: TypeAlias = "bool | int | float | str | FrozenList | FrozenDict | None"
 
-_SCALARS = frozenset({str, bool, float, type(None)})
 LEVELS: Final = 199  # the JSON parser reads 200 levels, and a stored state is one more
 _BITS: Final = 14_280  # the JSON parser reads integers of 4300 digits
 
@@ -46,9 +46,12 @@ class FrozenDict(dict[str, "JsonValue"]):
 
 
 _COPY: dict[type, str] = {FrozenList: "list", FrozenDict: "dict"}
+_KEPT: Final = frozenset({str, bool, float, NoneType, FrozenList, FrozenDict})
+_NESTED: Final = frozenset({dict, list})
+_TEXT: Final = frozenset({str})
 
 
-def freeze(value: object, where: str = "value", depth: int = 0) -> JsonValue:
+def freeze(value: object, where: str = "value") -> JsonValue:
     """The stored form of `value`: JSON types only, immutable all the way down.
 
     Tuples become lists, members of an enum their value, subclasses of `str`, `int` and `float` the plain type.
@@ -56,15 +59,57 @@ def freeze(value: object, where: str = "value", depth: int = 0) -> JsonValue:
     Raises:
         CannotStore: A value that JSON has no form for (dates, sets, bytes, models, keys that are no strings, …).
     """
+    try:
+        return _usual(value, 0)
+    except _Unusual:
+        return _any(value, where, 0)
+
+
+def freeze_parsed(value: Any) -> JsonValue:
+    """The same for what a JSON parser has just made, and nobody else holds: nothing in it is to be checked."""
     kind = type(value)
-    if kind in _SCALARS:
-        return value  # type: ignore[return-value]  # one of the scalars
-    if kind is FrozenList or kind is FrozenDict:
-        return value  # type: ignore[return-value]  # was frozen before
-    if kind is int:
-        return _int(value, where, depth)  # type: ignore[arg-type]  # no subclass of it
+    if kind is dict:
+        for key, item in value.items():
+            if type(item) in _NESTED:
+                value[key] = freeze_parsed(item)
+        return FrozenDict(value)
+    if kind is list:
+        for index, item in enumerate(value):
+            if type(item) in _NESTED:
+                value[index] = freeze_parsed(item)
+        return FrozenList(value)
+    return cast("JsonValue", value)
+
+
+class _Unusual(Exception):
+    """A value needs a closer look."""
+
+
+def _usual(value: Any, depth: int) -> JsonValue:
+    """The stored form of what values are mostly made of; says nothing of where something else is, and is quick.
+
+    Raises:
+        _Unusual: It has a part of another type, a part that cannot be stored, or very many levels.
+    """
+    kind = type(value)
+    if kind is int and value.bit_length() <= _BITS:
+        return cast("int", value)
+    if depth < LEVELS:
+        if kind is dict and _TEXT.issuperset(map(type, value)):
+            return FrozenDict({key: part if type(part) in _KEPT else _usual(part, depth + 1) for key, part in value.items()})
+        if kind is list or kind is tuple:
+            return FrozenList([part if type(part) in _KEPT else _usual(part, depth + 1) for part in value])
+    if kind in _KEPT:
+        return cast("JsonValue", value)
+    raise _Unusual
+
+
+def _any(value: object, where: str, depth: int) -> JsonValue:
+    kind = type(value)
+    if kind in _KEPT:
+        return value  # type: ignore[return-value]  # a scalar, or frozen before
     if isinstance(value, Enum):
-        return freeze(value.value, where, depth + 1)
+        return _any(value.value, where, depth + 1)
     for base, make in _MAKERS:
         if isinstance(value, base):
             return make(value, where, depth + 1)
@@ -73,12 +118,12 @@ def freeze(value: object, where: str = "value", depth: int = 0) -> JsonValue:
 
 def _list(value: list[object] | tuple[object, ...], where: str, depth: int) -> FrozenList:
     _check_depth(where, depth)
-    return FrozenList(freeze(item, f"{where}[{index}]", depth) for index, item in enumerate(value))
+    return FrozenList(_any(item, f"{where}[{index}]", depth) for index, item in enumerate(value))
 
 
 def _dict(value: Mapping[object, object], where: str, depth: int) -> FrozenDict:
     _check_depth(where, depth)
-    frozen = FrozenDict((_key(key, where), freeze(item, f"{where}.{key}", depth)) for key, item in value.items())
+    frozen = FrozenDict((_key(key, where), _any(item, f"{where}.{key}", depth)) for key, item in value.items())
     if len(frozen) != len(value):
         raise CannotStore(where, "two of its keys are the same text")
     return frozen

@@ -6,7 +6,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic_core import from_json, to_json
 
-from stagepost.checkpoint import PLAIN, CannotStore, Codec, FrozenList, JsonValue, TypedCodec, freeze
+from stagepost.checkpoint import PLAIN, CannotStore, Codec, FrozenList, JsonValue, TypedCodec, read_frozen
 
 from ._plain import is_plain
 
@@ -57,7 +57,7 @@ class Elements:
     def frozen(self) -> JsonValue:
         """The list as immutable JSON, shared by all who read it."""
         if self._frozen is None:
-            self._read += [freeze(from_json(part)) for part in self._parts[len(self._read) : self.length]]
+            self._read += [read_frozen(part) for part in self._parts[len(self._read) : self.length]]
             self._frozen = FrozenList(self._read[: self.length])
         return self._frozen
 

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any, TypeAlias
 
-from pydantic_core import from_json
-
-from stagepost.checkpoint import PLAIN, FrozenDict, FrozenList, JsonValue, TypedCodec, freeze
+from stagepost.checkpoint import PLAIN, Codec, FrozenDict, FrozenList, JsonValue, TypedCodec, dump_frozen, freeze, read_frozen
 
 from ._append import Elements, ListCodec
 from .errors import MissingKey
@@ -17,22 +15,30 @@ _UNREAD: Any = object()
 class Value:
     """One value in its stored form; read back only when somebody looks at it.
 
+    Args:
+        data: JSON.
+        frozen: What reading it would give, if that is known.
+
     Attributes:
         data: JSON.
     """
 
     __slots__ = ("_frozen", "data")
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, frozen: JsonValue = _UNREAD) -> None:
         self.data = data
-        self._frozen: JsonValue = _UNREAD
+        self._frozen = frozen
 
     @property
     def frozen(self) -> JsonValue:
         """The value as immutable JSON, shared by all who read it."""
         if self._frozen is _UNREAD:
-            self._frozen = freeze(from_json(self.data))
+            self._frozen = read_frozen(self.data)
         return self._frozen
+
+    def read(self, codec: Codec[Any]) -> Any:
+        """The value as a codec reads it."""
+        return self.frozen if codec is PLAIN else codec.load(self.data)
 
 
 Stored: TypeAlias = Value | Elements
@@ -70,6 +76,10 @@ class State(Mapping[str, Any]):
             return value.shared(codec.element)
         made = self._made[key] = codec.load(value.data)
         return made
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or something else if there is none."""
+        return self[key] if key in self._values else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -137,7 +147,19 @@ def store(updates: Mapping[str, object], types: Types) -> dict[str, Stored]:
 def _store(key: str, value: object, codec: TypedCodec[Any] | None) -> Stored:
     if isinstance(codec, ListCodec):
         return codec.elements(value, key)
-    return Value((codec or PLAIN).dump(value, key))
+    return stored(value, codec or PLAIN, key)
+
+
+def stored(value: object, codec: Codec[Any], where: str) -> Value:
+    """A value in its stored form.
+
+    Raises:
+        CannotStore: It has none.
+    """
+    if codec is not PLAIN:
+        return Value(codec.dump(value, where))
+    frozen = freeze(value, where)
+    return Value(dump_frozen(frozen, where), frozen)
 
 
 def merged(before: Values, updates: Values) -> Values:

@@ -6,10 +6,11 @@ from tests.workflows._words import PATIENCE
 
 from stagepost.workflows._execution import ItemRecord
 from stagepost.workflows._queue import ItemQueue
+from stagepost.workflows._state import Value
 
 
 def queue(count: int) -> ItemQueue:
-    return ItemQueue("outer[1]/fan", [ItemRecord(index, b"null") for index in range(count)])
+    return ItemQueue("outer[1]/fan", [ItemRecord(index, Value(b"null")) for index in range(count)])
 
 
 async def taken(items: ItemQueue) -> int | None:

@@ -96,7 +96,9 @@ def _usual(value: Any, depth: int) -> JsonValue:
         return cast("int", value)
     if depth < LEVELS:
         if kind is dict and _TEXT.issuperset(map(type, value)):
-            return FrozenDict({key: part if type(part) in _KEPT else _usual(part, depth + 1) for key, part in value.items()})
+            return FrozenDict(
+                {key: part if type(part) in _KEPT else _usual(part, depth + 1) for key, part in value.items()}
+            )
         if kind is list or kind is tuple:
             return FrozenList([part if type(part) in _KEPT else _usual(part, depth + 1) for part in value])
     if kind in _KEPT:

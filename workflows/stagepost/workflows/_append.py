@@ -49,6 +49,11 @@ class Elements:
         return self._data
 
     @property
+    def size(self) -> int:
+        """Bytes of JSON of its elements."""
+        return sum(map(len, self.parts))
+
+    @property
     def parts(self) -> Sequence[bytes]:
         """JSON of each element."""
         return self._parts if len(self._parts) == self.length else self._parts[: self.length]

@@ -13,7 +13,7 @@ from ._journal import Parts
 from ._layout import Layout, lay_out
 from ._program import Place, Position, Program, Within, child_path
 from ._schema import to_values
-from ._sizes import measure
+from ._sizes import measure, total_size
 from ._state import Value, Values, merged
 from .errors import WorkflowError
 
@@ -106,7 +106,8 @@ class Branch:
         Raises:
             WorkflowError: An arrow cannot be followed, or a value is too large.
         """
-        self._measure(updates)
+        if self.execution.limits.mind(total_size(updates.values())):
+            self._measure(updates)
         own, layout = self._changed(updates)
         open_end = Position(after, self.position.visits if visits is None else visits)
         try:
@@ -116,21 +117,25 @@ class Branch:
             await self._save(own, layout, open_end, joined)
             raise
         await self._save(own, layout, position, joined)
-        await self.execution.pause()
+        if self.execution.must_pause:
+            await self.execution.pause()
 
     async def freeze(self, items: list[ItemRecord], path: str, visit: int) -> None:
         """Save the items of the fan-out where the branch stands."""
-        self._measure({f"item {item.idx}": Value(item.input) for item in items})
-        frozen = tuple(item.stored(path, visit) for item in items)
-        frame = self._frame(self.own, self.refs, self.position, len(items))
-        await self.execution.save(frame=frame, frozen=frozen)
+        if self.execution.limits.mind(total_size(item.input for item in items)):
+            self._measure({f"item {item.idx}": item.input for item in items})
+        if self.execution.journal is not None:
+            frozen = tuple(item.stored(path, visit) for item in items)
+            frame = self._frame(self.own, self.refs, self.position, len(items))
+            await self.execution.save(frame=frame, frozen=frozen)
         self.seq, self.width = self.seq + 1, len(items)
-        await self.execution.pause()
+        if self.execution.must_pause:
+            await self.execution.pause()
 
     def _measure(self, values: Values) -> None:
         """See that the place where it stands writes nothing that is too large."""
         place = self.place()
-        if place is None or not values:
+        if place is None:
             return
         try:
             measure(self.execution, self.full_path(place.path), values)
@@ -139,10 +144,11 @@ class Branch:
             raise failure from failure.__cause__
 
     def _changed(self, updates: Values) -> tuple[Values, Layout]:
-        """What it has written when a step's result is added, and where that is stored."""
-        if not updates:
-            return self.own, Layout(self.refs, ())
-        return merged(self.own, updates), lay_out(self.path, self.seq + 1, self.refs, updates)
+        """What it has written when a step's result is added, and where that is stored, if it is."""
+        own = merged(self.own, updates) if updates else self.own
+        if not updates or self.execution.journal is None:
+            return own, Layout(self.refs, ())
+        return own, lay_out(self.path, self.seq + 1, self.refs, updates)
 
     async def _save(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> None:
         if self.execution.journal is not None:
@@ -202,7 +208,7 @@ class ItemBranch(Branch):
         self._visit = visit
         self._record = record
         path = f"{fan_out}[{record.idx}]"
-        inherited = parent.values if item_key is None else {**parent.values, item_key: Value(record.input)}
+        inherited = parent.values if item_key is None else {**parent.values, item_key: record.input}
         frame = parent.execution.frames.pop(path, None) or first_frame(program, {}, path, seq=0, inherited=inherited)
         super().__init__(parent.execution, program, frame, inherited=inherited)
         self.around = (*parent.around, visit)
@@ -217,13 +223,13 @@ class ItemBranch(Branch):
     async def _save(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> None:
         await super()._save(own, layout, position, joined)
         if position.next is None:  # noted before anything can interrupt: the store knows it
-            self._record.status, self._record.value = ItemStatus.OK, join_values(to_bytes(own))
+            self._record.status, self._record.value = ItemStatus.OK, Value(join_values(to_bytes(own)))
 
     def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:
         """The item's last commit carries its outcome, and its frame is no longer needed."""
         if position.next is not None:
             return super()._parts(own, layout, position)
-        done = replace(self._record, status=ItemStatus.OK, value=join_values(to_bytes(own)))
+        done = replace(self._record, status=ItemStatus.OK, value=Value(join_values(to_bytes(own))))
         ended = self.path if self.seq else None
         return Parts(outcomes=(done.stored(self._fan_out, self._visit),), ended=ended)
 

@@ -75,7 +75,8 @@ async def advance(branch: Branch) -> None:
         CheckpointError: A commit failed; nothing behind it was started.
         Parked: It waits for something.
     """
-    await branch.execution.pause()
+    if branch.execution.must_pause:
+        await branch.execution.pause()
     story = Story(branch)
     story.begin()
     try:
@@ -88,22 +89,24 @@ async def advance(branch: Branch) -> None:
 
 
 async def _run_step(branch: Branch, place: StepPlace) -> None:
-    path, started = branch.full_path(place.path), perf_counter()
-    branch.execution.emit(StepStarted, path=path)
+    run, path, started = branch.execution, branch.full_path(place.path), perf_counter()
+    if run.is_observed:
+        run.emit(StepStarted, path=path)
     state = branch.view()
     try:
         result = await perform(place.step, state, branch.context(place.path, place.within))
         if place.step.into is not None:
             result = {place.step.into: result}
         updates = branch.program.schema.updates(result, branch.values, place.step.name)
-        branch.execution.secrets.check_values(updates, place.step.name)
+        run.secrets.check_values(updates, place.step.name)
     except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
-        branch.execution.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
+        run.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
         failure = branch.failure(place.within, error, state=state)
         raise failure from failure.__cause__
     await branch.move(updates, place.after)
     keep(branch, path)
-    branch.execution.emit(StepEnded, path=path, ok=True, seconds=perf_counter() - started)
+    if run.is_observed:
+        run.emit(StepEnded, path=path, ok=True, seconds=perf_counter() - started)
 
 
 async def _take_route(branch: Branch, place: RoutePlace) -> None:

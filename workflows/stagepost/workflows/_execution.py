@@ -1,7 +1,6 @@
 """What all branches of one run share while a process works on it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from time import perf_counter, time
@@ -29,6 +28,7 @@ from ._ledger import Ledger
 from ._pattern_errors import describe
 from ._secrets import Secrets
 from ._signals import Parked, Stopping
+from ._state import Value
 
 if TYPE_CHECKING:
     from ._children import Children
@@ -47,22 +47,23 @@ class ItemRecord:
 
     Attributes:
         idx: Position.
-        input: JSON of what the worker gets.
+        input: What the worker gets.
         status: Where it stands; changed once the commit says so.
-        value: JSON of what the worker made.
+        value: What the worker made.
         error: What went wrong.
     """
 
     idx: int
-    input: bytes
+    input: Value
     status: ItemStatus = ItemStatus.WAITING
-    value: bytes | None = None
+    value: Value | None = None
     error: BaseException | str | None = None
 
     def stored(self, path: str, visit: int) -> Item:
         """The item as the store keeps it."""
         error = describe(self.error) if isinstance(self.error, BaseException) else self.error
-        return Item(path, visit, self.idx, self.status, self.input, self.value, error)
+        value = None if self.value is None else self.value.data
+        return Item(path, visit, self.idx, self.status, self.input.data, value, error)
 
 
 @dataclass(slots=True)
@@ -94,6 +95,7 @@ class Execution:
         reopened: Ids of the children that were opened again; None unless the run itself was.
         scope: What the run is executed in; cancelling it cancels the run.
         scopes: This one, and those of the fan-outs under way.
+        listeners: Are told the places of waits that end.
     """
 
     run_id: str
@@ -120,8 +122,8 @@ class Execution:
     scopes: list[CancelScope] = field(default_factory=list)
     resources: Any = None
     memo: dict[str, object] = field(default_factory=dict)
+    listeners: list[Listener] = field(default_factory=list)
     _pauses: int = 0
-    _listeners: list[Listener] = field(default_factory=list)
     _cancelled: list[Item] = field(default_factory=list)
     _worked_since: float = field(default_factory=perf_counter)
 
@@ -133,7 +135,8 @@ class Execution:
         """Take up what a process before this one has left."""
         self.frames = {path: frame for path, frame in snapshot.frames.items() if path}
         for item in snapshot.items:
-            record = ItemRecord(item.idx, item.input, item.status, item.value, item.error)
+            value = None if item.value is None else Value(item.value)
+            record = ItemRecord(item.idx, Value(item.input), item.status, value, item.error)
             self.items.setdefault(item.path, []).append(record)
         self.ledger.restore(snapshot)
 
@@ -149,6 +152,13 @@ class Execution:
         path, seq = _saved(parts)
         self.emit(Checkpointed, path=path, seq=seq, seconds=perf_counter() - started)
 
+    @property
+    def must_pause(self) -> bool:
+        """Whether it is time to `pause`: asked behind each commit."""
+        if self.journal is None:
+            return self.stopping or perf_counter() - self._worked_since > _FAIR
+        return self.stopping or self._may_be_cancelled()
+
     async def pause(self) -> None:
         """The engine's own cancellation point behind a commit: memory and disk agree here. Lets others run.
 
@@ -156,8 +166,9 @@ class Execution:
             Stopping: The runner is being left.
         """
         if self.journal is None:
-            await self._yield_fairly()
-        elif self._may_be_cancelled():
+            await checkpoint()
+            self._worked_since = perf_counter()
+        else:
             await checkpoint_if_cancelled()
         if self.stopping:
             raise Stopping
@@ -171,6 +182,11 @@ class Execution:
         self._pauses += 1
         ask = self._pauses % _ASK_EVERY == 0 or len(self.scopes) > _FEW
         return ask or any(map(_IS_CANCELLED, self.scopes))
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether anybody listens: worth asking before the details of an event are put together."""
+        return self.emitter.enabled
 
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Build an event and tell the observer, if there is one that wants to hear of such events."""
@@ -220,25 +236,11 @@ class Execution:
         """Tell those who wait which waits have ended."""
         ended = self.ledger.hear(waits)
         self.news += 1
-        for listener in tuple(self._listeners):
+        for listener in tuple(self.listeners):
             listener(ended)
-
-    @contextmanager
-    def listening(self, listener: Listener) -> Iterator[None]:
-        """Be told the places of waits that end."""
-        self._listeners.append(listener)
-        try:
-            yield
-        finally:
-            self._listeners.remove(listener)
 
     async def _end(self, closing: Closing) -> None:
         await self.save(closing=closing, outcomes=self.take_cancelled())
-
-    async def _yield_fairly(self) -> None:
-        if perf_counter() - self._worked_since > _FAIR:
-            await checkpoint()
-            self._worked_since = perf_counter()
 
 
 def _saved(parts: Parts) -> tuple[str, int | None]:

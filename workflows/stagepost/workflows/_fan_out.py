@@ -1,7 +1,6 @@
 """A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import suppress
 from typing import NoReturn
 
 import anyio
@@ -19,11 +18,14 @@ from ._queue import ItemQueue
 from ._reasons import summary
 from ._signals import Left, Parked, Stopping
 from ._sizes import note_size
+from ._state import Value, stored
 from ._step import Step
 from ._taking import take_items
 from .errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
 
 Advance = Callable[[Branch], Awaitable[None]]
+
+_NULL = Value(b"null")
 
 
 class FanOut:
@@ -44,7 +46,6 @@ class FanOut:
         self._path = branch.full_path(place.path)
         self._visit = branch.visit(place.within)
         self._items: list[ItemRecord] = []
-        self._queue = ItemQueue(self._path, ())
         self._done = 0
         self._failed = 0
 
@@ -57,24 +58,29 @@ class FanOut:
             Parked: All that is left to do waits for something.
         """
         self._items = await self._freeze()
-        self._done = sum(1 for _ in self._with(ItemStatus.OK))
-        self._failed = sum(1 for _ in self._with(ItemStatus.FAILED))
-        self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
-        self._queue = ItemQueue(self._path, self._with(ItemStatus.WAITING))
-        with self._run.listening(self._queue.hear):
-            await self._work()
+        statuses = [item.status for item in self._items]
+        self._done, self._failed = statuses.count(ItemStatus.OK), statuses.count(ItemStatus.FAILED)
+        if self._run.is_observed:
+            self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
+        queue = ItemQueue(self._path, self._with(ItemStatus.WAITING))
+        self._run.listeners.append(queue.hear)
+        try:
+            await self._work(queue)
+        finally:
+            self._run.listeners.remove(queue.hear)
         await self._join()
 
-    async def _work(self) -> None:
+    async def _work(self, queue: ItemQueue) -> None:
         """Have the items worked on until each has ended or rests."""
         while True:
             if not self._failed_for_good():  # a failure that is committed stands until somebody resumes the run
-                await self._run_workers()
+                await self._run_workers(queue)
             self._check()
-            await self._run.pause()  # here the workers have ended early if the runner is being left
-            if not self._queue.has_work:
+            if self._run.must_pause:
+                await self._run.pause()  # here the workers have ended early if the runner is being left
+            if not queue.has_work:
                 break
-        if self._queue.is_resting:
+        if queue.is_resting:
             self._run.items[self._path] = self._items
             raise Parked
 
@@ -85,46 +91,49 @@ class FanOut:
         await self._branch.freeze(items, self._path, self._visit)
         return items
 
-    async def _run_workers(self) -> None:
+    async def _run_workers(self, queue: ItemQueue) -> None:
         width = self._pattern.width(len(self._items))
         if width == 1:  # a task of its own would only cost time
-            await self._worker(None)
+            await self._worker(queue, None)
             return
         try:
             async with anyio.create_task_group() as group:
                 self._run.scopes.append(group.cancel_scope)
                 for _ in range(width):
-                    group.start_soon(self._worker, group.cancel_scope)
+                    group.start_soon(self._worker, queue, group.cancel_scope)
         except BaseExceptionGroup as errors:
             raise _first(errors) from None
         finally:
             self._run.scopes.remove(group.cancel_scope)
 
-    async def _worker(self, others: anyio.CancelScope | None) -> None:
+    async def _worker(self, queue: ItemQueue, others: anyio.CancelScope | None) -> None:
         """Take items until there are no more, each only after the one before is committed.
 
         Args:
+            queue: Where they are.
             others: What the other workers run in, if there are any.
         """
-        with suppress(Stopping):  # passed on, it would cancel the other workers, who are given time
-            while (item := await self._queue.take()) is not None:
-                try:
+        while (item := queue.take_nowait() or await queue.take()) is not None:
+            try:
+                if self._run.must_pause:
                     await self._run.pause()
-                    if not self._failed_for_good():
-                        await self._account_for(item)
-                finally:
-                    self._queue.put_down()
-                if self._failed_for_good():
-                    if others is not None:
-                        others.cancel()
-                    return
+                if not self._failed_for_good():
+                    await self._account_for(item, queue)
+            except Stopping:  # passed on, it would cancel the other workers, who are given time
+                return
+            finally:
+                queue.put_down()
+            if self._failed_for_good():
+                if others is not None:
+                    others.cancel()
+                return
 
-    async def _account_for(self, item: ItemRecord) -> None:
+    async def _account_for(self, item: ItemRecord, queue: ItemQueue) -> None:
         news = self._run.news
         try:
             await self._one(item)
         except Parked:
-            self._queue.rest(item, again=self._run.news != news)
+            queue.rest(item, again=self._run.news != news)
             return
         except Left:
             if self._run.stopping:  # the others are given time
@@ -138,7 +147,7 @@ class FanOut:
     async def _one(self, item: ItemRecord) -> None:
         worker = self._place.worker(item.idx)
         if isinstance(worker, Step):
-            await self._commit(item, await self._step(worker, item))
+            await self._step(worker, item)
             return
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
         try:
@@ -147,23 +156,40 @@ class FanOut:
             branch.put_aside()
             raise
         except WorkflowError as error:
-            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=error))
+            await self._fail(item, error)
 
-    async def _step(self, worker: Step, item: ItemRecord) -> ItemRecord:
-        """Run a plain worker; returns what became of the item."""
+    async def _step(self, worker: Step, item: ItemRecord) -> None:
+        """Run a plain worker, and save what has become of the item."""
         context = self._branch.context(f"{self._place.path}[{item.idx}]", self._place.within)
         try:
-            value = await perform(worker, self._pattern.item_codec.load(item.input), context)
-            data = self._pattern.value_codec.dump(value, f"the value of {context.path}")
-            self._run.secrets.check(data, f"the value of {context.path}")
-            note_size(self._run, context.path, "the value", len(data))
+            made = await perform(worker, item.input.read(self._pattern.item_codec), context)
+            value = self._stored(made, context.path)
         except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
-            return ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=self._run.secrets.cover(error))
-        return ItemRecord(item.idx, item.input, ItemStatus.OK, data)
+            await self._fail(item, self._run.secrets.cover(error))
+        else:
+            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.OK, value))
+
+    def _stored(self, made: object, path: str) -> Value:
+        """What a worker has made, as it is saved.
+
+        Raises:
+            CannotStore: It has no stored form, or holds a secret.
+            ValueTooLarge: It is.
+        """
+        where = f"the value of {path}"
+        value = stored(made, self._pattern.value_codec, where)
+        self._run.secrets.check(value.data, where)
+        if self._run.limits.mind(value.size):
+            note_size(self._run, path, "the value", value.size)
+        return value
+
+    async def _fail(self, item: ItemRecord, error: BaseException) -> None:
+        await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=error))
 
     async def _commit(self, item: ItemRecord, outcome: ItemRecord) -> None:
-        stored = outcome.stored(self._path, self._visit)
-        await self._run.save(outcomes=(stored, *self._run.take_cancelled()))
+        if self._run.journal is not None:
+            row = outcome.stored(self._path, self._visit)
+            await self._run.save(outcomes=(row, *self._run.take_cancelled()))
         item.status, item.value, item.error = outcome.status, outcome.value, outcome.error
 
     def _failed_for_good(self) -> bool:
@@ -202,7 +228,7 @@ class FanOut:
         """Save the values of the items that went well, and forget the items."""
         schema, values = self._branch.program.schema, self._branch.values
         target = Target(self._pattern.name, schema.view(values), values, schema)
-        done = [Done(item.idx, item.input, item.value or b"null") for item in self._with(ItemStatus.OK)]
+        done = [Done(item.idx, item.input, item.value or _NULL) for item in self._with(ItemStatus.OK)]
         try:
             updates = self._pattern.join(target, done)
             self._run.secrets.check_values(updates, self._pattern.name)
@@ -226,7 +252,9 @@ class FanOut:
         ok = item.status is ItemStatus.OK
         self._done += ok
         self._failed += not ok
-        self._run.emit(ItemEnded, path=self._path, index=item.idx, ok=ok, done=self._done, total=len(self._items))
+        if self._run.is_observed:
+            total = len(self._items)
+            self._run.emit(ItemEnded, path=self._path, index=item.idx, ok=ok, done=self._done, total=total)
 
 
 def _array(parts: Iterable[bytes]) -> bytes:
@@ -235,7 +263,7 @@ def _array(parts: Iterable[bytes]) -> bytes:
 
 def _failure(item: ItemRecord) -> bytes:
     error = describe(item.error) if isinstance(item.error, BaseException) else item.error
-    return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input, to_json(error))
+    return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input.data, to_json(error))
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -69,7 +69,7 @@ async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
     context = branch.context(f"{place.path}[{item.idx}]", place.within)
     value = None
     try:
-        value = place.source.item_codec.load(item.input)
+        value = item.input.read(place.source.item_codec)
         result = await perform(place.step, Pair(state, value), context)
         updates = branch.program.schema.updates(result, branch.values, name)
         branch.execution.secrets.check_values(updates, name)

@@ -135,13 +135,15 @@ class Graph(Pattern):
         start = self._validate()
         self._used = True
         entries = {name: self._compile_node(builder, name, path, within) for name in self._nodes}
+        entered = {name: child_path(path, name) for name in self._nodes}
+        counter = _arrow(path, "")
         for name, edges in self._edges.items():
-            follow = _Arrow(self, path, name, entries, None if name in self._finish else edges, after)
+            follow = _Arrow(self, name, counter, entries, entered, None if name in self._finish else edges, after)
             ways = self._ways([Edge(END, None)] if name in self._finish else edges, entries, after)
             builder.add(ArrowPlace(_arrow(path, name), within.inside(self, name, path), follow, ways))
-        enter = _Arrow(self, path, "", entries, [Edge(start, None)], after)
+        enter = _Arrow(self, "", counter, entries, entered, [Edge(start, None)], after)
         around = within.inside(self, start, path)
-        return builder.add(ArrowPlace(_arrow(path, ""), around, enter, [(None, entries[start])]))
+        return builder.add(ArrowPlace(counter, around, enter, [(None, entries[start])]))
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> GraphError:
         return GraphError(self.name, child, describe(cause), path=trail, state=state)
@@ -202,27 +204,36 @@ class _Arrow:
 
     A node's visits are never reset, so that a visit's number is unique in the run. The steps taken since the graph was
     entered are counted beside them, under the path of the arrow that enters it, and forgotten where it is left.
+
+    Attributes:
+        graph: The graph.
+        node: The node; empty for the arrow that enters the graph.
+        counter: Where the steps are counted.
+        entries: Places where nodes begin.
+        entered: Paths of nodes, under which their visits are counted.
+        edges: The ways on; None if the graph ends here.
+        after: Where the branch goes on behind the graph.
     """
 
     graph: Graph
-    path: str
     node: str
+    counter: str
     entries: Mapping[str, str]
+    entered: Mapping[str, str]
     edges: Sequence[Edge] | None
     after: str | None
 
     def __call__(self, state: Any, visits: Mapping[str, int], trail: Trail) -> Position:
-        counter = _arrow(self.path, "")
         target = END if self.edges is None else self._choose(self.edges, state, trail)
         if target is END:
-            return Position(self.after, {key: count for key, count in visits.items() if key != counter})
-        node_path = child_path(self.path, target)
-        steps = visits.get(counter, 0) + 1 if self.node else 1
+            return Position(self.after, {key: count for key, count in visits.items() if key != self.counter})
+        node_path = self.entered[target]
+        steps = visits.get(self.counter, 0) + 1 if self.node else 1
         if self.graph.max_steps is not None and steps > self.graph.max_steps:
             raise self._error(
                 f"it has taken max_steps={self.graph.max_steps} steps: raise it, or check the edges", trail, state
             )
-        counts = {**visits, counter: steps, node_path: visits.get(node_path, 0) + 1}
+        counts = {**visits, self.counter: steps, node_path: visits.get(node_path, 0) + 1}
         return Position(self.entries[target], counts, (node_path,))
 
     def _choose(self, edges: Sequence[Edge], state: Any, trail: Trail) -> str | End:

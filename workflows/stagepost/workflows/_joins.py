@@ -44,7 +44,7 @@ class InOrder:
         """Any items will do."""
 
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
-        return target.adopt({self.into: b"[" + b",".join(item.value for item in done) + b"]"})
+        return target.adopt({self.into: b"[" + b",".join(item.value.data for item in done) + b"]"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class ByKey:
             seen[key] = index
 
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
-        return target.adopt({self.into: join_values({self._key(self.items.load(d.input)): d.value for d in done})})
+        return target.adopt({self.into: join_values({self._key(d.input.read(self.items)): d.value.data for d in done})})
 
     def _key(self, item: Any) -> Any:
         if callable(self.key):
@@ -86,7 +86,7 @@ class Merged:
         """Any items will do."""
 
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
-        result = self.merge(target.state, [self.values.load(item.value) for item in done])
+        result = self.merge(target.state, [item.value.read(self.values) for item in done])
         return target.schema.updates(result, target.values, target.name)
 
 
@@ -103,7 +103,7 @@ class Union:
         writers: dict[str, str] = {}
         stored: dict[str, bytes] = {}
         for item in done:
-            for key, data in split_values(item.value).items():
+            for key, data in split_values(item.value.data).items():
                 if key in writers and key not in target.schema.lists:
                     raise MergeConflict(key, writers[key], self.branches[item.idx])
                 stored[key] = _both(stored[key], data) if key in writers else data

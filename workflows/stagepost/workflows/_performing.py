@@ -27,27 +27,33 @@ async def perform(step: "Step", value: Any, context: "StepContext") -> Any:
                 raise Parked
             await ledger.recall(context.place)
         try:
-            return await _attempt(step, value, context)
+            try:
+                result = await step.run(value, context)
+            except Exception:
+                _check_doubt(context)
+                raise
+            if ledger.has_doubts:
+                _check_doubt(context)
         except Parks as request:
-            if not ledger.is_durable:
-                raise RunnerRequired(context.workflow, step.name) from None
-            await ledger.open(context.place, request)
-            context.emit(WaitOpened, path=context.path, kind=request.kind.value, due_at=request.due_at)
-
-
-async def _attempt(step: "Step", value: Any, context: "StepContext") -> Any:
-    """Run it once; an effect in doubt counts for more than whatever the step makes of that."""
-    try:
-        result = await step.run(value, context)
-    except Exception:
-        _check_doubt(context)
-        raise
-    if context.ledger.has_doubts:
-        _check_doubt(context)
-    return result
+            await _rest(step, context, request)
+        else:
+            return result
 
 
 def _check_doubt(context: "StepContext") -> None:
+    """An effect in doubt counts for more than whatever the step makes of that."""
     key = context.ledger.take_doubt(context.place)
     if key is not None:
         raise Parks(WaitKind.EFFECT, key)
+
+
+async def _rest(step: "Step", context: "StepContext", request: Parks) -> None:
+    """Save what the step waits for.
+
+    Raises:
+        RunnerRequired: The run is in memory.
+    """
+    if not context.ledger.is_durable:
+        raise RunnerRequired(context.workflow, step.name) from None
+    await context.ledger.open(context.place, request)
+    context.emit(WaitOpened, path=context.path, kind=request.kind.value, due_at=request.due_at)

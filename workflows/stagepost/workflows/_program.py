@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 from stagepost.checkpoint import Codec
 
 from ._schema import Schema
-from ._state import Stored, Values
+from ._state import Stored, Value, Values
 from ._step import Step
 from .errors import GraphError, WorkflowError
 
@@ -171,17 +171,16 @@ class Done(NamedTuple):
 
     Attributes:
         idx: Its position.
-        input: JSON of what the worker got.
-        value: JSON of what the worker made.
+        input: What the worker got.
+        value: What the worker made.
     """
 
     idx: int
-    input: bytes
-    value: bytes
+    input: Value
+    value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """The state that values are joined into.
 
     Attributes:
@@ -323,7 +322,7 @@ class Program:
         while position.next is not None and isinstance(place := self.places[position.next], ArrowPlace):
             position = place.enter(position.visits, state(), partial(_joined, trail, entered))
             entered += position.entered
-        return Position(position.next, position.visits, entered) if entered else position
+        return position if position.entered == entered else Position(position.next, position.visits, entered)
 
 
 @dataclass(slots=True)

@@ -3,8 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-import anyio
-
+from ._bell import Bell
 from ._execution import ItemRecord
 
 
@@ -21,7 +20,7 @@ class ItemQueue:
         self._ready = deque(items)
         self._resting: dict[int, ItemRecord] = {}
         self._under_way = 0
-        self._changed = anyio.Event()
+        self._changed = Bell()
 
     @property
     def has_work(self) -> bool:
@@ -33,20 +32,24 @@ class ItemQueue:
         """Whether items rest."""
         return bool(self._resting)
 
-    async def take(self) -> ItemRecord | None:
-        """The next item, to be put down when it has been worked on; None when none is left that could become ready."""
-        while not self._ready:
-            if not self._under_way:
-                return None
-            await self._changed.wait()
+    def take_nowait(self) -> ItemRecord | None:
+        """The next item that is ready, to be put down when it has been worked on; None if there is none."""
+        if not self._ready:
+            return None
         self._under_way += 1
         return self._ready.popleft()
+
+    async def take(self) -> ItemRecord | None:
+        """The same; None when none is left that could become ready."""
+        while not self._ready and self._under_way:
+            await self._changed.wait()
+        return self.take_nowait()
 
     def put_down(self) -> None:
         """An item that was taken is no longer worked on."""
         self._under_way -= 1
         if not self._under_way and not self._ready:
-            self._notify()
+            self._changed.ring()
 
     def rest(self, item: ItemRecord, *, again: bool) -> None:
         """Put an item aside that waits; with `again` it is tried once more, since something has come meanwhile."""
@@ -61,14 +64,10 @@ class ItemQueue:
             item = self._resting.pop(self._index(place), None)
             if item is not None:
                 self._ready.append(item)
-        self._notify()
+        self._changed.ring()
 
     def _index(self, place: str) -> int:
         """Which item a place is in; -1 if it is elsewhere."""
         if not place.startswith(self._prefix):
             return -1
         return int(place[len(self._prefix) :].partition("]")[0])
-
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = anyio.Event()

@@ -1,6 +1,6 @@
 """The sizes of values, seen to before they are committed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from stagepost.checkpoint import Limits, NewRun
 
@@ -25,6 +25,14 @@ def note_size(execution: Execution, path: str, name: str, size: int) -> None:
     """The same for one value."""
     if execution.limits.check(size, f"{name} of {path!r}"):
         execution.emit(LargeValue, path=path, name=name, size=size)
+
+
+def total_size(values: Iterable[Stored]) -> int:
+    """Bytes of JSON of some values."""
+    total = 0
+    for value in values:
+        total += value.size
+    return total
 
 
 def check_input(limits: Limits, new: NewRun) -> None:

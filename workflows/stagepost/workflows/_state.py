@@ -4,7 +4,17 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any, TypeAlias
 
-from stagepost.checkpoint import PLAIN, Codec, FrozenDict, FrozenList, JsonValue, TypedCodec, dump_frozen, freeze, read_frozen
+from stagepost.checkpoint import (
+    PLAIN,
+    Codec,
+    FrozenDict,
+    FrozenList,
+    JsonValue,
+    TypedCodec,
+    dump_frozen,
+    freeze,
+    read_frozen,
+)
 
 from ._append import Elements, ListCodec
 from .errors import MissingKey
@@ -28,6 +38,11 @@ class Value:
     def __init__(self, data: bytes, frozen: JsonValue = _UNREAD) -> None:
         self.data = data
         self._frozen = frozen
+
+    @property
+    def size(self) -> int:
+        """Bytes of JSON."""
+        return len(self.data)
 
     @property
     def frozen(self) -> JsonValue:
@@ -159,7 +174,10 @@ def stored(value: object, codec: Codec[Any], where: str) -> Value:
     if codec is not PLAIN:
         return Value(codec.dump(value, where))
     frozen = freeze(value, where)
-    return Value(dump_frozen(frozen, where), frozen)
+    data = dump_frozen(frozen, where)
+    if b"NaN" in data:  # one that is read equals no other, and the one that was given is itself wherever it is
+        return Value(data)
+    return Value(data, frozen)
 
 
 def merged(before: Values, updates: Values) -> Values:

@@ -5,6 +5,7 @@ from typing import Any
 from ._branch import Branch
 from ._execution import ItemRecord
 from ._program import Source, Within
+from ._state import Value, stored
 
 
 def take_items(branch: Branch, within: Within, source: Source) -> list[ItemRecord]:
@@ -15,15 +16,15 @@ def take_items(branch: Branch, within: Within, source: Source) -> list[ItemRecor
     """
     state = branch.view()
     try:
-        found = [ItemRecord(index, _dump(source, item, index)) for index, item in enumerate(source.items(state))]
+        found = [ItemRecord(index, _stored(source, item, index)) for index, item in enumerate(source.items(state))]
         for item in found:
-            branch.execution.secrets.check(item.input, f"{source.name}[{item.idx}]")
+            branch.execution.secrets.check(item.input.data, f"{source.name}[{item.idx}]")
     except Exception as error:  # noqa: BLE001  # `over` is a user's function
         failure = branch.failure(within, error, state=state)
         raise failure from failure.__cause__
     return found
 
 
-def _dump(source: Source, item: Any, index: int) -> bytes:
+def _stored(source: Source, item: Any, index: int) -> Value:
     where, codec = f"{source.name}[{index}]", source.item_codec
-    return codec.dump(codec.convert(item, where), where)
+    return stored(codec.convert(item, where), codec, where)

@@ -103,18 +103,18 @@ class TypedCodec(Generic[T]):
 
     def load(self, data: bytes) -> T:
         try:
-            return self._adapter.validate_json(data, by_alias=False, by_name=True)
+            return self._adapter.validator.validate_json(data, by_alias=False, by_name=True)
         except ValidationError as error:
             raise CannotRead(self._name, _one_line(error)) from error
 
     def convert(self, value: object, where: str) -> T:
         try:
-            return self._adapter.validate_python(value, by_alias=False, by_name=True)
+            return self._adapter.validator.validate_python(value, by_alias=False, by_name=True)
         except ValidationError as error:
             raise CannotStore(where, f"it is no valid {self._name}: {_one_line(error)}") from error
 
     def _dump(self, value: T, *, as_any: bool = False) -> bytes:
-        return self._adapter.dump_json(
+        return self._adapter.serializer.to_json(
             value,
             by_alias=False,
             round_trip=True,

@@ -29,6 +29,7 @@ class Branch:
         execution: The run.
         program: What the branch executes.
         frame: Where it stands.
+        own: What it has written, where that need not be read from the frame.
         inherited: What its steps see beside what it has written itself.
     """
 
@@ -38,12 +39,13 @@ class Branch:
         program: Program,
         frame: Frame,
         *,
+        own: Values | None = None,
         inherited: Values | None = None,
     ) -> None:
         self.execution = execution
         self.program = program
         self.path = frame.path
-        self.own: Values = to_values(frame.state, program.schema.lists)
+        self.own: Values = to_values(frame.state, program.schema.lists) if own is None else own
         self.refs = frame.refs
         self.seq = frame.seq
         self.width = frame.width
@@ -243,9 +245,13 @@ def first_frame(
     inherited: Values | None = None,
 ) -> Frame:
     """Where a branch begins. The run's own frame is stored before its first step, an item's with its first step."""
-    seen = merged(inherited or {}, own)
-    position = program.settle(Position(program.start, {}), lambda: program.schema.view(seen), ())
+    position = first_position(program, merged(inherited or {}, own))
     return Frame(path, seq, position.next, to_bytes(own), position.visits)
+
+
+def first_position(program: Program, seen: Values) -> Position:
+    """Where a branch begins that sees these values."""
+    return program.settle(Position(program.start, {}), lambda: program.schema.view(seen), ())
 
 
 def to_bytes(values: Values) -> Mapping[str, bytes]:

@@ -7,9 +7,10 @@ from uuid import uuid4
 import anyio
 from pydantic import BaseModel
 
+from stagepost.checkpoint import Frame
 from stagepost.hub import Emitter, Hub, Observer
 
-from ._branch import Branch, first_frame
+from ._branch import Branch, first_position
 from ._children import Beginning, Input, begun_with, child_id
 from ._engine import check_hub, observed
 from ._execution import Execution
@@ -48,7 +49,8 @@ def _first_branch(workflow: "Pattern", state: Input, execution: Execution) -> Br
     check_hub(workflow.name, workflow.program, execution.hub)
     values = workflow.program.schema.initial(state, workflow.name)
     execution.secrets.check_values(values, workflow.name)
-    return Branch(execution, workflow.program, first_frame(workflow.program, values))
+    position = first_position(workflow.program, values)
+    return Branch(execution, workflow.program, Frame("", 1, position.next, {}, position.visits), own=values)
 
 
 class _Child:

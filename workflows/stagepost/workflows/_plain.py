@@ -14,6 +14,6 @@ def is_plain(kind: Any) -> bool:
     origin, args = get_origin(kind), get_args(kind)
     if origin in (list, Union, UnionType):
         return all(map(is_plain, args))
-    if origin is dict:
+    if origin in (dict, Mapping):
         return args[0] is str and is_plain(args[1])
     return isinstance(kind, type) and issubclass(kind, Mapping)

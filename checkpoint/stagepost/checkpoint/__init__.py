@@ -6,7 +6,7 @@ A store keeps runs, the frames of their branches and the items of their fan-outs
 
 from typing import TYPE_CHECKING
 
-from ._codec import PLAIN, Codec, TypedCodec, codec_for, dump_frozen, join_values, read_frozen, split_values
+from ._codec import PLAIN, Codec, TypedCodec, codec_for, join_values, plain_form, read_frozen, split_values
 from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
 from ._limits import Limits
 from ._memory import MemoryStore
@@ -131,9 +131,9 @@ __all__ = [
     "WaitNotFound",
     "WaitStatus",
     "codec_for",
-    "dump_frozen",
     "freeze",
     "join_values",
+    "plain_form",
     "read_frozen",
     "split_values",
 ]

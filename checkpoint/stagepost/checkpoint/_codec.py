@@ -6,12 +6,12 @@ of a type and validates them back into it. Nothing that is read ever chooses a c
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from ._frozen import JsonValue, freeze, freeze_parsed
+from ._frozen import JsonValue, Unusual, freeze_any, freeze_parsed, freeze_usual
 from ._pitfalls import only_reordered, outline, pitfall
 from ._unwritable import check_depth, unwritable
 from .errors import CannotRead, CannotStore
@@ -51,7 +51,7 @@ class PlainCodec:
     """JSON values only; tuples become lists, members of an enum their value."""
 
     def dump(self, value: object, where: str) -> bytes:
-        return dump_frozen(freeze(value, where), where)
+        return plain_form(value, where)[1]
 
     def convert(self, value: object, where: str) -> object:  # noqa: ARG002  # the protocol's signature
         return value
@@ -65,18 +65,23 @@ def read_frozen(data: bytes) -> JsonValue:
     return freeze_parsed(from_json(data))
 
 
-def dump_frozen(value: JsonValue, where: str) -> bytes:
-    """JSON of what `freeze` has made; `read_frozen` makes the same of it.
+def plain_form(value: object, where: str) -> tuple[JsonValue, bytes]:
+    """The stored form of a JSON value: as `read_frozen` would read it (but NaN is the very same object), and its JSON.
 
     Raises:
-        CannotStore: A text in it is no Unicode, or it has too many levels.
+        CannotStore: It has none.
     """
     try:
-        data = to_json(value, inf_nan_mode="constants")
+        frozen = freeze_usual(value)
+        source = value  # serialized several times as fast as the immutable subclasses of list and dict
+    except Unusual:
+        source = frozen = freeze_any(value, where)
+    try:
+        data = to_json(source, inf_nan_mode="constants")
     except PydanticSerializationError as error:
-        raise unwritable(value, where) from error
+        raise unwritable(frozen, where) from error
     check_depth(data, where)
-    return data
+    return frozen, data
 
 
 class TypedCodec(Generic[T]):
@@ -103,13 +108,13 @@ class TypedCodec(Generic[T]):
 
     def load(self, data: bytes) -> T:
         try:
-            return self._adapter.validator.validate_json(data, by_alias=False, by_name=True)
+            return cast("T", self._adapter.validator.validate_json(data, by_alias=False, by_name=True))
         except ValidationError as error:
             raise CannotRead(self._name, _one_line(error)) from error
 
     def convert(self, value: object, where: str) -> T:
         try:
-            return self._adapter.validator.validate_python(value, by_alias=False, by_name=True)
+            return cast("T", self._adapter.validator.validate_python(value, by_alias=False, by_name=True))
         except ValidationError as error:
             raise CannotStore(where, f"it is no valid {self._name}: {_one_line(error)}") from error
 

@@ -60,9 +60,9 @@ def freeze(value: object, where: str = "value") -> JsonValue:
         CannotStore: A value that JSON has no form for (dates, sets, bytes, models, keys that are no strings, …).
     """
     try:
-        return _usual(value, 0)
-    except _Unusual:
-        return _any(value, where, 0)
+        return freeze_usual(value)
+    except Unusual:
+        return freeze_any(value, where)
 
 
 def freeze_parsed(value: Any) -> JsonValue:
@@ -81,15 +81,17 @@ def freeze_parsed(value: Any) -> JsonValue:
     return cast("JsonValue", value)
 
 
-class _Unusual(Exception):
+class Unusual(Exception):
     """A value needs a closer look."""
 
 
-def _usual(value: Any, depth: int) -> JsonValue:
-    """The stored form of what values are mostly made of; says nothing of where something else is, and is quick.
+def freeze_usual(value: Any, depth: int = 0) -> JsonValue:
+    """The stored form of what values are mostly made of: quick, and silent about where something else is.
+
+    JSON of such a value is JSON of its stored form.
 
     Raises:
-        _Unusual: It has a part of another type, a part that cannot be stored, or very many levels.
+        Unusual: It has a part of another type, a part that cannot be stored, or very many levels.
     """
     kind = type(value)
     if kind is int and value.bit_length() <= _BITS:
@@ -97,21 +99,26 @@ def _usual(value: Any, depth: int) -> JsonValue:
     if depth < LEVELS:
         if kind is dict and _TEXT.issuperset(map(type, value)):
             return FrozenDict(
-                {key: part if type(part) in _KEPT else _usual(part, depth + 1) for key, part in value.items()}
+                {key: part if type(part) in _KEPT else freeze_usual(part, depth + 1) for key, part in value.items()}
             )
         if kind is list or kind is tuple:
-            return FrozenList([part if type(part) in _KEPT else _usual(part, depth + 1) for part in value])
+            return FrozenList([part if type(part) in _KEPT else freeze_usual(part, depth + 1) for part in value])
     if kind in _KEPT:
         return cast("JsonValue", value)
-    raise _Unusual
+    raise Unusual
 
 
-def _any(value: object, where: str, depth: int) -> JsonValue:
+def freeze_any(value: object, where: str, depth: int = 0) -> JsonValue:
+    """The stored form of any value; says where in it something has none.
+
+    Raises:
+        CannotStore: Something has none.
+    """
     kind = type(value)
     if kind in _KEPT:
         return value  # type: ignore[return-value]  # a scalar, or frozen before
     if isinstance(value, Enum):
-        return _any(value.value, where, depth + 1)
+        return freeze_any(value.value, where, depth + 1)
     for base, make in _MAKERS:
         if isinstance(value, base):
             return make(value, where, depth + 1)
@@ -120,12 +127,12 @@ def _any(value: object, where: str, depth: int) -> JsonValue:
 
 def _list(value: list[object] | tuple[object, ...], where: str, depth: int) -> FrozenList:
     _check_depth(where, depth)
-    return FrozenList(_any(item, f"{where}[{index}]", depth) for index, item in enumerate(value))
+    return FrozenList(freeze_any(item, f"{where}[{index}]", depth) for index, item in enumerate(value))
 
 
 def _dict(value: Mapping[object, object], where: str, depth: int) -> FrozenDict:
     _check_depth(where, depth)
-    frozen = FrozenDict((_key(key, where), _any(item, f"{where}.{key}", depth)) for key, item in value.items())
+    frozen = FrozenDict((_key(key, where), freeze_any(item, f"{where}.{key}", depth)) for key, item in value.items())
     if len(frozen) != len(value):
         raise CannotStore(where, "two of its keys are the same text")
     return frozen

@@ -17,7 +17,7 @@ def check_depth(data: bytes, where: str) -> None:
     Raises:
         CannotStore: `data` has too many levels.
     """
-    if data.count(b"[") + data.count(b"{") <= LEVELS:
+    if len(data) <= 2 * LEVELS or data.count(b"[") + data.count(b"{") <= LEVELS:
         return
     try:
         from_json(b"[" + data + b"]")

@@ -12,6 +12,8 @@ from ._append import Append, ListCodec, split_list
 from ._state import State, Stored, Types, Value, Values, added, merged, store
 from .errors import DefinitionError, StepResultError
 
+_TEXT = frozenset({str})
+
 
 class Schema(Protocol):
     """How values become a state that a step sees, and how what a step returns becomes values.
@@ -172,9 +174,10 @@ def _names(updates: Mapping[Any, object], step: str) -> Mapping[str, object]:
     Raises:
         CannotStore: A key is no text.
     """
-    for key in updates:
-        if not isinstance(key, str):
-            raise CannotStore(step, f"the keys of a state are text, and it returned the key {key!r}")
+    if not _TEXT.issuperset(map(type, updates)):
+        for key in updates:
+            if not isinstance(key, str):
+                raise CannotStore(step, f"the keys of a state are text, and it returned the key {key!r}")
     return updates
 
 

@@ -11,8 +11,7 @@ from stagepost.checkpoint import (
     FrozenList,
     JsonValue,
     TypedCodec,
-    dump_frozen,
-    freeze,
+    plain_form,
     read_frozen,
 )
 
@@ -173,8 +172,7 @@ def stored(value: object, codec: Codec[Any], where: str) -> Value:
     """
     if codec is not PLAIN:
         return Value(codec.dump(value, where))
-    frozen = freeze(value, where)
-    data = dump_frozen(frozen, where)
+    frozen, data = plain_form(value, where)
     if b"NaN" in data:  # one that is read equals no other, and the one that was given is itself wherever it is
         return Value(data)
     return Value(data, frozen)

@@ -11,7 +11,7 @@ from ._context import StepContext
 from ._execution import Execution, ItemRecord
 from ._journal import Parts
 from ._layout import Layout, lay_out
-from ._program import Place, Position, Program, Within, child_path
+from ._program import Place, Position, Program, Within
 from ._schema import to_values
 from ._sizes import measure, total_size
 from ._state import Value, Values, merged
@@ -31,6 +31,10 @@ class Branch:
         frame: Where it stands.
         own: What it has written, where that need not be read from the frame.
         inherited: What its steps see beside what it has written itself.
+
+    Attributes:
+        own: What it has written itself.
+        values: All that its steps see.
     """
 
     def __init__(
@@ -52,14 +56,10 @@ class Branch:
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
         self._inherited = inherited or {}
+        self.values = self._seen(self.own)
         place = self.place()
         node = None if place is None else place.within.node
         self.trail = deque([] if node is None else [node], maxlen=_LONGEST_TRAIL)
-
-    @property
-    def values(self) -> Values:
-        """All that its steps see."""
-        return self._seen(self.own)
 
     def view(self) -> Any:
         """The state, made anew for one step."""
@@ -75,7 +75,7 @@ class Branch:
 
     def full_path(self, path: str) -> str:
         """A place's path from the run's root."""
-        return child_path(self.path, path)
+        return f"{self.path}/{path}" if self.path else path
 
     def context(self, path: str, within: Within) -> StepContext:
         """What a step at a place may know."""
@@ -110,15 +110,20 @@ class Branch:
         """
         if self.execution.limits.mind(total_size(updates.values())):
             self._measure(updates)
-        own, layout = self._changed(updates)
+        own = merged(self.own, updates) if updates else self.own
+        seen = self._seen(own)
+        layout = self._lay_out(updates)
         open_end = Position(after, self.position.visits if visits is None else visits)
         try:
-            position = self._settle(open_end, own)
+            position = self._settle(open_end, seen)
         except WorkflowError as error:
             self.execution.secrets.clean(error)
             await self._save(own, layout, open_end, joined)
+            self._stand(own, seen, layout, open_end)
             raise
-        await self._save(own, layout, position, joined)
+        if self.execution.journal is not None:
+            await self._save(own, layout, position, joined)
+        self._stand(own, seen, layout, position)
         if self.execution.must_pause:
             await self.execution.pause()
 
@@ -145,20 +150,22 @@ class Branch:
             failure = self.failure(place.within, error, state=self.view())
             raise failure from failure.__cause__
 
-    def _changed(self, updates: Values) -> tuple[Values, Layout]:
-        """What it has written when a step's result is added, and where that is stored, if it is."""
-        own = merged(self.own, updates) if updates else self.own
+    def _lay_out(self, updates: Values) -> Layout:
+        """Where its values are stored when a step's result is added; in memory that does not matter."""
         if not updates or self.execution.journal is None:
-            return own, Layout(self.refs, ())
-        return own, lay_out(self.path, self.seq + 1, self.refs, updates)
+            return Layout(self.refs, ())
+        return lay_out(self.path, self.seq + 1, self.refs, updates)
 
     async def _save(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> None:
-        if self.execution.journal is not None:
-            parts = self._parts(own, layout, position)
-            if joined is not None:
-                parts["joined"] = joined
-            await self.execution.save(**parts)
-        self.own, self.refs, self.position, self.seq, self.width = own, layout.refs, position, self.seq + 1, None
+        parts = self._parts(own, layout, position)
+        if joined is not None:
+            parts["joined"] = joined
+        await self.execution.save(**parts)
+
+    def _stand(self, own: Values, seen: Values, layout: Layout, position: Position) -> None:
+        """What it has written and where it stands now: the store knows it, and nothing may come in between."""
+        self.own, self.values = own, seen
+        self.refs, self.position, self.seq, self.width = layout.refs, position, self.seq + 1, None
 
     def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:
         """What the commit writes; the run's last one carries its status."""
@@ -178,8 +185,8 @@ class Branch:
     def _seen(self, own: Values) -> Values:
         return merged(self._inherited, own) if self._inherited else own
 
-    def _settle(self, position: Position, own: Values) -> Position:
-        settled = self.program.settle(position, lambda: self.program.schema.view(self._seen(own)), self.trail)
+    def _settle(self, position: Position, seen: Values) -> Position:
+        settled = self.program.settle(position, lambda: self.program.schema.view(seen), self.trail)
         self.trail.extend(settled.entered)
         return settled
 
@@ -222,9 +229,9 @@ class ItemBranch(Branch):
                 self.path, self.seq, self.position.next, to_bytes(self.own), self.position.visits, self.width, self.refs
             )
 
-    async def _save(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> None:
-        await super()._save(own, layout, position, joined)
-        if position.next is None:  # noted before anything can interrupt: the store knows it
+    def _stand(self, own: Values, seen: Values, layout: Layout, position: Position) -> None:
+        super()._stand(own, seen, layout, position)
+        if position.next is None:
             self._record.status, self._record.value = ItemStatus.OK, Value(join_values(to_bytes(own)))
 
     def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:

@@ -38,6 +38,7 @@ Listener: TypeAlias = Callable[[Sequence[str]], None]
 _FAIR = 0.001  # seconds that the engine works before it lets others run
 _ASK_EVERY = 16  # commits
 _FEW = 8  # scopes that are looked at sooner than the event loop is asked
+_LIMITS = Limits()
 _IS_CANCELLED = attrgetter("cancel_called")
 
 
@@ -93,6 +94,7 @@ class Execution:
         news: How often it was told of waits that have ended.
         parked: Whether it rests in the store.
         reopened: Ids of the children that were opened again; None unless the run itself was.
+        is_observed: Whether anybody hears its events: worth asking before their details are put together.
         scope: What the run is executed in; cancelling it cancels the run.
         scopes: This one, and those of the fan-outs under way.
         listeners: Are told the places of waits that end.
@@ -110,7 +112,7 @@ class Execution:
     children: "Children | None" = None
     journal: Journal | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(None))
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = _LIMITS
     frames: dict[str, Frame] = field(default_factory=dict)
     items: dict[str, list[ItemRecord]] = field(default_factory=dict)
     intermediates: list[Any] | None = None
@@ -118,6 +120,7 @@ class Execution:
     news: int = 0
     parked: bool = False
     reopened: set[str] | None = None
+    is_observed: bool = False
     scope: CancelScope = field(default_factory=CancelScope)
     scopes: list[CancelScope] = field(default_factory=list)
     resources: Any = None
@@ -129,6 +132,7 @@ class Execution:
 
     def __post_init__(self) -> None:
         self.trace = self.trace or self.run_id
+        self.is_observed = self.emitter.enabled
         self.scopes.append(self.scope)
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -182,11 +186,6 @@ class Execution:
         self._pauses += 1
         ask = self._pauses % _ASK_EVERY == 0 or len(self.scopes) > _FEW
         return ask or any(map(_IS_CANCELLED, self.scopes))
-
-    @property
-    def is_observed(self) -> bool:
-        """Whether anybody listens: worth asking before the details of an event are put together."""
-        return self.emitter.enabled
 
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Build an event and tell the observer, if there is one that wants to hear of such events."""

@@ -13,7 +13,7 @@ from ._events import ItemEnded, ItemsFrozen
 from ._execution import ItemRecord
 from ._pattern_errors import describe
 from ._performing import perform
-from ._program import Done, FanOutPlace, Target
+from ._program import Done, FanOutPlace, Program, Target
 from ._queue import ItemQueue
 from ._reasons import summary
 from ._signals import Left, Parked, Stopping
@@ -57,7 +57,7 @@ class FanOut:
             CheckpointError: A commit failed.
             Parked: All that is left to do waits for something.
         """
-        self._items = await self._freeze()
+        self._items = self._run.items.pop(self._path, []) if self._branch.width is not None else await self._freeze()
         statuses = [item.status for item in self._items]
         self._done, self._failed = statuses.count(ItemStatus.OK), statuses.count(ItemStatus.FAILED)
         if self._run.is_observed:
@@ -72,10 +72,16 @@ class FanOut:
 
     async def _work(self, queue: ItemQueue) -> None:
         """Have the items worked on until each has ended or rests."""
+        if self._has_failed:  # that is committed, and stands until somebody resumes the run
+            self._give_up()
+        width = self._pattern.width(len(self._items))
         while True:
-            if not self._failed_for_good():  # a failure that is committed stands until somebody resumes the run
-                await self._run_workers(queue)
-            self._check()
+            if width == 1:  # a task of its own would only cost time
+                await self._worker(queue, None)
+            else:
+                await self._run_workers(queue, width)
+            if self._has_failed:
+                self._give_up()
             if self._run.must_pause:
                 await self._run.pause()  # here the workers have ended early if the runner is being left
             if not queue.has_work:
@@ -85,17 +91,11 @@ class FanOut:
             raise Parked
 
     async def _freeze(self) -> list[ItemRecord]:
-        if self._branch.width is not None:
-            return self._run.items.pop(self._path, [])
         items = take_items(self._branch, self._place.within, self._pattern)
         await self._branch.freeze(items, self._path, self._visit)
         return items
 
-    async def _run_workers(self, queue: ItemQueue) -> None:
-        width = self._pattern.width(len(self._items))
-        if width == 1:  # a task of its own would only cost time
-            await self._worker(queue, None)
-            return
+    async def _run_workers(self, queue: ItemQueue, width: int) -> None:
         try:
             async with anyio.create_task_group() as group:
                 self._run.scopes.append(group.cancel_scope)
@@ -117,21 +117,24 @@ class FanOut:
             try:
                 if self._run.must_pause:
                     await self._run.pause()
-                if not self._failed_for_good():
+                if not self._has_failed:
                     await self._account_for(item, queue)
             except Stopping:  # passed on, it would cancel the other workers, who are given time
                 return
             finally:
                 queue.put_down()
-            if self._failed_for_good():
+            if self._has_failed:
                 if others is not None:
                     others.cancel()
                 return
 
     async def _account_for(self, item: ItemRecord, queue: ItemQueue) -> None:
-        news = self._run.news
+        news, worker = self._run.news, self._place.worker(item.idx)
         try:
-            await self._one(item)
+            if isinstance(worker, Step):
+                await self._step(worker, item)
+            else:
+                await self._follow(worker, item)
         except Parked:
             queue.rest(item, again=self._run.news != news)
             return
@@ -144,11 +147,8 @@ class FanOut:
             raise
         self._note_ended(item)
 
-    async def _one(self, item: ItemRecord) -> None:
-        worker = self._place.worker(item.idx)
-        if isinstance(worker, Step):
-            await self._step(worker, item)
-            return
+    async def _follow(self, worker: Program, item: ItemRecord) -> None:
+        """Take the branch of an item whose worker is a pattern to its end."""
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
         try:
             await self._advance(branch)  # its last commit is the item's
@@ -156,18 +156,17 @@ class FanOut:
             branch.put_aside()
             raise
         except WorkflowError as error:
-            await self._fail(item, error)
+            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=error))
 
     async def _step(self, worker: Step, item: ItemRecord) -> None:
         """Run a plain worker, and save what has become of the item."""
         context = self._branch.context(f"{self._place.path}[{item.idx}]", self._place.within)
         try:
             made = await perform(worker, item.input.read(self._pattern.item_codec), context)
-            value = self._stored(made, context.path)
+            outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
         except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
-            await self._fail(item, self._run.secrets.cover(error))
-        else:
-            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.OK, value))
+            outcome = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=self._run.secrets.cover(error))
+        await self._commit(item, outcome)
 
     def _stored(self, made: object, path: str) -> Value:
         """What a worker has made, as it is saved.
@@ -179,12 +178,9 @@ class FanOut:
         where = f"the value of {path}"
         value = stored(made, self._pattern.value_codec, where)
         self._run.secrets.check(value.data, where)
-        if self._run.limits.mind(value.size):
-            note_size(self._run, path, "the value", value.size)
+        if self._run.limits.mind(len(value.data)):
+            note_size(self._run, path, "the value", len(value.data))
         return value
-
-    async def _fail(self, item: ItemRecord, error: BaseException) -> None:
-        await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=error))
 
     async def _commit(self, item: ItemRecord, outcome: ItemRecord) -> None:
         if self._run.journal is not None:
@@ -192,18 +188,18 @@ class FanOut:
             await self._run.save(outcomes=(row, *self._run.take_cancelled()))
         item.status, item.value, item.error = outcome.status, outcome.value, outcome.error
 
-    def _failed_for_good(self) -> bool:
-        return self._pattern.failures is None and self._failed > 0
+    @property
+    def _has_failed(self) -> bool:
+        """Whether an item has, and with it all."""
+        return self._failed > 0 and self._pattern.failures is None
 
     def _note_cancelled(self, item: ItemRecord) -> None:
         if item.status is ItemStatus.WAITING:
             item.status = ItemStatus.CANCELLED
             self._run.note_cancelled(item.stored(self._path, self._visit))
 
-    def _check(self) -> None:
-        """Account for every item, if one has failed for good."""
-        if not self._failed_for_good():
-            return
+    def _give_up(self) -> NoReturn:
+        """Account for every item."""
         failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
         error = ParallelError(
             self._pattern.name,

@@ -20,7 +20,7 @@ async def perform(step: "Step", value: Any, context: "StepContext") -> Any:
         Parked: It waits.
         Exception: It failed.
     """
-    ledger = context.ledger
+    ledger = context.execution.ledger
     while True:
         if ledger.has_waits:
             if ledger.is_waiting(context.place):

@@ -7,7 +7,7 @@ from stagepost.checkpoint import Limits, NewRun
 from ._append import Elements
 from ._events import LargeValue
 from ._execution import Execution
-from ._state import Stored, Values
+from ._state import Stored, Value, Values
 
 
 def measure(execution: Execution, path: str, updates: Values) -> None:
@@ -31,7 +31,7 @@ def total_size(values: Iterable[Stored]) -> int:
     """Bytes of JSON of some values."""
     total = 0
     for value in values:
-        total += value.size
+        total += len(value.data) if isinstance(value, Value) else value.size
     return total
 
 

@@ -39,11 +39,6 @@ class Value:
         self._frozen = frozen
 
     @property
-    def size(self) -> int:
-        """Bytes of JSON."""
-        return len(self.data)
-
-    @property
     def frozen(self) -> JsonValue:
         """The value as immutable JSON, shared by all who read it."""
         if self._frozen is _UNREAD:

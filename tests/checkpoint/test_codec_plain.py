@@ -15,7 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
-from stagepost.checkpoint import PLAIN, CannotStore, FrozenDict, FrozenList, freeze, join_values, split_values
+from stagepost.checkpoint import (
+    PLAIN,
+    CannotStore,
+    FrozenDict,
+    FrozenList,
+    freeze,
+    join_values,
+    plain_form,
+    read_frozen,
+    split_values,
+)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 scalars = st.none() | st.booleans() | st.integers() | st.integers(10**30, 10**300) | st.floats() | texts
@@ -59,6 +69,25 @@ def test_p10_what_is_loaded_is_what_was_frozen(value: object) -> None:
     frozen = freeze(value)
     assert same(PLAIN.load(PLAIN.dump(value, "value")), frozen)
     assert same(PLAIN.load(PLAIN.dump(frozen, "value")), frozen)
+
+
+@law
+@given(values)
+def test_p10_the_stored_form_is_the_same_before_and_after_it_is_written(value: object) -> None:
+    frozen, data = plain_form(value, "value")
+    assert same(frozen, freeze(value))
+    assert same(read_frozen(data), frozen)
+    assert PLAIN.dump(frozen, "value") == data
+
+
+@pytest.mark.parametrize(
+    "value", [[{"a": (1, [2, {}])}], {"a": FrozenDict(b=FrozenList([1]))}, [Word.GO, {"a": Colour.RED}]], ids=repr
+)
+def test_what_is_kept_of_a_value_is_frozen_all_the_way_down(value: object) -> None:
+    frozen, data = plain_form(value, "value")
+    for form in (frozen, read_frozen(data)):
+        assert form == PLAIN.load(data)
+        assert not any(type(part) in (list, dict, tuple, Word) for part in walk(form))
 
 
 @law

@@ -35,6 +35,7 @@ PLAIN: list[Any] = [
     Optional[str],  # noqa: UP045  # the old spelling is another object
     State,
     Mapping,
+    Mapping[str, list[Any]],
     Row,
 ]
 
@@ -44,7 +45,9 @@ def test_plain_json_needs_no_codec(kind: Any) -> None:
     assert codec_of(kind) is None
 
 
-@pytest.mark.parametrize("kind", [Page, list[Page], date, Page | None, dict[int, str], Literal["a"], tuple], ids=str)
+@pytest.mark.parametrize(
+    "kind", [Page, list[Page], date, Page | None, dict[int, str], Mapping[str, Page], Literal["a"], tuple], ids=str
+)
 def test_what_json_cannot_say_needs_a_codec(kind: Any) -> None:
     codec = codec_of(kind)
     assert codec is not None

@@ -122,9 +122,6 @@ class StepContext:
         """
         return await first(self.ledger, self.place, check_name("key", key))
 
-    async def signals(self, name: str, after: int = 0) -> Any:
-        return ()
-
     async def wait_for_answer(
         self,
         key: str,

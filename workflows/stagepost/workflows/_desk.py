@@ -22,7 +22,7 @@ from stagepost.checkpoint import (
 
 from ._answer import Answer
 from ._bell import Bell
-from ._children import Children, is_child
+from ._children import Children, below, is_child
 from ._intermediates import Intermediate
 from ._lifespans import Lifespans
 from ._line import Job, Line
@@ -172,17 +172,23 @@ class Desk:
         waiting = self._line.find(run_id)
         return None if waiting is None else waiting.run
 
-    async def cancel(self, run_id: str, patience: float) -> None:
-        """End an open run, whether it is worked on here or not.
+    async def begun_below(self, run_id: str) -> None:
+        """Wait until no run is just being stored that a step of another one has started, or a step of such a run."""
+        while any(begun.startswith(below(run_id)) for begun in self._beginning):
+            await self._changed.wait()
+
+    def interrupt(self, run_id: str) -> None:
+        """Cancel whatever a run does at this moment."""
+        self._line.drop(run_id)
+        if run_id in self._shift.runs:
+            self._shift.runs[run_id].cancel()
+
+    async def end_asked(self, run_id: str, patience: float) -> None:
+        """End a run whose end has been asked for, whether it is worked on here or not.
 
         A run that is worked on here gets `patience` seconds to end by itself; then its end is committed over its head,
         and whatever it still does is fenced.
-
-        Raises:
-            RunNotFound: There is none.
-            RunNotOpen: It has ended.
         """
-        await self._store.cancel(run_id)
         self._line.drop(run_id)
         active = await self._arrived(run_id)
         if active is not None:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from stagepost.checkpoint import CorruptRun, RunInfo, RunNotOpen, RunStatus
 
+from ._cancelling import Cancelling
 from ._desk import Desk
 from ._recovery import RecoveryNotes, RecoveryReport
 from ._registry import Registry
@@ -27,13 +28,17 @@ class Recovering:
         desk: Where runs are worked on.
         registry: Their definitions.
         claim: Takes up one of them.
+        cancelling: Ends those below a run that was cancelled.
         max_attempts: How often in a row a run may be recovered without a commit; None for no limit.
     """
 
-    def __init__(self, desk: Desk, registry: Registry, claim: Claim, max_attempts: int | None) -> None:
+    def __init__(
+        self, desk: Desk, registry: Registry, claim: Claim, cancelling: Cancelling, max_attempts: int | None
+    ) -> None:
         self._desk = desk
         self._registry = registry
         self._claim = claim
+        self._cancelling = cancelling
         self._max_attempts = max_attempts
 
     async def recover(self) -> RecoveryReport:
@@ -62,7 +67,7 @@ class Recovering:
         try:
             if info.cancelling:  # whether its workflow is known or not
                 await self._desk.end(info.run_id)
-                found.cancelled.append(info.run_id)
+                found.cancelled += [info.run_id, *await self._cancelling.cancel_below(info.run_id)]
             elif self._max_attempts is not None and info.attempts >= self._max_attempts:
                 found.dead[info.run_id] = await self._desk.bury(info)
             else:

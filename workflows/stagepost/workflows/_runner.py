@@ -21,6 +21,7 @@ from stagepost.checkpoint import (
 )
 from stagepost.hub import Emitter, Hub, Message, Observer, check_name
 
+from ._cancelling import Cancelling
 from ._handles import handle_of
 from ._inbox import Inbox, PendingWait, stored
 from ._intermediates import Intermediate
@@ -246,7 +247,9 @@ class Runner:
             What goes on now, when all of it has been scheduled, and what was left open and why.
         """
         reception = self._open()
-        return await Recovering(reception.desk, self._registry, reception.claim, self._max_attempts).recover()
+        return await Recovering(
+            reception.desk, self._registry, reception.claim, Cancelling(reception.desk, self._grace), self._max_attempts
+        ).recover()
 
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
@@ -263,7 +266,9 @@ class Runner:
         return await reception.claim((await self._store.load(run_id)).run, reopen=True)
 
     async def cancel(self, run_id: str) -> Run:
-        """End an open run for good, wherever it stands. What it has done stays stored.
+        """End an open run for good, wherever it stands, with the runs that its steps have started and that are open.
+
+        What it has done stays stored.
 
         The wish is on disk before anything else happens, so it outlives this process. What runs is cancelled in all
         branches and items; a step that does not heed that within the runner's `grace` is fenced and can save nothing.
@@ -277,7 +282,7 @@ class Runner:
         """
         desk = self._open().desk
         run = await desk.find(run_id)
-        await desk.cancel(run_id, self._grace)
+        await Cancelling(desk, self._grace).cancel(run_id)
         return run or handle_of(await self._store.load(run_id), self._registry, desk.outcomes)
 
     async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:

@@ -10,6 +10,7 @@ from anyio import fail_after
 from pydantic import BaseModel
 from tests.workflows._doors import Door
 from tests.workflows._words import PATIENCE, Counted, Gate, Recorder, Store, nothing, running, until
+from tests.workflows.test_lifespans import Line, reads
 
 from stagepost.checkpoint import Keep, MemoryStore, RunNotFound, RunStatus, StoreFull, WaitKind
 from stagepost.workflows import (
@@ -467,8 +468,6 @@ async def test_a_child_that_cannot_be_stored_leaves_its_parent_open(store: Store
 
 
 async def test_lifespans_of_children_in_memory() -> None:
-    from tests.workflows.test_lifespans import Line, reads
-
     line, other = Line(), Line("other")
     leaf = Chain("leaf", [reads(line)], lifespan=line.open)
     middle = Chain("middle", [reads(line), *starting(leaf).children.values()], lifespan=other.open)

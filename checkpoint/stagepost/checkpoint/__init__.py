@@ -32,7 +32,7 @@ from ._records import (
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
-from ._waiting import Due, Effect, EffectStatus, NewWait, OpenWait, Wait, WaitKind, WaitStatus
+from ._waiting import Due, Effect, EffectStatus, NewWait, OpenWait, SentSignal, Wait, WaitKind, WaitStatus
 from .errors import (
     AlreadyAnswered,
     BackendNotSupported,
@@ -105,6 +105,7 @@ __all__ = [
     "RunNotFound",
     "RunNotOpen",
     "RunStatus",
+    "SentSignal",
     "Shape",
     "Snapshot",
     "SqliteStore",

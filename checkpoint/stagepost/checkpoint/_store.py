@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 from ._limits import Limits
 from ._records import Commit, Lease, Migrated, NewRun, RunInfo, RunStatus, Shape, Snapshot, Version
-from ._waiting import Due, NewWait, OpenWait, Wait, WaitKind
+from ._waiting import Due, NewWait, OpenWait, SentSignal, Wait, WaitKind
 from .errors import CorruptRun
 
 
@@ -152,6 +152,19 @@ class CheckpointStore(Protocol):
         Raises:
             RunNotFound: There is no such run.
             RunNotOpen: It has ended, or its end is asked for.
+        """
+        ...
+
+    async def signals(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[SentSignal]:
+        """Signals that were sent to a run, also those that it has received, in the order in which they were sent.
+
+        Args:
+            run_id: The run; one that is unknown was sent none.
+            after: Only those behind this number: that of the last one of the page before.
+            limit: At most so many.
+
+        Raises:
+            CorruptRun: One is not what was sent.
         """
         ...
 

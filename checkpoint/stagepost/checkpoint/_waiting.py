@@ -92,6 +92,21 @@ class OpenWait:
     wait: Wait
 
 
+@dataclass(frozen=True, slots=True)
+class SentSignal:
+    """A signal as it was sent, whether somebody has received it or not.
+
+    Attributes:
+        number: Its place among all signals of its run.
+        name: Its name.
+        value: JSON.
+    """
+
+    number: int
+    name: str
+    value: bytes
+
+
 class EffectStatus(StrEnum):
     """Where an effect stands: about to happen, or done. In a commit ``undone`` says that it did not happen."""
 

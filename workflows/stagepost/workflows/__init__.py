@@ -39,6 +39,7 @@ from ._recovery import RecoveryReport
 from ._retry import Retry
 from ._run import Run
 from ._runner import Runner
+from ._signal_box import Signal
 from ._state import State
 from ._step import Receives, Step, step
 from ._wait import Receive, Sleep, Wait
@@ -160,6 +161,7 @@ __all__ = [
     "RunnerRequired",
     "RunnerStopped",
     "Servable",
+    "Signal",
     "Sleep",
     "State",
     "Step",

@@ -1,6 +1,6 @@
 """What a step may know and use beside its state."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -13,6 +13,7 @@ from ._effects import NotDone, Once, first
 from ._events import EventKind
 from ._execution import Execution
 from ._ledger import Ledger
+from ._signal_box import Signal
 from ._types import codec_of
 
 if TYPE_CHECKING:
@@ -185,6 +186,21 @@ class StepContext:
             of: Id of the run whose child it is; by default this one. In memory no other run is known.
         """
         return await self._children.state(self.run_id if of is None else of, key)
+
+    async def signals(self, name: str, after: int = 0) -> Sequence[Signal]:
+        """What was sent to this run as signals of a name, oldest first. None is taken: the next step finds them too.
+
+        For a step that heeds what it is told on the way, such as to stop, and does not wait for it. While nothing is
+        sent, this costs nothing. A run in memory is sent none.
+
+        Args:
+            name: The signal's name; the step says that it reads it: ``step(…, signals={"stop": None})``.
+            after: Only those with a number above this one: that of the last one that was heeded.
+
+        Raises:
+            UnknownSignal: No step of the workflow receives such a signal.
+        """
+        return await self.execution.signals.find(name, after)
 
     @property
     def _children(self) -> Children:

@@ -150,6 +150,12 @@ class Desk:
             await self._changed.wait()
         return self._held(run_id, urgent=urgent)
 
+    async def signalled(self, run_id: str) -> None:
+        """A signal was sent to a run; if it is worked on, it finds it from now on."""
+        await self._begun(run_id)
+        if run_id in self._shift.runs:
+            self._shift.runs[run_id].execution.signals.notice()
+
     async def _arrived(self, run_id: str) -> Active | None:
         """The run, if it is worked on, once nobody is about to take it up."""
         async with self._claiming:

@@ -27,6 +27,7 @@ from ._journal import Journal, Parts
 from ._ledger import Ledger
 from ._pattern_errors import describe
 from ._secrets import Secrets
+from ._signal_box import SignalBox
 from ._signals import Parked, Stopping
 from ._state import Value
 
@@ -95,6 +96,7 @@ class Execution:
         parked: Whether it rests in the store.
         reopened: Ids of the children that were opened again; None unless the run itself was.
         is_observed: Whether anybody hears its events: worth asking before their details are put together.
+        signals: What was sent to it.
         scope: What the run is executed in; cancelling it cancels the run.
         scopes: This one, and those of the fan-outs under way.
         listeners: Are told the places of waits that end.
@@ -126,6 +128,7 @@ class Execution:
     resources: Any = None
     memo: dict[str, object] = field(default_factory=dict)
     listeners: list[Listener] = field(default_factory=list)
+    signals: SignalBox = field(init=False)
     _pauses: int = 0
     _cancelled: list[Item] = field(default_factory=list)
     _worked_since: float = field(default_factory=perf_counter)
@@ -134,6 +137,7 @@ class Execution:
         self.trace = self.trace or self.run_id
         self.is_observed = self.emitter.enabled
         self.scopes.append(self.scope)
+        self.signals = SignalBox(self.run_id, {})
 
     def restore(self, snapshot: Snapshot) -> None:
         """Take up what a process before this one has left."""

@@ -18,6 +18,7 @@ from ._intermediates import Intermediate
 from ._lifespans import Lifespan, entered
 from ._pattern_errors import describe
 from ._secrets import Given, Secrets
+from ._signal_box import SignalBox
 from .errors import ChildFailed, LifespanFailed, WorkflowError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def _first_branch(workflow: "Pattern", state: Input, execution: Execution) -> Br
     check_hub(workflow.name, workflow.program, execution.hub)
     values = workflow.program.schema.initial(state, workflow.name)
     execution.secrets.check_values(values, workflow.name)
+    execution.signals = SignalBox(execution.run_id, workflow.signals)
     position = first_position(workflow.program, values)
     return Branch(execution, workflow.program, Frame("", 1, position.next, {}, position.visits), own=values)
 

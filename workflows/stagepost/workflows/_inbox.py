@@ -18,7 +18,7 @@ from stagepost.checkpoint import (
     codec_for,
 )
 
-from ._places import signals_of, step_at
+from ._places import step_at
 from ._registry import Registry
 from ._secrets import Secrets
 from .errors import UnknownSignal
@@ -90,7 +90,7 @@ class Inbox:
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
         """Store a signal; returns whether it is new."""
         info = await self._store.info(run_id)
-        codecs = signals_of(self._registry.find(info).workflow.program)
+        codecs = self._registry.find(info).workflow.signals
         if name not in codecs:
             raise UnknownSignal(run_id, name, tuple(codecs))
         where = f"signal {name!r} to run {run_id!r}"

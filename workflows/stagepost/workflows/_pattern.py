@@ -7,13 +7,14 @@ from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import Shape, TypedCodec
+from stagepost.checkpoint import Codec, Shape, TypedCodec
 from stagepost.hub import Hub, Observer, check_name
 
 from ._diagram import mermaid
 from ._in_memory import run_in_memory
 from ._intermediates import Intermediate
 from ._lifespans import Lifespan
+from ._places import signals_of
 from ._program import Builder, Program, StepPlace, Within
 from ._schema import ModelSchema, PlainSchema, Schema
 from ._secrets import Given
@@ -121,6 +122,11 @@ class Pattern(ABC):
             DefinitionError: Its parts do not fit together.
         """
         return self.compile_alone({})
+
+    @cached_property
+    def signals(self) -> Mapping[str, Codec[Any]]:
+        """The signals that the workflow receives, and what each carries."""
+        return signals_of(self.program)
 
     @cached_property
     def shape(self) -> Shape:

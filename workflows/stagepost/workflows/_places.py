@@ -52,9 +52,17 @@ def signals_of(program: Program) -> Mapping[str, Codec[Any]]:
     """The signals that a workflow receives, workers included, and what each carries."""
     found: dict[str, Codec[Any]] = {}
     for step in _steps(program):
-        if step.receives is not None and step.receives.kind is WaitKind.SIGNAL:
-            found.setdefault(step.receives.name, step.receives.codec)
+        for name, codec in _signals_to(step).items():
+            found.setdefault(name, codec)
     return found
+
+
+def _signals_to(step: Step) -> Mapping[str, Codec[Any]]:
+    """What a step waits for, and what it reads."""
+    receives = step.receives
+    if receives is None or receives.kind is not WaitKind.SIGNAL:
+        return step.signals
+    return {**step.signals, receives.name: receives.codec}
 
 
 def check_signals(name: str, program: Program) -> None:
@@ -65,13 +73,13 @@ def check_signals(name: str, program: Program) -> None:
     """
     known = signals_of(program)
     for step in _steps(program):
-        receives = step.receives
-        if receives is not None and receives.kind is WaitKind.SIGNAL and receives.codec is not known[receives.name]:
-            raise DefinitionError(
-                f"workflow {name!r}",
-                f"step {step.name!r} expects another type of signal {receives.name!r} than a step before it: "
-                "give both the same expect=, or one another signal=",
-            )
+        for signal, codec in _signals_to(step).items():
+            if codec is not known[signal]:
+                raise DefinitionError(
+                    f"workflow {name!r}",
+                    f"step {step.name!r} expects another type of signal {signal!r} than a step before it: "
+                    "give both the same expect=, or one another signal=",
+                )
 
 
 def _steps(program: Program) -> Iterator[Step]:

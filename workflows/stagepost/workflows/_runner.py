@@ -320,6 +320,8 @@ class Runner:
     async def signal(self, run_id: str, name: str, value: object = None, *, dedup: str | None = None) -> bool:
         """Send a signal to a run: to the `Receive` that waits for it, or kept until one does.
 
+        Steps that read signals (`StepContext.signals`) find it as well; a run that is parked is not woken by that.
+
         Args:
             run_id: The run.
             name: The signal's name.
@@ -338,6 +340,7 @@ class Runner:
         """
         desk = self._open().desk
         is_new = await self._inbox.signal(run_id, name, value, dedup)
+        await desk.signalled(run_id)
         desk.wake_soon(run_id)
         return is_new
 

@@ -17,6 +17,7 @@ from ._lookout import Lookout
 from ._means import Means
 from ._patience import until_saved
 from ._pattern_errors import describe
+from ._signal_box import SignalBox
 from ._signals import Left, Parked, Stopping
 from .errors import LifespanFailed, RunCancelled, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
 
@@ -48,7 +49,8 @@ class Active:
 
     def begin_again(self, execution: Execution) -> None:
         """Go on with what was stored since."""
-        execution.resources, execution.memo = self.execution.resources, self.execution.memo
+        known = self.execution
+        execution.resources, execution.memo, execution.signals = known.resources, known.memo, known.signals
         self.execution, self.woken = execution, False
         if self.cancelled:
             execution.scope.cancel()
@@ -161,5 +163,7 @@ class Shift:
         execution.stopping = self._stopping
         execution.intermediates = job.outcome.intermediates
         execution.children = self._children
+        signals = job.definition.workflow.signals
+        execution.signals = SignalBox(job.run_id, signals, self._means.store, is_new=lease.epoch == 1)
         execution.reopened = set() if job.reopened else None
         return execution

@@ -1,8 +1,8 @@
 """Steps: the functions that do the work, and what the engine needs to know of them."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -55,6 +55,7 @@ class Step:
         caught_into: Key of the state for errors that are results; None if there are none.
         asks: Agents that it asks, so that a missing hub is noticed before the run starts.
         receives: What somebody outside may send to it, if it waits for somebody.
+        signals: The signals that it reads without waiting for them, and what each carries.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Step:
     caught_into: str | None = None
     asks: tuple[str, ...] = ()
     receives: Receives | None = None
+    signals: Mapping[str, Codec[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_name("step name", self.name)
@@ -106,6 +108,7 @@ def step(
     catch: Errors = (),
     into: str | None = None,
     answers: Any = None,
+    signals: Mapping[str, Any] | None = None,
 ) -> Step: ...
 @overload
 def step(
@@ -118,6 +121,7 @@ def step(
     catch: Errors = (),
     into: str | None = None,
     answers: Any = None,
+    signals: Mapping[str, Any] | None = None,
 ) -> Step: ...
 def step(
     name_or_function: str | StepFunction,
@@ -130,6 +134,7 @@ def step(
     catch: Errors = (),
     into: str | None = None,
     answers: Any = None,
+    signals: Mapping[str, Any] | None = None,
 ) -> Step:
     """Make a step of a function.
 
@@ -148,11 +153,15 @@ def step(
             ``{"error", "message"}``, its type and text, and the run goes on.
         into: Key of the state for them.
         answers: Type of the answers that it may wait for, see `StepContext.wait_for_answer`; None if it asks nobody.
+        signals: Names of the signals that it reads, see `StepContext.signals`, with the type of what each carries; None
+            for plain JSON.
 
     Raises:
         DefinitionError: The function has no usable name, takes other parameters, or the options do not go together.
     """
-    options = _Options(inline=inline, timeout=timeout, retry=retry, catch=catch, into=into, answers=answers)
+    options = _Options(
+        inline=inline, timeout=timeout, retry=retry, catch=catch, into=into, answers=answers, signals=signals
+    )
     if isinstance(name_or_function, str):
         if function is None:
             raise DefinitionError(f"step {name_or_function!r}", "give the function too: step(name, function)")
@@ -170,6 +179,7 @@ class _Options:
     catch: Errors
     into: str | None
     answers: Any
+    signals: Mapping[str, Any] | None
 
 
 def _make(name: str, function: StepFunction, options: _Options) -> Step:
@@ -187,7 +197,8 @@ def _make(name: str, function: StepFunction, options: _Options) -> Step:
     if options.into is not None:
         call = caught(call, options.catch, options.into)
     receives = None if options.answers is None else Receives(WaitKind.ANSWER, name, _codec(options.answers))
-    return Step(name, call, takes=takes, gives=gives, caught_into=options.into, receives=receives)
+    signals = {check_name("signal name", key): _codec(kind) for key, kind in (options.signals or {}).items()}
+    return Step(name, call, takes=takes, gives=gives, caught_into=options.into, receives=receives, signals=signals)
 
 
 def _codec(kind: Any) -> Codec[Any]:

@@ -62,9 +62,31 @@ async def check_only_open_runs_take_signals(store: CheckpointStore) -> None:
         await store.signal("run", "news", b"1")
 
 
+async def check_signals_can_be_read(store: CheckpointStore) -> None:
+    """All that were sent to the run, received or not, in their order and from a number on; reading takes none."""
+    for run_id in ("run", "other"):
+        await started(store, run_id)
+    equal(await store.signals("run"), [])
+    for number, name in enumerate(("news", "more", "news")):
+        await store.signal("run", name, f"{number}".encode(), dedup="x" if name == "more" else None)
+        await store.signal("run", "more", b"7", dedup="x")
+    await store.signal("other", "news", b"3")
+    sent = await store.signals("run")
+    equal([(signal.name, signal.value) for signal in sent], [("news", b"0"), ("more", b"7"), ("news", b"2")])
+    numbers = [signal.number for signal in sent]
+    equal(numbers, sorted(set(numbers)))
+    equal(await store.signals("run", after=numbers[0], limit=1), [sent[1]])
+    equal(await store.signals("run", after=numbers[2]), [])
+    equal(await store.signals("unknown"), [])
+    lease = await store.claim("run", "me")
+    equal((await store.wait(lease, for_signal("step"))).value, b"0")
+    equal(await store.signals("run"), sent)
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     check_a_signal_wakes_who_waits_for_it,
     check_a_signal_that_comes_early_is_kept,
     check_a_signal_sent_twice_is_one,
     check_only_open_runs_take_signals,
+    check_signals_can_be_read,
 )

@@ -99,6 +99,15 @@ def history_query(run_id: str, after: int, limit: int) -> Query:
     return Query(text, (as_bytes(run_id), after, limit))
 
 
+def signals_query(run_id: str, after: int, limit: int) -> Query:
+    """A page of the signals of one run."""
+    text = """
+    SELECT id, name, value FROM signals WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND id > ?
+    ORDER BY id LIMIT ?
+    """
+    return Query(text, (as_bytes(run_id), after, limit))
+
+
 def ended_query(before: int) -> Query:
     """Whether a run has ended before a time."""
     return Query("SELECT 1 FROM runs WHERE finished_at < ? LIMIT 1", (before,))

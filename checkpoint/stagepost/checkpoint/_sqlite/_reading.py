@@ -7,11 +7,22 @@ from functools import partial
 from typing import TypeVar
 
 from .._records import RunInfo, RunStatus, Snapshot, Version
-from .._waiting import OpenWait, WaitKind
+from .._waiting import OpenWait, SentSignal, WaitKind
 from ..errors import CorruptRun, RunNotFound, StoreFailed
 from ._faults import is_damage
-from ._queries import SELECT_RUN, Filters, Query, Row, history_query, ids_query, runs_query, snapshot_query, waits_query
-from ._rows import to_open_wait, to_run, to_snapshot, to_version
+from ._queries import (
+    SELECT_RUN,
+    Filters,
+    Query,
+    Row,
+    history_query,
+    ids_query,
+    runs_query,
+    signals_query,
+    snapshot_query,
+    waits_query,
+)
+from ._rows import to_open_wait, to_run, to_signal, to_snapshot, to_version
 
 T = TypeVar("T")
 _PAGE = 200  # runs looked at in one query
@@ -70,6 +81,10 @@ class Reading(ABC):
         """Open waits in the order of their runs and places."""
         query = partial(waits_query, run_id, kind)
         return await self._page(query, to_open_wait, lambda row: f"{row[0]}/{row[3]}", after, limit)
+
+    async def signals(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[SentSignal]:
+        """Signals that were sent to a run."""
+        return [to_signal(run_id, row) for row in await self._read(signals_query(run_id, after, limit))]
 
     async def check(self) -> Sequence[CorruptRun]:
         """Read every run, and tell what was found of those that are damaged.

@@ -9,7 +9,7 @@ from pydantic_core import from_json
 
 from .._codec import split_values
 from .._records import Frame, Item, ItemStatus, Keep, Ref, RunInfo, RunStatus, Snapshot, Version
-from .._waiting import Effect, EffectStatus, OpenWait, Wait, WaitKind, WaitStatus
+from .._waiting import Effect, EffectStatus, OpenWait, SentSignal, Wait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
 from ._queries import SNAPSHOT_PARTS, Row
 from ._times import to_time
@@ -154,6 +154,17 @@ def to_open_wait(columns: Row) -> OpenWait:
     run_id, workflow, version, *wait = columns
     with _making_sense(run_id):
         return OpenWait(run_id, workflow, version, to_wait(wait))
+
+
+def to_signal(run_id: str, row: Row) -> SentSignal:
+    """The rows of `signals_query`.
+
+    Raises:
+        CorruptRun: They make no sense.
+    """
+    number, name, value = row
+    with _making_sense(run_id):
+        return SentSignal(number, name, _json(value))
 
 
 def _to_effect(columns: Row) -> Effect:

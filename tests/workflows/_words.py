@@ -11,7 +11,7 @@ from anyio.lowlevel import checkpoint
 
 from stagepost.checkpoint import CheckpointStore, MemoryStore, SqliteStore
 from stagepost.hub import Event
-from stagepost.workflows import Pattern, Runner, State, Step, step
+from stagepost.workflows import Pattern, Runner, Servable, State, Step, step
 
 EventT = TypeVar("EventT", bound=Event)
 Store: TypeAlias = MemoryStore | SqliteStore
@@ -20,7 +20,7 @@ PATIENCE = 10  # seconds that no test needs
 
 
 @asynccontextmanager
-async def running(store: CheckpointStore, *workflows: Pattern, **options: Any) -> AsyncIterator[Runner]:
+async def running(store: CheckpointStore, *workflows: Servable, **options: Any) -> AsyncIterator[Runner]:
     """A runner on a store that is entered for it."""
     with fail_after(PATIENCE):
         async with store, Runner(store, workflows=workflows, **options) as runner:

@@ -19,6 +19,7 @@ EXAMPLES = [
     errors.HubRequired("work", "agent"),
     errors.ExtraMissing("Retry", "tenacity", "retry"),
     errors.RunnerNotOpen(),
+    errors.WorkflowNotFound("work", ["other"]),
     errors.LifespanFailed("work", "why"),
     errors.MergeConflict("key", "a", "b"),
     errors.MissingKey("key", ["other"]),

@@ -29,6 +29,7 @@ from ._events import (
 from ._fold import Fold
 from ._graph import END, Graph
 from ._inbox import PendingWait
+from ._inspecting import RunView
 from ._intermediates import Intermediate
 from ._lifespans import Lifespan
 from ._parallel import Parallel
@@ -85,6 +86,7 @@ from .errors import (
     UnknownWorkflow,
     WaitExpired,
     WorkflowError,
+    WorkflowNotFound,
 )
 
 if TYPE_CHECKING:
@@ -155,6 +157,7 @@ __all__ = [
     "RunNotHeld",
     "RunParked",
     "RunStarted",
+    "RunView",
     "Runner",
     "RunnerConfig",
     "RunnerNotOpen",
@@ -178,6 +181,7 @@ __all__ = [
     "WaitExpired",
     "WaitOpened",
     "WorkflowError",
+    "WorkflowNotFound",
     "all_of",
     "any_of",
     "key_equals",

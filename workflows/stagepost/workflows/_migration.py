@@ -78,7 +78,7 @@ class Definition:
         Raises:
             IncompatibleCheckpoint: It cannot.
         """
-        upgraded = self._upgraded(snapshot)
+        upgraded = self.upgraded(snapshot)
         check_compatible(upgraded, self.workflow.program)
         try:
             self.workflow.program.schema.read(to_values(upgraded.root.state, self.workflow.program.schema.lists))
@@ -87,15 +87,20 @@ class Definition:
             raise IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, why) from error
 
     def view(self, snapshot: Snapshot) -> Any:
-        """The state that the run has ended with.
+        """The run's state, as its next step sees it, or as it has ended.
 
         Raises:
             IncompatibleCheckpoint: A migration failed.
         """
         schema = self.workflow.program.schema
-        return schema.view(to_values(self._upgraded(snapshot).root.state, schema.lists))
+        return schema.view(to_values(self.upgraded(snapshot).root.state, schema.lists))
 
-    def _upgraded(self, snapshot: Snapshot) -> Snapshot:
+    def upgraded(self, snapshot: Snapshot) -> Snapshot:
+        """The run as one of the workflow's version.
+
+        Raises:
+            IncompatibleCheckpoint: A migration failed.
+        """
         migrated = self.migrated(snapshot)
         if migrated is None:
             return snapshot

@@ -8,7 +8,7 @@ from stagepost.checkpoint import RunInfo
 from ._migration import Definition, Migration
 from ._pattern import Pattern, Servable
 from ._places import check_signals
-from .errors import DefinitionError, UnknownWorkflow
+from .errors import DefinitionError, UnknownWorkflow, WorkflowNotFound
 
 Migrations: TypeAlias = Mapping[str, Mapping[int, Migration]]
 
@@ -66,6 +66,17 @@ class Registry:
                 f"workflow {workflow.name!r}",
                 f"this runner does not know it, so nobody could recover its runs: {add}",
             )
+
+    def newest(self, name: str) -> Pattern:
+        """The newest version of a workflow.
+
+        Raises:
+            WorkflowNotFound: There is none of this name.
+        """
+        versions = [version for known, version in self._known if known == name]
+        if not versions:
+            raise WorkflowNotFound(name, sorted({known for known, _ in self._known}))
+        return self._known[name, max(versions)]
 
     @property
     def migrates(self) -> bool:

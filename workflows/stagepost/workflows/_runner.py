@@ -24,6 +24,7 @@ from stagepost.hub import Emitter, Hub, Message, Observer, check_name
 from ._cancelling import Cancelling
 from ._handles import handle_of
 from ._inbox import Inbox, PendingWait, stored
+from ._inspecting import RunView, inspect
 from ._intermediates import Intermediate
 from ._lifespans import open_lifespans
 from ._means import Means
@@ -379,6 +380,25 @@ class Runner:
         """
         reception = self._open()
         return await reception.attach((await self._store.load(run_id)).run, claim=False)
+
+    async def inspect(self, run_id: str) -> RunView:
+        """A run as it is stored: where it stands, its state, what it waits for.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: It is of an older version, and its migration failed.
+        """
+        self._open()
+        return await inspect(self._store, self._registry, self._inbox, run_id)
+
+    def workflow(self, name: str) -> Pattern:
+        """The newest version of a workflow that the runner knows.
+
+        Raises:
+            WorkflowNotFound: It knows none of this name.
+        """
+        return self._registry.newest(name)
 
     async def diagram(self, run_id: str) -> str:
         """A run as a mermaid flowchart: its workflow, with what is done, where it stands, waits or has failed.

@@ -6,6 +6,7 @@
     ├── DefinitionError(ValueError)      a pattern is built wrong; raised where it is built
     │   └── HubRequired                  a step asks an agent, and there is no hub
     ├── ExtraMissing(ImportError)        an option needs a package that is not installed
+    ├── WorkflowNotFound(LookupError)    a runner knows no workflow of this name
     ├── LifespanFailed                   what the steps of a workflow need could not be opened
     ├── RunnerNotOpen                    a runner was used outside its ``async with``
     ├── MergeConflict                    two branches of a parallel have written one key
@@ -117,6 +118,7 @@ __all__ = [
     "UnknownWorkflow",
     "WaitExpired",
     "WorkflowError",
+    "WorkflowNotFound",
 ]
 
 
@@ -161,6 +163,20 @@ class RunnerNotOpen(WorkflowError):
 
     def __init__(self) -> None:
         super().__init__("the runner is not open: use it inside `async with Runner(…)`")
+
+
+class WorkflowNotFound(WorkflowError, LookupError):
+    """A runner knows no workflow of this name.
+
+    Attributes:
+        name: The name.
+        known: Those that it knows.
+    """
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"this runner knows no workflow {name!r}; it knows: {', '.join(known) or 'none'}")
+        self.name = name
+        self.known = tuple(known)
 
 
 class LifespanFailed(WorkflowError):

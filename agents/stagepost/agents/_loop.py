@@ -20,13 +20,11 @@ heard          number of the last message that was sent to the run while it was 
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, NoReturn
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import WaitKind, codec_for
-from stagepost.workflows import END, Graph, ListCodec, Pattern, Receives, State, StepContext, key_exists, step
+from stagepost.workflows import END, Graph, ListCodec, Pattern, State, StepContext, key_exists, step
 
 from ._answer import output_schema
 from ._budget import Spent
@@ -160,8 +158,7 @@ class AgentLoop(Graph):
         return AgentResult(state["output"], tuple(state["messages"]), self.total(state).usage, turns, state)
 
     def _draw(self, calling: ToolCalling) -> None:
-        infer = step("infer", self._infer)
-        self.add("infer", replace(infer, receives=Receives(WaitKind.SIGNAL, MESSAGE, codec_for(str))))
+        self.add("infer", step("infer", self._infer, signals={MESSAGE: str}))
         self.add("tools", calling.pattern(self._due))
         self.add("give-up", step("give-up", self._give_up, inline=True))
         self.edge("infer", END, when=key_exists("output"))

@@ -2,15 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
 from stagepost.hub import check_name
-
-if TYPE_CHECKING:
-    from ._execution import Execution
-    from ._pattern import Pattern
 
 Input: TypeAlias = Mapping[str, object] | BaseModel
 Beginning: TypeAlias = Input | Callable[[], Any]
@@ -18,11 +14,29 @@ Beginning: TypeAlias = Input | Callable[[], Any]
 _DOT = "."  # in no name, so that no other run has such an id
 
 
-class Children(Protocol):
-    """Starts runs for steps, and finds them again; see `StepContext.child`."""
+class Startable(Protocol):
+    """Whatever a step can start runs of: a pattern, or an agent."""
 
-    async def run(self, parent: "Execution", workflow: "Pattern", key: str, start: Beginning) -> Any:
-        """The final state of a child."""
+    def as_workflow(self) -> Any:
+        """The pattern that does its work."""
+        ...
+
+
+class Children(Protocol):
+    """Starts runs for steps, and finds them again; see `StepContext.child`.
+
+    It stands below executions and patterns, which know it, and so does not name their types.
+    """
+
+    async def run(self, parent: Any, workflow: Any, key: str, start: Beginning) -> Any:
+        """The final state of a child.
+
+        Args:
+            parent: The execution of the run whose step asks.
+            workflow: The pattern that does the child's work.
+            key: The child's name within the run.
+            start: What it begins with.
+        """
         ...
 
     async def state(self, run_id: str, key: str) -> Any:

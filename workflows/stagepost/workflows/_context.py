@@ -2,22 +2,19 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from stagepost.checkpoint import PLAIN
 from stagepost.hub import Duration, Hub, check_name
 
 from ._answered import Question
-from ._children import Beginning, Children
+from ._children import Beginning, Children, Startable
 from ._effects import NotDone, Once, first
 from ._events import EventKind
 from ._execution import Execution
 from ._ledger import Ledger
 from ._signal_box import Signal
 from ._types import codec_of
-
-if TYPE_CHECKING:
-    from ._pattern import Servable
 
 T = TypeVar("T")
 
@@ -151,7 +148,7 @@ class StepContext:
         question = Question(key, expect=expect, show=show, within=within, otherwise=otherwise)
         return await question.answer(self.execution, self.place, self.path)
 
-    async def child(self, workflow: "Servable", key: str, start: Beginning) -> Any:
+    async def child(self, workflow: Startable, key: str, start: Beginning) -> Any:
         """The final state of a run of another workflow that this step starts, and waits for.
 
         Under a `Runner` the child is a run of its own, named ``{run_id}.{key}``. It takes no slot and belongs to this

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from anyio import CancelScope
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
@@ -22,6 +22,7 @@ from stagepost.checkpoint import (
 )
 from stagepost.hub import Emitter, Hub
 
+from ._children import Children
 from ._events import Checkpointed, EventKind
 from ._journal import Journal, Parts
 from ._ledger import Ledger
@@ -30,9 +31,6 @@ from ._secrets import Secrets
 from ._signal_box import SignalBox
 from ._signals import Parked, Stopping
 from ._state import Value
-
-if TYPE_CHECKING:
-    from ._children import Children
 
 Listener: TypeAlias = Callable[[Sequence[str]], None]
 
@@ -111,7 +109,7 @@ class Execution:
     clock: Callable[[], float] = time
     trace: str = ""
     keep: Keep = Keep.RESULT
-    children: "Children | None" = None
+    children: Children | None = None
     journal: Journal | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(None))
     limits: Limits = _LIMITS

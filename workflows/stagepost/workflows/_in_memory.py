@@ -1,13 +1,13 @@
 """Runs without a store, and the runs that their steps start."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import anyio
 from pydantic import BaseModel
 
-from stagepost.checkpoint import Frame
+from stagepost.checkpoint import Codec, Frame
 from stagepost.hub import Emitter, Hub, Observer
 
 from ._branch import Branch, first_position
@@ -17,16 +17,35 @@ from ._execution import Execution
 from ._intermediates import Intermediate
 from ._lifespans import Lifespan, entered
 from ._pattern_errors import describe
+from ._program import Program
 from ._secrets import Given, Secrets
 from ._signal_box import SignalBox
 from .errors import ChildFailed, LifespanFailed, WorkflowError
 
-if TYPE_CHECKING:
-    from ._pattern import Pattern
+
+class Workflow(Protocol):
+    """What has to be known of a pattern to run it; patterns know this module."""
+
+    name: str
+
+    @property
+    def program(self) -> Program:
+        """It, compiled."""
+        ...
+
+    @property
+    def lifespan(self) -> Lifespan | None:
+        """What is open round its runs."""
+        ...
+
+    @property
+    def signals(self) -> Mapping[str, Codec[Any]]:
+        """What its runs may be sent."""
+        ...
 
 
 async def run_in_memory(
-    workflow: "Pattern",
+    workflow: Workflow,
     state: Mapping[str, object] | BaseModel | None,
     *,
     hub: Hub | None,
@@ -46,7 +65,7 @@ async def run_in_memory(
     return branch.view()
 
 
-def _first_branch(workflow: "Pattern", state: Input, execution: Execution) -> Branch:
+def _first_branch(workflow: Workflow, state: Input, execution: Execution) -> Branch:
     check_hub(workflow.name, workflow.program, execution.hub)
     values = workflow.program.schema.initial(state, workflow.name)
     execution.secrets.check_values(values, workflow.name)
@@ -97,7 +116,7 @@ class _MemoryChildren:
         self._known = known
         self._around = around
 
-    async def execute(self, workflow: "Pattern", branch: Branch) -> None:
+    async def execute(self, workflow: Workflow, branch: Branch) -> None:
         """Take a run to its end, with its lifespan round it unless that is open already."""
         lifespan = workflow.lifespan
         if lifespan is None:
@@ -116,7 +135,7 @@ class _MemoryChildren:
         if failure is not None:
             raise failure
 
-    async def run(self, parent: Execution, workflow: "Pattern", key: str, start: Beginning) -> Any:
+    async def run(self, parent: Execution, workflow: Workflow, key: str, start: Beginning) -> Any:
         """The final state of a child, which is worked on by this task if there is none yet.
 
         Raises:
@@ -142,7 +161,7 @@ class _MemoryChildren:
         child = self._known.get(child_id(run_id, key))
         return None if child is None or child.branch is None else child.branch.view()
 
-    async def _work(self, child: _Child, workflow: "Pattern", branch: Branch) -> None:
+    async def _work(self, child: _Child, workflow: Workflow, branch: Branch) -> None:
         try:
             await self.execute(workflow, branch)
         except LifespanFailed:  # nothing of it was done
@@ -159,7 +178,7 @@ class _MemoryChildren:
         await observed(branch.execution, branch, recovered=False)
 
 
-def _execution(parent: Execution, run_id: str, workflow: "Pattern") -> Execution:
+def _execution(parent: Execution, run_id: str, workflow: Workflow) -> Execution:
     return Execution(
         run_id,
         workflow.name,

@@ -2,21 +2,49 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from stagepost.checkpoint import CheckpointError, Keep, RunInfo, RunNotFound, RunStatus, StoreError, WaitKind
+from stagepost.checkpoint import (
+    CheckpointError,
+    CheckpointStore,
+    Keep,
+    RunInfo,
+    RunNotFound,
+    RunStatus,
+    StoreError,
+    WaitKind,
+)
 
 from ._children import Beginning, Input, begun_with, child_id
 from ._execution import Execution
 from ._orders import Order
 from ._pattern import Pattern
+from ._registry import Registry
 from ._run import Run
 from ._signals import Left, Parks
 from ._starting import check_workflow
 from .errors import ChildFailed, RunCancelled, RunDead, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
 
-if TYPE_CHECKING:
-    from ._reception import Reception
+
+class Reception(Protocol):
+    """Where runs are asked for, as far as children need it; what it is knows this module."""
+
+    registry: Registry
+    store: CheckpointStore
+
+    async def start(self, workflow: Pattern, state: Input, order: Order) -> Run:
+        """Start a run, or attach to the one that has its id."""
+        ...
+
+    async def attach(self, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
+        """A handle of a stored run."""
+        ...
+
+    async def claim(
+        self, info: RunInfo, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
+    ) -> Run:
+        """Take up a stored run."""
+        ...
 
 
 class StoredChildren:
@@ -26,7 +54,7 @@ class StoredChildren:
         reception: Where they are asked for.
     """
 
-    def __init__(self, reception: "Reception") -> None:
+    def __init__(self, reception: Reception) -> None:
         self._reception = reception
 
     async def run(self, parent: Execution, workflow: Pattern, key: str, start: Beginning) -> Any:

@@ -17,14 +17,6 @@ Merge: TypeAlias = Callable[[Any, Sequence[Any]], object]
 class Join(Protocol):
     """Puts the values of the items that went well together."""
 
-    def check(self, items: Sequence[Any]) -> None:
-        """See, before any work is done, that the values of these items can be put together.
-
-        Raises:
-            Exception: They cannot.
-        """
-        ...
-
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         """What they change in the state.
 
@@ -40,9 +32,6 @@ class InOrder:
 
     into: str
 
-    def check(self, items: Sequence[Any]) -> None:
-        """Any items will do."""
-
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         return target.adopt({self.into: b"[" + b",".join(item.value.data for item in done) + b"]"})
 
@@ -56,7 +45,12 @@ class ByKey:
     items: Codec[Any]
 
     def check(self, items: Sequence[Any]) -> None:
-        """The keys must be texts, and all different."""
+        """See, before any work is done, that the keys of these items are texts, and all different.
+
+        Raises:
+            TypeError: One is no text.
+            ValueError: Two are the same.
+        """
         seen: dict[Hashable, int] = {}
         for index, item in enumerate(items):
             key = self._key(item)
@@ -82,9 +76,6 @@ class Merged:
     merge: Merge
     values: Codec[Any]
 
-    def check(self, items: Sequence[Any]) -> None:
-        """Any items will do."""
-
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         result = self.merge(target.state, [item.value.read(self.values) for item in done])
         return target.schema.updates(result, target.values, target.name)
@@ -95,9 +86,6 @@ class Union:
     """All keys that the branches have written; two that write one key are in conflict, but for lists that only grow."""
 
     branches: Sequence[str]
-
-    def check(self, items: Sequence[Any]) -> None:
-        """The items are the names of the branches."""
 
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         writers: dict[str, str] = {}

@@ -178,7 +178,8 @@ class Parallel(Pattern):
         if self._branches:
             return tuple(self._branches)
         found = take(self._over or "", state)
-        self._join.check([self.item_codec.convert(item, f"{self.name}[{i}]") for i, item in enumerate(found)])
+        if isinstance(self._join, ByKey):
+            self._join.check([self.item_codec.convert(item, f"{self.name}[{i}]") for i, item in enumerate(found)])
         return found
 
     def join(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:

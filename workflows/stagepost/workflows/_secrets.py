@@ -108,6 +108,9 @@ class Secrets(Mapping[str, str]):
         return self.mask(printed) == printed
 
 
+NO_SECRETS: Final = Secrets()  # they cannot change, so those who have none share this
+
+
 def _text(name: str, value: object) -> str:
     if isinstance(value, SecretStr):
         value = value.get_secret_value()

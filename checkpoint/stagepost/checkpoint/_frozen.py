@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from enum import Enum
 from types import NoneType
-from typing import Any, Final, NoReturn, TypeAlias, cast
+from typing import Any, Final, NoReturn, TypeAlias
 
 from .errors import CannotStore
 
@@ -78,7 +78,8 @@ def freeze_parsed(value: Any) -> JsonValue:
             if type(item) in _NESTED:
                 value[index] = freeze_parsed(item)
         return FrozenList(value)
-    return cast("JsonValue", value)
+    same: JsonValue = value
+    return same
 
 
 class Unusual(Exception):
@@ -94,8 +95,9 @@ def freeze_usual(value: Any, depth: int = 0) -> JsonValue:
         Unusual: It has a part of another type, a part that cannot be stored, or very many levels.
     """
     kind = type(value)
-    if kind is int and value.bit_length() <= _BITS:
-        return cast("int", value)
+    same: JsonValue = value
+    if kind in _KEPT or (kind is int and value.bit_length() <= _BITS):
+        return same
     if depth < LEVELS:
         if kind is dict and _TEXT.issuperset(map(type, value)):
             return FrozenDict(
@@ -103,8 +105,6 @@ def freeze_usual(value: Any, depth: int = 0) -> JsonValue:
             )
         if kind is list or kind is tuple:
             return FrozenList([part if type(part) in _KEPT else freeze_usual(part, depth + 1) for part in value])
-    if kind in _KEPT:
-        return cast("JsonValue", value)
     raise Unusual
 
 

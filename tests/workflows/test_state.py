@@ -112,3 +112,8 @@ def test_a_stored_value_of_another_type_is_an_error_when_it_is_read() -> None:
     assert "page" in state
     with pytest.raises(CannotRead, match="no Page"):
         state["page"]
+
+
+def test_get_gives_the_value_or_what_is_to_stand_for_it() -> None:
+    state = state_of(a=1)
+    assert [state.get("a"), state.get("a", 2), state.get("b"), state.get("b", 2)] == [1, 1, None, 2]

@@ -27,7 +27,7 @@ from ._events import Checkpointed, EventKind
 from ._journal import Journal, Parts
 from ._ledger import Ledger
 from ._pattern_errors import describe
-from ._secrets import Secrets
+from ._secrets import NO_SECRETS, Secrets
 from ._signal_box import SignalBox
 from ._signals import Parked, Stopping
 from ._state import Value
@@ -105,7 +105,7 @@ class Execution:
     emitter: Emitter
     deps: Any = None
     hub: Hub | None = None
-    secrets: Secrets = field(default_factory=Secrets)
+    secrets: Secrets = NO_SECRETS
     clock: Callable[[], float] = time
     trace: str = ""
     keep: Keep = Keep.RESULT

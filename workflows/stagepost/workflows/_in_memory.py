@@ -58,7 +58,9 @@ async def run_in_memory(
 ) -> Any:
     """Run a workflow without a store; returns the final state."""
     execution = Execution(f"memory-{uuid4().hex}", workflow.name, Emitter(observer), deps, hub, trace=trace or "")
-    execution.intermediates, execution.secrets = intermediates, Secrets(secrets)
+    execution.intermediates = intermediates
+    if secrets:
+        execution.secrets = Secrets(secrets)
     branch = _first_branch(workflow, {} if state is None else state, execution)
     around = () if resources is None or workflow.lifespan is None else ((workflow.lifespan, resources),)
     await _MemoryChildren({}, around).execute(workflow, branch)

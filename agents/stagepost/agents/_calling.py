@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from stagepost.workflows import Parallel, State, StepContext, step
+from stagepost.workflows import Parallel, State, Step, StepContext, step
 
 from ._approvals import Allow, Decision, Deny, asked, decided, expired
 from ._arguments import InvalidArguments
@@ -64,14 +64,35 @@ class ToolCalling:
         self._delegation = delegation
         self._toolbox = toolbox
 
-    def pattern(self, over: Callable[[State], Sequence[Any]]) -> Parallel:
+    def several(self, check: Callable[[State], None]) -> Parallel:
         """The fan-out over pending calls, whose results are said in the order of the calls.
 
         Args:
-            over: The calls of a state, by lanes.
+            check: Sees that the calls may be made. Here, behind the commit of the answer, so that it is not lost.
         """
-        calls = step("calls", self._lane, answers=Decision)
-        return Parallel("tools", calls, over=over, merge=_said, workers=_MOST_AT_ONCE)
+
+        def due(state: State) -> Sequence[Any]:
+            check(state)
+            calls: Sequence[Any] = state["calls"]
+            return calls
+
+        return Parallel(
+            "tools", step("call", self._lane, answers=Decision), over=due, merge=_said, workers=_MOST_AT_ONCE
+        )
+
+    def one(self, check: Callable[[State], None]) -> Step:
+        """The step that makes what is to be made one call after the other: it needs no items, and so fewer commits.
+
+        Args:
+            check: As above.
+        """
+
+        async def call(state: State, context: StepContext) -> dict[str, object]:
+            check(state)
+            (lane,) = state["calls"]
+            return _said(state, [await self._lane(lane, context)])
+
+        return step("tool", call, answers=Decision)
 
     async def _lane(self, item: Sequence[Entry], context: StepContext) -> list[dict[str, object]]:
         """Calls one after the other."""

@@ -1,7 +1,8 @@
 """The loop of an agent as a workflow: ask the model, call the tools that it wants, ask again, until it has answered.
 
-Each answer of the model and each tool's result is a commit of its own, and writes what is new and nothing else. The
-state holds everything that the loop knows:
+Each answer of the model and each tool's result is a commit of its own, and writes what is new and nothing else. One call
+is a step; several at once are a fan-out, which takes two commits more, before the first and behind the last. The state
+holds everything that the loop knows:
 
 =============  ==========================================================================================
 messages       what was said: a list that only grows
@@ -159,12 +160,15 @@ class AgentLoop(Graph):
 
     def _draw(self, calling: ToolCalling) -> None:
         self.add("infer", step("infer", self._infer, signals={MESSAGE: str}))
-        self.add("tools", calling.pattern(self._due))
+        self.add("tool", calling.one(self._check_calls))
+        self.add("tools", calling.several(self._check_calls))
         self.add("give-up", step("give-up", self._give_up, inline=True))
         self.edge("infer", END, when=key_exists("output"))
         self.edge("infer", "give-up", when=key_exists("failure"))
-        self.edge("infer", "tools", when=_wants_calls)
+        self.edge("infer", "tool", when=_wants_one)
+        self.edge("infer", "tools", when=_wants_several)
         self.edge("infer", "infer")
+        self.edge("tool", "infer")
         self.edge("tools", "infer")
         self.start("infer")
         self.finish("give-up")
@@ -220,11 +224,8 @@ class AgentLoop(Graph):
         toolbox = context.memo[_TOOLBOX] = await self._found(context)
         return ModelRequest((system, *state["messages"], *news), toolbox.schemas, self._output_schema)
 
-    def _due(self, state: State) -> Sequence[Any]:
-        """The calls to make. Checked here, behind the commit of the answer, so that it is not lost with the run."""
+    def _check_calls(self, state: State) -> None:
         self.agent.budget.check_calls(self.agent.name, Spent.read(state["spent"]))
-        calls: Sequence[Any] = state["calls"]
-        return calls
 
     def _counter(self, state: State, context: StepContext, spent: Spent) -> Counter | None:
         """What counts the turns of all runs below one root; None where there is but this one."""
@@ -276,5 +277,9 @@ async def _news(context: StepContext, heard: int) -> _News:
     return _News([UserMessage(text=signal.value) for signal in signals], signals[-1].number)
 
 
-def _wants_calls(state: Any) -> bool:
-    return bool(state["calls"])
+def _wants_one(state: Any) -> bool:
+    return len(state["calls"]) == 1
+
+
+def _wants_several(state: Any) -> bool:
+    return len(state["calls"]) > 1

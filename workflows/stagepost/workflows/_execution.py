@@ -105,7 +105,7 @@ class Execution:
     emitter: Emitter
     deps: Any = None
     hub: Hub | None = None
-    secrets: Secrets = NO_SECRETS
+    secrets: Secrets = field(default_factory=lambda: NO_SECRETS)
     clock: Callable[[], float] = time
     trace: str = ""
     keep: Keep = Keep.RESULT

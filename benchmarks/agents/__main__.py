@@ -13,7 +13,7 @@ def main() -> None:
         prog="python -m benchmarks.agents",
         description="Measure agents against bare awaits, httpx, and other frameworks.",
     )
-    parser.add_argument("--rounds", type=int, default=5, help="how many times each side has its turn")
+    parser.add_argument("--rounds", type=int, default=3, help="how many times each side has its turn")
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer runs in a round")
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="the interpreter that has the peers")
     parser.add_argument("--write", action="store_true", help=f"put the tables into docs/{PAGE.name}")

@@ -38,8 +38,9 @@ def report(rounds: int, scale: float, *, peers: str = sys.executable, tables: Se
         place = Place(where, peers, scale)
         shown = track(tables, "agents", console=console, disable=not console.is_terminal, transient=True)
         made = [_table(table, rounds, place) for table in shown]
+    options = " ".join("peers/bin/python" if option == peers else option for option in sys.argv[1:])
     how = (
-        f"`python -m benchmarks.agents {' '.join(sys.argv[1:])}` on {datetime.now(UTC):%Y-%m-%d}: "
+        f"`python -m benchmarks.agents {options}` on {datetime.now(UTC):%Y-%m-%d}: "
         f"Python {platform.python_version()}, anyio {version('anyio')}, pydantic {version('pydantic')}, "
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores with a load of {load:.1f} before, "
         f"medians of {rounds} rounds. {WITH_SHIM if has_shim else WITHOUT_SHIM}"

@@ -87,7 +87,7 @@ def memory_store(scale: float) -> Figures:
 def saved(durability: Literal["process", "power"], scale: float) -> Figures:
     """The cost of a turn that is on disk before the next one begins."""
     with database() as path:
-        return cost(partial(_asking, SqliteStore(path, durability=durability)), times(200, scale), parts=TURNS)
+        return cost(partial(_asking, SqliteStore(path, durability=durability)), times(100, scale), parts=TURNS)
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
 """The laws of recovery, at every commit: the process dies before it or right behind it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -127,3 +128,15 @@ async def test_p7_two_crashes_in_a_row_change_nothing() -> None:
         end = await live(store, world.agent())
     assert end is not None
     assert len(world.sent) == len(set(world.sent))
+
+
+async def test_p7_call_of_a_tool_that_is_gone_behind_a_crash_is_in_doubt_all_the_same() -> None:
+    store, world = MortalStore(), World()
+    store.last = 8  # the second mail is begun
+    with fail_after(5):
+        assert await live(store, world.agent()) is None
+        store.last = None
+        agent = world.agent()
+        end = await live(store, replace(agent, tools=[each for each in agent.tools if each.name != "send"]))
+    assert end is not None
+    assert end[1][-1].startswith("interrupted, outcome unknown")

@@ -129,10 +129,10 @@ class ToolCalling:
         try:
             toolbox: Toolbox = await self._toolbox(context)
         except McpUnavailable as error:
-            return ToolResult(f"nothing was called: {error}", is_error=True)
+            return _unmade(call, entry, context, f"nothing was called: {error}")
         tool = toolbox.tools.get(call.name)
         if tool is None:
-            return ToolResult(f"there is no tool {call.name!r}; there are: {toolbox.names}", is_error=True)
+            return _unmade(call, entry, context, f"there is no tool {call.name!r}; there are: {toolbox.names}")
         return await _Call(self._member, self._delegation, tool, entry, context, said).made(call)
 
 
@@ -151,7 +151,7 @@ class _Call:
     @property
     def key(self) -> str:
         """Its name among the effects of the step."""
-        return f"call-{self.entry['number']}"
+        return _key(self.entry)
 
     async def made(self, call: ToolCall) -> ToolResult:
         """What comes of it, once it is allowed."""
@@ -210,7 +210,7 @@ class _Call:
     async def _at_most_once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         if self.tool.on_unknown == "park":
             return await self._once(invoked)
-        return await invoked() if await self.context.first(self.key) else _interrupted(self.tool)
+        return await invoked() if await self.context.first(self.key) else _interrupted(self.tool.name)
 
     async def _once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         """The result; if nobody knows whether the call was made, the run waits until somebody says what came of it."""
@@ -262,9 +262,18 @@ def _misfit(error: InvalidArguments) -> ToolResult:
     return ToolResult(f"the arguments do not fit, nothing was called: {error}", is_error=True)
 
 
-def _interrupted(tool: Tool[..., object]) -> ToolResult:
+def _key(entry: Entry) -> str:
+    return f"call-{entry['number']}"
+
+
+def _unmade(call: ToolCall, entry: Entry, context: StepContext, why: str) -> ToolResult:
+    """Why a call cannot be made; unless a process before this one has begun it, when there was such a tool."""
+    return _interrupted(call.name) if context.has_begun(_key(entry)) else ToolResult(why, is_error=True)
+
+
+def _interrupted(tool: str) -> ToolResult:
     return ToolResult(
-        f"interrupted, outcome unknown: the process ended while {tool.name} was called. "
+        f"interrupted, outcome unknown: the process ended while {tool} was called. "
         "It may or may not have taken effect, and has not been called again.",
         is_error=True,
     )

@@ -120,6 +120,14 @@ class StepContext:
         """
         return await first(self.ledger, self.place, check_name("key", key))
 
+    def has_begun(self, key: str) -> bool:
+        """Whether this step, visit and item has begun what `first` or `once` are asked for by a key, in any process.
+
+        Args:
+            key: The name within the step.
+        """
+        return self.ledger.effect(self.place, key) is not None
+
     async def wait_for_answer(
         self,
         key: str,

@@ -1,8 +1,8 @@
 """The loop of an agent as a workflow: ask the model, call the tools that it wants, ask again, until it has answered.
 
-Each answer of the model and each tool's result is a commit of its own, and writes what is new and nothing else. One call
-is a step; several at once are a fan-out, which takes two commits more, before the first and behind the last. The state
-holds everything that the loop knows:
+Each answer of the model and each tool's result is a commit of its own, and writes what is new and nothing else. One
+call is a step; several at once are a fan-out, which takes two commits more, before the first and behind the last. The
+state holds everything that the loop knows:
 
 =============  ==========================================================================================
 messages       what was said: a list that only grows

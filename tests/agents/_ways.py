@@ -8,6 +8,7 @@ import pytest
 from anyio import fail_after
 
 from stagepost.agents import Agent, AgentResult, ModelRequest, ToolMessage
+from stagepost.agents._loop import AgentLoop
 from stagepost.checkpoint import CheckpointStore, MemoryStore, RunStatus
 from stagepost.workflows import PendingWait, Run, Runner
 
@@ -50,7 +51,14 @@ async def the_wait(runner: Runner, run: Run) -> PendingWait:
 
 async def result_of(run: Run, agent: Agent[Any]) -> AgentResult[Any]:
     """What a run has come to."""
-    return agent.as_workflow().result(await run.result())
+    return loop_of(agent).result(await run.result())
+
+
+def loop_of(agent: Agent[Any]) -> AgentLoop:
+    """The workflow that does the agent's work, with what it knows of agents."""
+    loop = agent.as_workflow()
+    assert isinstance(loop, AgentLoop)
+    return loop
 
 
 async def in_memory(agent: Agent[Any]) -> AgentResult[Any]:

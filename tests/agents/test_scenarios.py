@@ -5,7 +5,7 @@ from datetime import timedelta
 import anyio
 import pytest
 from anyio import CancelScope
-from tests.agents._ways import Way, both_ways, result_of, started, the_wait, told, working
+from tests.agents._ways import Way, both_ways, loop_of, result_of, started, the_wait, told, working
 from tests.agents._weather import look, results
 
 from stagepost.agents import (
@@ -83,7 +83,7 @@ async def test_calls_of_one_id_in_one_answer_and_over_turns_are_calls_of_their_o
         assert isinstance(answer, AssistantMessage)
         asked = [each.id for each in answer.calls]
         assert len({*asked}) == len(asked)
-        assert [each.call_id for each in results(said)] == asked  # type: ignore[arg-type]  # a part of a transcript
+        assert [each.call_id for each in results(said)] == asked
 
 
 @both_ways
@@ -128,7 +128,7 @@ async def test_run_that_ended_with_calls_unanswered_is_followed_by_one_whose_mod
     calls = [call("look", city="Oslo"), call("look", city="Rome")]
     model = ScriptedModel([calls, "what was the question?"])
     agent = Agent("traveller", prompt="Travel.", model=model, tools=[look], budget=Budget(tool_calls=1))
-    workflow = agent.as_workflow()
+    workflow = loop_of(agent)
     async with working(agent) as runner:
         run = await started(runner, agent)
         with pytest.raises(RunFailed, match=BudgetExceeded.__name__):
@@ -154,9 +154,10 @@ async def test_approval_outlives_every_request_and_asking_again_with_its_key_joi
             now[0] = 1_000_000.0 + timedelta(days=days).total_seconds()
             with pytest.raises(HandlerFailed) as caught:
                 await hub.request("mailer", "go", timeout=5, headers=key)
-            assert isinstance(caught.value.__cause__, RunParked)
-        wait = await the_wait(runner, await runner.get(caught.value.__cause__.run_id))
-        assert caught.value.__cause__.waits == (wait.id,)
+            parked = caught.value.__cause__
+            assert isinstance(parked, RunParked)
+        wait = await the_wait(runner, await runner.get(parked.run_id))
+        assert parked.waits == (wait.id,)
         await runner.answer(wait.id, Allow())
         assert await hub.request("mailer", "go", expect=str, timeout=5, headers=key) == "done"
 

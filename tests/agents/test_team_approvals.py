@@ -1,6 +1,5 @@
 """Approvals of calls that agents below the root want to make."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +15,7 @@ from stagepost.agents import (
     Approvals,
     Decision,
     Deny,
+    FunctionModel,
     ScriptedModel,
     ScriptEntry,
     ToolCall,
@@ -131,7 +131,9 @@ async def test_approvals_of_two_agents_at_once_are_answered_in_any_order() -> No
         run = await started(runner, lead)
         assert await run.settled() is RunStatus.WAITING
         waits = await runner.waits(run.id)
-        assert [wait.run_id for wait in waits] == [f"r.mailer-0-{index}-0" for index in range(3)]
+        assert [wait.run_id for wait in waits] == [f"r.mailer-0-{index}-0" for index in range(3)], (
+            "in the order of their ids"
+        )
         for wait in reversed(waits):
             await runner.answer(wait.id, Allow(arguments={"to": wait.run_id}))
         result = await result_of(run, lead)
@@ -156,21 +158,22 @@ async def test_approval_below_that_nobody_has_given_for_a_week_is_denied_also_by
     assert office.sent == []
 
 
-Change = Callable[[ToolCall], Awaitable[Allow | Deny]]
-
-
-async def test_message_that_a_person_has_edited_goes_to_the_agent_that_the_person_has_named() -> None:
-    script = [call("message_agent", agent_name="deaf", message="hi"), "done"]
-    heard = ScriptedModel(["heard"])
-    below = [Agent("deaf", prompt="", model=ScriptedModel([])), Agent("keen", prompt="", model=heard)]
-    model = ScriptedModel(script)
-    lead = Agent("lead", prompt="", model=model, sub_agents=below, approvals=Approvals(["message_agent"]))
-
-    async def approve(wanted: ToolCall) -> Allow:
-        return Allow(arguments={"agent_name": "keen", "message": "hello", "end": True})
-
-    with fail_after(10):
-        result = await lead.run("go", approve=approve)
-    (conversation,) = result.conversations
-    assert (conversation.agent, conversation.exchanges[0].message) == ("keen", "hello")
-    assert conversation.is_complete
+@pytest.mark.parametrize(
+    ("edited", "answer"),
+    [
+        pytest.param({"agent_name": "deaf", "message": "hello"}, '"response":"heard: hello"', id="text"),
+        pytest.param({"agent_name": "keen", "message": "hi"}, "nothing was sent", id="another agent"),
+        pytest.param({"agent_name": "deaf", "message": "hi", "end": True}, "nothing was sent", id="the last one"),
+        pytest.param({"conversation_id": "deaf-0-0", "message": "hi"}, "nothing was sent", id="a conversation"),
+    ],
+)
+async def test_person_may_edit_what_a_message_says_and_not_who_it_is_for(edited: dict[str, Any], answer: str) -> None:
+    hearing = FunctionModel(lambda request: f"heard: {request.messages[-1].text}")
+    below = [Agent(name, prompt="", model=hearing) for name in ("deaf", "keen")]
+    model = ScriptedModel([call("message_agent", agent_name="deaf", message="hi"), "done"])
+    lead = Agent("lead", prompt="", model=model, sub_agents=below, approvals=Approvals(["message_*"]))
+    async with working(lead) as runner:
+        run = await started(runner, lead)
+        await runner.answer((await the_wait(runner, run)).id, Allow(arguments=edited))
+        (said,) = results(await result_of(run, lead))
+    assert answer in said.text

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from pydantic import BaseModel
@@ -71,7 +72,8 @@ class Inbox:
         if run_id is not None:
             await self._store.info(run_id)  # raises if there is none
         found = [wait async for wait in self._all(run_id)]
-        return tuple(_pending(wait) for wait in found if kind is None or wait.wait.kind is kind)
+        waits = [_pending(wait) for wait in found if kind is None or wait.wait.kind is kind]
+        return tuple(waits if run_id is None else sorted(waits, key=attrgetter("id")))
 
     async def answer(self, wait_id: str, value: object, by: str | None) -> str:
         """Store an answer; returns the run's id."""

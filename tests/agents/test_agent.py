@@ -207,12 +207,13 @@ async def test_an_agent_whose_sub_agent_is_only_a_name_does_not_run() -> None:
         (lambda: Agent("w", prompt="", tools=[look], approvals=["look", "send_*"]), ["send_*"]),
         (lambda: Agent("w", prompt="", tools=[look, McpServer.stdio("clock")], approvals=["send_*"]), []),
         (lambda: Agent("w", prompt="", sub_agents=["s"], approvals=["send_*"]), []),
+        (lambda: Agent("w", prompt="", sub_agents=[LEAF], approvals=["message_agent"]), []),
         (
             lambda: Agent("w", prompt="", sub_agents=[Agent("s", prompt="", tools=[look])], approvals=["look", "x"]),
             ["x"],
         ),
     ],
-    ids=["own tools", "unknown tools", "unknown agents", "tools below"],
+    ids=["own tools", "unknown tools", "unknown agents", "messages", "tools below"],
 )
 def test_rules_that_no_tool_fits_are_logged(
     build: Callable[[], object], unused: list[str], caplog: pytest.LogCaptureFixture

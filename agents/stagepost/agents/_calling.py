@@ -196,7 +196,7 @@ class _Call:
             arguments = self.tool.parse(call.arguments)
         except InvalidArguments as error:
             return _misfit(error)
-        if self.tool.name == MESSAGE_AGENT:
+        if self.tool.name == MESSAGE_AGENT and self.delegation.has_agents:
             return await self.delegation.message(arguments, self.entry, self.context, self.said)
         if isinstance(self.tool, DelegateTool):
             return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.said)

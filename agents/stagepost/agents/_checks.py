@@ -7,7 +7,8 @@ from pydantic import BaseModel
 
 from stagepost.hub import get_logger
 
-from ._definition import AgentDefinition, reachable, reserved
+from ._definition import AgentDefinition, reachable, reserved, sub_agents_of
+from ._messaging import message_tool
 from ._prompt import placeholders
 from ._prompting import prompt_problem
 from ._tool import Tool
@@ -118,7 +119,8 @@ def check_approvals(agent: AgentDefinition) -> None:
         return
     if any(each.servers for each in team):
         return
-    tools: Iterable[Tool[..., object]] = (tool for each in team for tool in each.tools)
+    tools: list[Tool[..., object]] = [tool for each in team for tool in each.tools]
+    tools += [message_tool(below) for each in team if (below := sub_agents_of(each))]
     for why in agent.approvals.preview(tools).warnings:
         get_logger("agents").warning("approval_rule_unused", agent=agent.name, why=why)
 

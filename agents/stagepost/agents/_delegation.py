@@ -14,10 +14,14 @@ from ._budget import Spent
 from ._definition import AgentDefinition
 from ._delegating import DelegateTool
 from ._invoking import ToolResult, as_text
-from ._messaging import IDLE, Entry, Talk, request_of
+from ._messaging import IDLE, Entry, Talk, is_readdressed, request_of
 from .errors import AgentError
 
 _LONGEST: Final = 60  # characters of a name in a key
+_READDRESSED: Final = (
+    "nothing was sent: behind the model's answer nobody can change who a message is for or whether it is the last one, "
+    "only what it says"
+)
 
 
 class AgentWorkflow(Servable, Protocol):
@@ -54,6 +58,11 @@ class Delegation:
         self._agents = agents
         self._tools = tools
 
+    @property
+    def has_agents(self) -> bool:
+        """Whether there is somebody to speak to."""
+        return bool(self._agents)
+
     async def ask(
         self,
         tool: DelegateTool,
@@ -80,6 +89,8 @@ class Delegation:
         self, arguments: Mapping[str, Any], entry: Entry, context: StepContext, said: dict[str, object]
     ) -> ToolResult:
         """What an agent answers in a conversation."""
+        if is_readdressed(arguments, entry.get("talk")):
+            return ToolResult(_READDRESSED, is_error=True)
         talk = entry["talk"]
         loop = self._agents[talk["agent"]]
         key = f"{talk['id']}-{talk['turn']}"

@@ -123,6 +123,22 @@ def _placed(
     return {**call, "talk": {"id": known, "agent": talk.agent, "turn": turn, "end": bool(end), **since}}
 
 
+def is_readdressed(arguments: Mapping[str, object], talk: Mapping[str, Any] | None) -> bool:
+    """Whether somebody has changed, behind the model's answer, who a message is for or whether it is the last one.
+
+    That is settled with the answer, since other messages may wait for this one.
+
+    Args:
+        arguments: Of the call as it is made.
+        talk: Its place in a conversation; None if as the model wrote it, it had none.
+    """
+    if talk is None:
+        return True
+    to, place = ("agent_name", talk["agent"]) if talk["turn"] == 0 else ("conversation_id", talk["id"])
+    known = {"agent_name": None, "conversation_id": None, to: place, "end": talk["end"]}
+    return any((arguments.get(name) or None) != (value or None) for name, value in known.items())
+
+
 def request_of(message: str, agent: AgentDefinition) -> str | Mapping[str, JsonValue]:
     """What the agent is asked with: the fields of its input, if the message is a JSON object, or else a text."""
     if agent.input is None:

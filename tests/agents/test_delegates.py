@@ -1,0 +1,188 @@
+"""Agents and prompts that are tools, as runs below the run that calls them."""
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+import pytest
+from pydantic import BaseModel
+from tests.agents._ways import Way, both_ways, in_memory, result_of, started, working
+from tests.agents._weather import REPORT, Query, Report, look, results
+
+from stagepost.agents import (
+    Agent,
+    AgentTool,
+    Budget,
+    LLMTool,
+    ModelRequest,
+    ModelResponse,
+    ScriptedModel,
+    ScriptEntry,
+    ToolCall,
+    ToolContext,
+    ToolResult,
+    Usage,
+    call,
+    tool,
+)
+from stagepost.workflows import RunFailed
+
+
+class Verdict(BaseModel):
+    good: bool
+
+
+def costing(answer: str | ToolCall, tokens: int) -> ModelResponse:
+    usage = Usage(input_tokens=tokens, output_tokens=1)
+    return ModelResponse(answer, usage=usage) if isinstance(answer, str) else ModelResponse(calls=[answer], usage=usage)
+
+
+class Watched:
+    """A hook that writes down what passes it; as often as it is told, it makes a call once more."""
+
+    def __init__(self, log: list[str], *, again: int = 0) -> None:
+        self._log = log
+        self._again = again
+
+    async def model_call(
+        self, request: ModelRequest, call: Callable[[ModelRequest], Awaitable[ModelResponse]]
+    ) -> ModelResponse:
+        self._log.append(f"asks: {request.messages[-1].text}")
+        return await call(request)
+
+    async def tool_call(
+        self, call: ToolCall, context: ToolContext, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        for _ in range(self._again):
+            await proceed(call)
+        result = await proceed(call)
+        self._log.append(f"{context.agent} called {call.name}: {result.text}")
+        return result
+
+
+@both_ways
+async def test_agents_and_prompts_that_are_tools_are_asked_with_what_they_take_and_their_cost_counts(way: Way) -> None:
+    weather = Agent(
+        "weather",
+        prompt="Weather.",
+        model=ScriptedModel([costing(call("look", city="Oslo"), 10), costing(REPORT, 20)]),
+        tools=[look],
+        input=Query,
+        output=Report,
+    )
+    judge = LLMTool("judge", "Is {text} good?", model=ScriptedModel([costing('{"good": true}', 40)]), output=Verdict)
+    both = ModelResponse(
+        calls=[call("weather", city="Oslo"), call("judge", text="rain")], usage=Usage(input_tokens=1, output_tokens=1)
+    )
+    model = ScriptedModel([both, costing("take a coat", 2)])
+    result = await way(Agent("lead", prompt="Plan.", model=model, tools=[AgentTool(weather), judge]))
+    assert [each.text for each in results(result)] == ['{"city":"Oslo","degrees":3}', '{"good":true}']
+    assert (result.output, result.turns) == ("take a coat", 2)
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (73, 5)
+
+
+async def test_under_a_runner_each_call_is_a_run_below_the_calling_one() -> None:
+    helper = Agent("helper", prompt="Help.", model=ScriptedModel(["helped"]))
+    shorten = LLMTool("shorten", "Shorten {text}", model=ScriptedModel(["short"]))
+    model = ScriptedModel([[call("helper", request="?"), call("shorten", text="long")], "done"])
+    lead = Agent("lead", prompt="Plan.", model=model, tools=[AgentTool(helper), shorten])
+    async with working(lead) as runner:
+        await (await started(runner, lead)).result()
+        runs = [await runner.get(each) for each in ("r.helper-0-0", "r.shorten-0-1")]
+        assert [(run.workflow, (await run.result())["output"]) for run in runs] == [
+            ("lead:helper", "helped"),
+            ("lead:shorten", "short"),
+        ]
+
+
+async def test_run_that_is_resumed_asks_nothing_twice_that_the_runs_below_it_have_answered() -> None:
+    asked = ScriptedModel(["helped"])
+    helper = Agent("helper", prompt="Help.", model=asked)
+    model = ScriptedModel([call("helper", request="?"), OSError("down"), "done"])
+    lead = Agent("lead", prompt="Plan.", model=model, tools=[AgentTool(helper)])
+    async with working(lead) as runner:
+        with pytest.raises(RunFailed, match="down"):
+            await (await started(runner, lead)).result()
+        assert (await result_of(await runner.resume("r"), lead)).output == "done"
+    assert len(asked.requests) == 1
+
+
+@both_ways
+async def test_hooks_of_the_caller_stand_round_the_call_and_those_of_the_called_round_what_it_does(way: Way) -> None:
+    outer: list[str] = []
+    inner: list[str] = []
+    asked = ScriptedModel([call("look", city="Oslo"), "3 degrees"])
+    helper = Agent("helper", prompt="Help.", model=asked, tools=[look], hooks=[Watched(inner)])
+    model = ScriptedModel([call("helper", request="Oslo?"), "done"])
+    lead = Agent("lead", prompt="Plan.", model=model, tools=[AgentTool(helper)], hooks=[Watched(outer, again=1)])
+    await way(lead)
+    assert outer == ["asks: go", "lead called helper: 3 degrees", "asks: 3 degrees"]
+    seen = '{"city":"Oslo","degrees":3}'
+    assert inner == ["asks: Oslo?", f"helper called look: {seen}", f"asks: {seen}"]
+    assert len(asked.requests) == 2, "a hook that proceeds twice joins the run that there is"
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        pytest.param([ValueError("no net")], "ValueError: no net", id="fails"),
+        pytest.param([call("fail", reason="no map")], "no map", id="gives up"),
+        pytest.param(["?", "?"], "BudgetExceeded", id="has no more budget"),
+    ],
+)
+async def test_agent_that_comes_to_nothing_is_told_why_and_the_caller_goes_on(
+    way: Way, script: list[ScriptEntry], why: str
+) -> None:
+    helper = Agent("h", prompt="", model=ScriptedModel(script), output=Report, budget=Budget(turns=2))
+    model = ScriptedModel([call("h", request="?"), "then not"])
+    result = await way(Agent("lead", prompt="Plan.", model=model, tools=[AgentTool(helper)]))
+    (said,) = results(result)
+    assert said.is_error
+    assert why in said.text
+    assert result.output == "then not"
+
+
+async def test_agent_that_takes_too_long_is_given_up() -> None:
+    @tool
+    async def hang() -> None:
+        await anyio.sleep_forever()
+
+    helper = Agent("helper", prompt="Help.", model=ScriptedModel([call("hang")]), tools=[hang])
+    model = ScriptedModel([call("helper", request="?"), "done"])
+    result = await in_memory(Agent("lead", prompt="", model=model, tools=[AgentTool(helper, timeout=0.1)]))
+    assert [each.text for each in results(result)] == ["timed out after 0.1 s"]
+    assert result.output == "done"
+
+
+@both_ways
+async def test_tool_of_ones_own_may_have_the_name_that_speaking_to_agents_has_elsewhere(way: Way) -> None:
+    @tool
+    async def message_agent(text: str) -> str:
+        return f"sent: {text}"
+
+    model = ScriptedModel([call("message_agent", text="hi"), "done"])
+    assert [each.text for each in results(await way(Agent("a", prompt="", model=model, tools=[message_agent])))] == [
+        "sent: hi"
+    ]
+
+
+class Repairing:
+    """A hook that gives a message the address that it lacks."""
+
+    async def tool_call(
+        self,
+        call: ToolCall,
+        context: ToolContext,  # noqa: ARG002  # the protocol's
+        proceed: Callable[[ToolCall], Awaitable[ToolResult]],
+    ) -> ToolResult:
+        return await proceed(call.model_copy(update={"arguments": '{"agent_name": "helper", "message": "hi"}'}))
+
+
+@both_ways
+async def test_hook_that_addresses_a_message_anew_is_told_that_it_cannot(way: Way) -> None:
+    helper = Agent("helper", prompt="", model=ScriptedModel(["helped"]))
+    model = ScriptedModel([call("message_agent", agent_nam="helper"), "done"])
+    result = await way(Agent("lead", prompt="", model=model, sub_agents=[helper], hooks=[Repairing()]))
+    (said,) = results(result)
+    assert said.text.startswith("nothing was sent")
+    assert result.output == "done"

@@ -18,7 +18,7 @@ from typing import Any
 
 import anyio
 from tests.workflows._specimens import specimens
-from tests.workflows._waiting_specimens import Outside, waiting_specimens
+from tests.workflows._waiting_specimens import Outside, label, waiting_specimens
 
 from stagepost.checkpoint import Commit, SqliteStore
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
@@ -98,9 +98,9 @@ class Lines:
 
     def on_event(self, event: Event, /) -> None:
         if isinstance(event, StepEnded):
-            self.add(event.path)
+            self.add(label(event.run_id, event.path))
         elif isinstance(event, ItemEnded):
-            self.add(f"{event.path}[{event.index}]")
+            self.add(label(event.run_id, f"{event.path}[{event.index}]"))
 
 
 async def main(*arguments: str) -> None:

@@ -30,7 +30,7 @@ from stagepost.workflows import (
     step,
 )
 
-WAITING = ("waits", "asked", "rounds", "effects", "both", "grows")
+WAITING = ("waits", "asked", "rounds", "effects", "both", "grows", "family")
 SIGNALS = {"waits": 2, "rounds": 3, "both": 1}
 ACTING = ("effects", "both")
 
@@ -53,6 +53,7 @@ def waiting_specimens(note: Note, act: Act) -> Mapping[str, Specimen]:
         Specimen(made.effects(), items, at_once=6),
         Specimen(made.both(), {}, at_once=4),
         Specimen(made.grows(), items, at_once=3),
+        Specimen(made.family(), items, at_once=4),
     ]
     return {specimen.workflow.name: specimen for specimen in found}
 
@@ -60,6 +61,12 @@ def waiting_specimens(note: Note, act: Act) -> Mapping[str, Specimen]:
 def done(place: str) -> str:
     """What the effect of a place returns."""
     return f"did {place}"
+
+
+def label(run_id: str, place: str) -> str:
+    """What stands for a place in a run, or in a run below it."""
+    below = run_id.partition(".")[2]
+    return f"{below}:{place}" if below else place
 
 
 class _Maker:
@@ -105,6 +112,25 @@ class _Maker:
         fan = Parallel("fan", item, over="items", workers=2)
         body = Chain("body", [self.says("in-body"), step("large", self._large, inline=True)])
         return Chain("grows", [self.says("a"), fan, self._loop("loop", body), Wait("ask"), self.says("z")], types=types)
+
+    def family(self) -> Chain:
+        """Steps that start runs of other workflows: one after the other, in items, and below those; one waits."""
+        plain = Chain("plain", [self.adds("p1"), self.adds("p2")])
+        leaf = Chain("leaf", [self.adds("l1"), Wait("ask"), self.adds("l2")])
+        middle = Chain("middle", [self.adds("m1"), self._starts("sub", leaf=leaf), self.adds("m2")], companions=[leaf])
+
+        async def each(item: int, context: StepContext) -> list[object]:
+            return [item, (await context.child(plain, f"item-{item}", {"path": [str(item)]}))["path"]]
+
+        fan = Parallel("fan", step("each", each), over="items", workers=2)
+        kids = self._starts("kids", plain=plain, middle=middle)
+        return Chain("family", [self.adds("a"), kids, fan, self.adds("end")], companions=[plain, middle])
+
+    def _starts(self, name: str, **children: Chain) -> Step:
+        async def start(_state: State, context: StepContext) -> Mapping[str, object]:
+            return {key: dict(await context.child(child, key, dict)) for key, child in children.items()}
+
+        return step(name, start)
 
     def adds(self, name: str) -> Step:
         def add(state: State, context: StepContext) -> Mapping[str, object]:
@@ -171,7 +197,7 @@ class _Maker:
         self._note(self._place(context))
 
     def _place(self, context: StepContext) -> str:
-        return context.idempotency_key.partition("/")[2]
+        return label(context.run_id, context.idempotency_key.partition("/")[2])
 
 
 class Outside:
@@ -198,7 +224,7 @@ class Outside:
         while True:
             self._news = anyio.Event()
             for wait in await runner.waits():
-                if wait.run_id in run_ids:
+                if wait.run_id.partition(".")[0] in run_ids:
                     await self._end(runner, wait)
             await self._news.wait()
 

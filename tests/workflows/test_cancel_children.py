@@ -78,6 +78,7 @@ async def test_a_child_that_is_just_being_stored_is_cancelled_too(store: Store) 
         group.start_soon(runner.cancel, "p")
         with pytest.raises(RunCancelled):
             await run.result()
+        await anyio.wait_all_tasks_blocked()  # it waits for the child
         door.open.set()
     async with store:
         assert await statuses(store, "p", "p.kid") == {RunStatus.CANCELLED}

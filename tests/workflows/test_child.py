@@ -12,12 +12,13 @@ from tests.workflows._doors import Door
 from tests.workflows._words import PATIENCE, Counted, Gate, Recorder, Store, nothing, running, until
 from tests.workflows.test_lifespans import Line, reads
 
-from stagepost.checkpoint import Keep, MemoryStore, RunNotFound, RunStatus, StoreFull, WaitKind
+from stagepost.checkpoint import Keep, MemoryStore, NewRun, RunNotFound, RunStatus, StoreFull, WaitKind
 from stagepost.workflows import (
     Chain,
     ChainError,
     ChildFailed,
     DefinitionError,
+    LifespanFailed,
     Parallel,
     Pattern,
     RunConflict,
@@ -448,23 +449,93 @@ async def test_a_run_that_keeps_nothing_forgets_its_children_with_itself(store: 
         assert (await store.info("other.kid.kid")).status is RunStatus.COMPLETED
 
 
-async def test_a_child_that_cannot_be_stored_leaves_its_parent_open(store: Store) -> None:
-    parent = starting(Chain("child", [Counted().adds("a")]))
-    async with running(store, parent) as runner:
-        refused = store.create
+class Refusing:
+    """Lets a store refuse new children."""
 
-        async def refuse(run: Any) -> Any:
-            if "." in run.run_id:
-                raise StoreFull(Path("runs.db"))
-            return await refused(run)
+    def __init__(self, store: Store) -> None:
+        self.refuses = True
+        self._create = store.create
+        store.create = self._call  # type: ignore[method-assign]  # a store that refuses
 
-        store.create = refuse  # type: ignore[method-assign]  # a store that refuses
+    async def _call(self, run: NewRun) -> Any:
+        if self.refuses and "." in run.run_id:
+            raise StoreFull(Path("runs.db"))
+        return await self._create(run)
+
+
+@pytest.mark.parametrize("in_item", [True, False], ids=["item", "step"])
+async def test_a_child_that_cannot_be_stored_leaves_its_parent_open(store: Store, in_item: bool) -> None:  # noqa: FBT001  # a parameter of the test
+    alone = starting(Chain("child", [Counted().adds("a")]))
+    both = {"ask": next(iter(alone.children.values())), "other": Gate("other").step}
+    parent = Chain("parent", [Parallel("fan", both)], companions=alone.companions) if in_item else alone
+    async with running(store, parent, grace=0) as runner:
+        refusing = Refusing(store)
         with pytest.raises(StoreFull):
             await (await runner.start(parent, run_id="p")).result()
-        store.create = refused  # type: ignore[method-assign]  # and takes again
         assert (await store.info("p")).status is RunStatus.RUNNING
+        refusing.refuses = False
         await runner.recover()
-        assert path_of(await (await runner.get("p")).result()) == ["a"]
+        if not in_item:
+            assert path_of(await (await runner.get("p")).result()) == ["a"]
+
+
+async def test_a_child_that_a_step_wants_while_the_runner_is_left_is_begun_by_the_next(store: Store) -> None:
+    child, gate = Chain("child", [Counted().adds("a")]), Gate()
+
+    async def ask(state: State, context: StepContext) -> Mapping[str, object]:
+        await gate.pass_through(state)
+        return {"got": dict(await context.child(child, "kid", {}))}
+
+    parent = Chain("parent", [ask], companions=[child])
+
+    async def open_when_left() -> None:
+        await until(lambda: runner._reception is None)
+        await anyio.wait_all_tasks_blocked()
+        gate.open.set()
+
+    with fail_after(PATIENCE):
+        async with store:
+            async with anyio.create_task_group() as group, Runner(store, workflows=[parent], grace=60) as runner:
+                run = await runner.start(parent, run_id="p")
+                await gate.entered.wait()
+                group.start_soon(open_when_left)
+            with pytest.raises(RunnerStopped, match="run 'p' ended"):
+                await run.result()
+            async with Runner(store, workflows=[parent]) as runner:
+                await runner.recover()
+                assert path_of(await (await runner.get("p")).result()) == ["a"]
+
+
+async def test_a_child_whose_lifespan_fails_fails_the_step_and_is_begun_by_the_next_attempt(store: Store) -> None:
+    line = Line(refuses=True)
+    parent = starting(Chain("child", [reads(line)], lifespan=line.open))
+    with pytest.raises(ChainError, match="LifespanFailed"):
+        await parent.run()
+    async with running(store, parent) as runner:
+        with pytest.raises(RunFailed, match="nobody is there"):
+            await (await runner.start(parent, run_id="p")).result()
+        with pytest.raises(RunNotFound):
+            await store.info("p.kid")
+        line.refuses = False
+        assert (await (await runner.resume("p")).result())["got"]["read"] == "line"
+
+
+async def test_a_parent_stays_open_with_a_child_whose_lifespan_fails(store: Store) -> None:
+    line, gate = Line(), Gate()
+    parent = starting(Chain("child", [gate.step, reads(line)], lifespan=line.open))
+    async with running(store, parent, grace=0) as runner:
+        await runner.start(parent, run_id="p")
+        await gate.entered.wait()
+    gate.open.set()
+    line.refuses = True
+    async with running(store, parent) as runner:
+        report = await runner.recover()
+        assert list(report.left_open) == ["p.kid"]
+        with pytest.raises(LifespanFailed):
+            await report.resumed[0].result()
+        line.refuses = False
+        await runner.recover()
+        assert (await (await runner.get("p")).result())["got"]["read"] == "line"
 
 
 async def test_lifespans_of_children_in_memory() -> None:

@@ -26,6 +26,7 @@ from stagepost.workflows import (
     Wait,
     step,
 )
+from stagepost.workflows._lifespans import open_lifespans
 
 
 @dataclass(eq=False)
@@ -348,3 +349,24 @@ async def test_a_step_that_fails_has_its_lifespan_left_open_for_others(store: St
             await (await runner.start(bad)).result()
         assert (await (await runner.start(good)).result())["read"] == "line"
     assert line.says == ["open line", "step", "close line"]
+
+
+async def test_of_a_group_with_one_error_that_error_is_told() -> None:
+    @asynccontextmanager
+    async def grouped() -> AsyncIterator[None]:
+        async with anyio.create_task_group():
+            raise ConnectionError("nobody is there")
+        yield
+
+    with pytest.raises(LifespanFailed, match="ConnectionError: nobody is there") as caught:
+        await Chain("work", [NOTHING], lifespan=grouped).run()
+    assert isinstance(caught.value.__cause__, ConnectionError)
+
+
+async def test_none_is_entered_once_all_are_left() -> None:
+    line = Line()
+    async with open_lifespans(1) as lifespans:
+        await lifespans.enter("work", line.open)
+    with pytest.raises(RunnerNotOpen):
+        await lifespans.enter("work", line.open)
+    assert line.says == ["open line", "close line"]

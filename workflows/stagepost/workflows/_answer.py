@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Answer(Generic[T]):
-    """Given once: a value, or an error. What is said later does not count."""
+    """Given once: a value, or an error. An error that comes later does not count."""
 
     def __init__(self) -> None:
         self._given = anyio.Event()
@@ -17,9 +17,8 @@ class Answer(Generic[T]):
 
     def give(self, value: T) -> None:
         """This is it."""
-        if not self._given.is_set():
-            self._values.append(value)
-            self._given.set()
+        self._values.append(value)
+        self._given.set()
 
     def fail(self, error: Exception) -> None:
         """There is none, and why."""

@@ -195,6 +195,7 @@ class Desk:
         A run that is worked on here gets `patience` seconds to end by itself; then its end is committed over its head,
         and whatever it still does is fenced.
         """
+        await self._begun(run_id)
         self._line.drop(run_id)
         active = await self._arrived(run_id)
         if active is not None:

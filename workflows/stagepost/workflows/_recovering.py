@@ -1,6 +1,7 @@
 """Taking up all that a process before this one has left open."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Protocol
 
 from stagepost.checkpoint import CorruptRun, RunInfo, RunNotOpen, RunStatus
@@ -44,17 +45,19 @@ class Recovering:
     async def recover(self) -> RecoveryReport:
         """Take up each of them that can go on, and say what becomes of the others."""
         found = RecoveryNotes()
-        async for info in self._runs(RunStatus.RUNNING, found):
-            if await self._desk.find(info.run_id) is None:
-                await self._recover(info, found)
-        if self._registry.migrates:
-            async for info in self._runs(RunStatus.WAITING, found):
-                if self._registry.is_outdated(info):
+        async with aclosing(self._runs(RunStatus.RUNNING, found)) as runs:
+            async for info in runs:
+                if await self._desk.find(info.run_id) is None:
                     await self._recover(info, found)
+        if self._registry.migrates:
+            async with aclosing(self._runs(RunStatus.WAITING, found)) as runs:
+                async for info in runs:
+                    if self._registry.is_outdated(info):
+                        await self._recover(info, found)
         await self._desk.lookout.recover()
         return found.report()
 
-    async def _runs(self, status: RunStatus, found: RecoveryNotes) -> AsyncIterator[RunInfo]:
+    async def _runs(self, status: RunStatus, found: RecoveryNotes) -> AsyncGenerator[RunInfo, None]:
         """All runs of a status, a page at a time; what cannot be read is noted."""
         after, damaged, find = "", list[CorruptRun](), self._desk.means.store.find
         while page := await find(status=status, after=after, limit=_PAGE, damaged=damaged):

@@ -68,11 +68,12 @@ async def test_children_that_have_ended_stay_as_they_are(store: Store) -> None:
         assert await statuses(store, "p.done") == {RunStatus.COMPLETED}
 
 
-async def test_a_child_that_is_just_being_stored_is_cancelled_too(store: Store) -> None:
+@pytest.mark.parametrize("behind", [True, False], ids=["on disk", "not on disk"])
+async def test_a_child_that_is_just_being_stored_is_cancelled_too(store: Store, behind: bool) -> None:  # noqa: FBT001  # a parameter of the test
     gate = Gate()
     parent = starting(Chain("child", [gate.step]))
     async with running(store, parent) as runner, anyio.create_task_group() as group:
-        door = Door(store, "create", behind=True, when=lambda new: new.run_id == "p.kid")
+        door = Door(store, "create", behind=behind, when=lambda new: new.run_id == "p.kid")
         run = await runner.start(parent, run_id="p")
         await door.reached.wait()
         group.start_soon(runner.cancel, "p")

@@ -2,6 +2,8 @@
 
 ``python -m dependency_audit`` starts the audit in a process of its own, kills that with SIGKILL while distributions are
 being inspected, lets a new process go on, and shows what it cost. ``--no-crash`` runs it straight through.
+
+What is wrong is written down by rules; where STAGEPOST_MODEL names a model, such as ``openai/gpt-5-mini``, by an agent.
 """
 
 import argparse

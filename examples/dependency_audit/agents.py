@@ -1,8 +1,9 @@
 """The five agents of the audit, and what they are asked."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from anyio import to_thread
 
@@ -14,6 +15,9 @@ from .inspection import inspect
 from .models import Distribution, Finding, Inspection, Value, Violation
 from .policy import Policy, judge
 from .report import render
+
+Analyst: TypeAlias = Callable[..., Awaitable[Finding]]
+"""Takes a `Judgement`: `analyst`, which goes by rules, or one that asks a model."""
 
 
 class Folders(Value):
@@ -113,12 +117,14 @@ async def editor(draft: Draft) -> Report:
     return Report(path=draft.target)
 
 
-def register_agents(hub: Hub, policy: Policy, *, log: Path | None = None, inspectors: int = 16) -> None:
+def register_agents(
+    hub: Hub, policy: Policy, *, log: Path | None = None, inspectors: int = 16, analyst: Analyst = analyst
+) -> None:
     """Put the five agents on a hub."""
     hub.register("inventory", inventory)
     hub.register("inspector", Inspector(log), concurrency=inspectors)
     hub.register("policy", Officer(policy))
-    hub.register("analyst", analyst)
+    hub.register("analyst", analyst, concurrency=inspectors)
     hub.register("editor", editor)
 
 

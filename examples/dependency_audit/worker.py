@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from stagepost.workflows import (
     Runner,
 )
 
-from .agents import register_agents
+from .agents import Analyst, analyst, register_agents
 from .policy import load_policy
 from .workflow import build_workflow
 
@@ -100,11 +101,22 @@ async def work(job: Job, *, store: SqliteStore | None = None) -> str:
         store or SqliteStore(job.store) as opened,
         Hub("audit") as hub,
         Runner(opened, hub=hub, workflows=[workflow], observer=Teller()) as runner,
+        _analyst(runner) as chosen,
     ):
-        register_agents(hub, policy, log=job.log)
+        register_agents(hub, policy, log=job.log, analyst=chosen)
         run: Run = await runner.start(workflow, job.state, run_id=job.run_id)
         state = await run.result()
     return str(state["report"].path)
+
+
+def _analyst(runner: Runner) -> AbstractAsyncContextManager[Analyst]:
+    """The analyst that the environment asks for."""
+    model = os.environ.get("STAGEPOST_MODEL")
+    if not model:
+        return nullcontext(analyst)
+    from .writer import model_analyst  # noqa: PLC0415  # the others do without a model, and start sooner
+
+    return model_analyst(runner, model)
 
 
 def main() -> None:

@@ -15,3 +15,9 @@ def site(tmp_path: Path) -> Site:
     folder = tmp_path / "lib" / "python3" / "site-packages"
     folder.mkdir(parents=True)
     return Site(folder)
+
+
+@pytest.fixture(autouse=True)
+def _nobodys_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may have named a model: it is not to be asked."""
+    monkeypatch.delenv("STAGEPOST_MODEL", raising=False)

@@ -1,14 +1,16 @@
 """A run is looked at from outside, whether anybody works on it or not."""
 
+import anyio
 import pytest
 from pydantic import BaseModel
-from tests.workflows._words import NOTHING, Counted, Store, running
+from tests.workflows._words import NOTHING, Counted, Gate, Store, running
 from tests.workflows.test_child import starting
 
 from stagepost.checkpoint import MemoryStore, RunNotFound, RunStatus
 from stagepost.workflows import (
     Chain,
     IncompatibleCheckpoint,
+    Parallel,
     Pattern,
     RunFailed,
     RunnerNotOpen,
@@ -106,3 +108,30 @@ async def test_the_newest_version_of_a_workflow_is_found_by_name() -> None:
         assert (await (await runner.start(Shop())).result()) == {}
         with pytest.raises(WorkflowNotFound, match="knows no workflow 'other'; it knows: companion, work"):
             runner.workflow("other")
+
+
+async def test_a_run_that_goes_on_shows_what_the_runs_below_it_wait_for(store: Store) -> None:
+    gate = Gate("busy")
+    child = Chain("child", [Parallel("both", {"ask": Wait("ask", show=lambda _: "well?"), "busy": gate.step})])
+    parent, other = starting(child), Chain("other", [Wait("ask")])
+    async with running(store, parent, other) as runner:
+        for name in ("p-1", "p0", "a"):  # ids next to the run's
+            await (await runner.start(other, run_id=name)).settled()
+        run = await runner.start(parent, run_id="p")
+        await gate.entered.wait()
+        while not await runner.waits("p"):
+            await anyio.lowlevel.checkpoint()
+        view = await runner.inspect("p")
+        assert (view.status, view.is_held, [wait.id for wait in view.waits]) == (
+            RunStatus.RUNNING,
+            True,
+            ["p.kid/both[0]/ask"],
+        )
+        gate.open.set()
+        await run.settled()
+        view = await runner.inspect("p")
+        assert (view.status, view.is_held, [wait.id for wait in view.waits]) == (
+            RunStatus.WAITING,
+            False,
+            ["p.kid/both[0]/ask"],
+        )

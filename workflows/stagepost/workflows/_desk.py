@@ -150,6 +150,10 @@ class Desk:
             await self._changed.wait()
         return self._held(run_id, urgent=urgent)
 
+    def works_on(self, run_id: str) -> bool:
+        """Whether somebody works on a run at this moment."""
+        return run_id in self._shift.runs
+
     async def signalled(self, run_id: str) -> None:
         """A signal was sent to a run; if it is worked on, it finds it from now on."""
         await self._begun(run_id)

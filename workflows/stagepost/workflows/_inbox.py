@@ -14,11 +14,13 @@ from stagepost.checkpoint import (
     CheckpointStore,
     EffectNotFound,
     OpenWait,
+    RunNotFound,
     WaitKind,
     WaitNotFound,
     codec_for,
 )
 
+from ._children import below
 from ._places import step_at
 from ._registry import Registry
 from ._secrets import Secrets
@@ -68,7 +70,7 @@ class Inbox:
         self._registry = registry
 
     async def waits(self, run_id: str | None, kind: WaitKind | None) -> Sequence[PendingWait]:
-        """Open waits of all runs; or of one run and, instead of its waits for other runs, of those."""
+        """Open waits of all runs; or of one run and those below it and, instead of waits for other runs, of those."""
         if run_id is not None:
             await self._store.info(run_id)  # raises if there is none
         found = [wait async for wait in self._all(run_id)]
@@ -114,20 +116,40 @@ class Inbox:
 
     async def _all(self, run_id: str | None) -> AsyncIterator[OpenWait]:
         """Open waits; those of one run with those of the runs that it waits for, each run once."""
+        if run_id is None:
+            async for wait in self._open(None):
+                yield wait
+            return
         seen, ahead = {run_id}, [run_id]
         while ahead:
-            async for wait in self._open(ahead.pop()):
-                is_child = run_id is not None and wait.wait.kind is WaitKind.CHILD
-                if not is_child:
+            async for wait in self._below(ahead.pop()):
+                if wait.wait.kind is not WaitKind.CHILD:
                     yield wait
-                elif wait.wait.name not in seen:
+                elif wait.wait.name not in seen and not wait.wait.name.startswith(below(wait.run_id)):
                     seen.add(wait.wait.name)
                     ahead.append(wait.wait.name)
 
-    async def _open(self, run_id: str | None) -> AsyncIterator[OpenWait]:
-        after = ""
+    async def _below(self, run_id: str) -> AsyncIterator[OpenWait]:
+        """Those of a run and of all that its steps have started, which may wait while it goes on itself."""
+        async for wait in self._open(run_id):
+            yield wait
+        if await self._starts_others(run_id):
+            async for wait in self._open(None, below(run_id)):
+                yield wait
+
+    async def _starts_others(self, run_id: str) -> bool:
+        try:
+            return self._registry.starts_others(await self._store.info(run_id))
+        except RunNotFound:  # it has ended and was forgotten since
+            return False
+
+    async def _open(self, run_id: str | None, prefix: str = "") -> AsyncIterator[OpenWait]:
+        """Those of one run; or of all runs whose ids begin so, which follow each other."""
+        after = prefix
         while page := await self._store.waits(run_id=run_id, after=after, limit=_PAGE):
             for wait in page:
+                if not wait.run_id.startswith(prefix):
+                    return
                 yield wait
             after = f"{page[-1].run_id}/{page[-1].wait.place}"
 

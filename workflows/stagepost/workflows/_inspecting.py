@@ -7,6 +7,7 @@ from typing import Any
 
 from stagepost.checkpoint import CheckpointStore, RunStatus
 
+from ._desk import Desk
 from ._inbox import Inbox, PendingWait
 from ._registry import Registry
 
@@ -25,6 +26,8 @@ class RunView:
         next: Path of the place where it goes on; None at its end.
         state: Its state, as its next step sees it, or as it has ended.
         waits: What it waits for; where it waits for other runs, what those wait for.
+        is_held: Whether this runner works on it now: it neither rests nor stands in line nor was left by a process
+            that has ended.
     """
 
     id: str
@@ -36,9 +39,10 @@ class RunView:
     next: str | None
     state: Any
     waits: Sequence[PendingWait]
+    is_held: bool
 
 
-async def inspect(store: CheckpointStore, registry: Registry, inbox: Inbox, run_id: str) -> RunView:
+async def inspect(store: CheckpointStore, registry: Registry, inbox: Inbox, desk: Desk, run_id: str) -> RunView:
     """See `Runner.inspect`."""
     snapshot = await store.load(run_id)
     definition, run = registry.find(snapshot.run), snapshot.run
@@ -52,4 +56,5 @@ async def inspect(store: CheckpointStore, registry: Registry, inbox: Inbox, run_
         next=definition.upgraded(snapshot).root.next,
         state=definition.view(snapshot),
         waits=await inbox.waits(run_id, None) if run.status.is_open else (),
+        is_held=run.status.is_open and desk.works_on(run_id),
     )

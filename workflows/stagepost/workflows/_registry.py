@@ -78,6 +78,11 @@ class Registry:
             raise WorkflowNotFound(name, sorted({known for known, _ in self._known}))
         return self._known[name, max(versions)]
 
+    def starts_others(self, info: RunInfo) -> bool:
+        """Whether steps of a run may have started other runs, as far as is known."""
+        workflow = self._known.get((info.workflow, info.version))
+        return workflow is None or len(family(workflow)) > 1
+
     @property
     def migrates(self) -> bool:
         """Whether runs of any workflow can be migrated."""

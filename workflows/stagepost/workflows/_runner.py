@@ -118,6 +118,11 @@ class Runner:
         self._group: TaskGroup | None = None
         self._reception: Reception | None = None
 
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Seconds since 1970, as it was given."""
+        return self._clock
+
     @classmethod
     def from_config(
         cls,
@@ -290,7 +295,8 @@ class Runner:
         """What runs wait for, in the order of their ids: an inbox for whoever answers.
 
         Args:
-            run_id: Only what this run waits for; where it waits for other runs, what those wait for instead.
+            run_id: Only what this run and those that its steps have started wait for; where it waits for other runs,
+                what those wait for instead.
             kind: Only waits of this kind, such as ``WaitKind.ANSWER``.
 
         Raises:
@@ -389,8 +395,7 @@ class Runner:
             UnknownWorkflow: The runner does not know its workflow.
             IncompatibleCheckpoint: It is of an older version, and its migration failed.
         """
-        self._open()
-        return await inspect(self._store, self._registry, self._inbox, run_id)
+        return await inspect(self._store, self._registry, self._inbox, self._open().desk, run_id)
 
     def workflow(self, name: str) -> Pattern:
         """The newest version of a workflow that the runner knows.

@@ -10,6 +10,8 @@ from ._agents import Agents
 from ._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._budget import Budget
 from ._context import ToolContext
+from ._conversations import Conversation, Exchange
+from ._converse import OpenConversation, converse
 from ._fallback import Fallback
 from ._function import FunctionModel, ModelFunction
 from ._hooks import ModelHook, ToolHook
@@ -25,6 +27,8 @@ from ._replay import ReplayModel
 from ._result import AgentResult
 from ._retries import Retries
 from ._scripted import ScriptedModel, ScriptEntry, call
+from ._task import PendingApproval, Task, TaskStatus
+from ._tasks import Tasks
 from ._tool import OnUnknown, Tool, tool
 from .errors import (
     AgentError,
@@ -36,6 +40,7 @@ from .errors import (
     AsyncioRequired,
     BudgetExceeded,
     ContentRefused,
+    ConversationOver,
     InfrastructureError,
     InvalidAgent,
     InvalidAgentData,
@@ -54,10 +59,13 @@ from .errors import (
     ModelTimeout,
     ModelUnavailable,
     NobodyToAsk,
+    NotAnAgent,
     PromptFailed,
     RateLimitReached,
     RecordingMissing,
     ScriptEnded,
+    TaskFinished,
+    TaskNotFinished,
     ToolClash,
     ToolUnavailable,
     UnknownAgent,
@@ -83,8 +91,11 @@ __all__ = [
     "BudgetExceeded",
     "ChatMessage",
     "ContentRefused",
+    "Conversation",
+    "ConversationOver",
     "Decision",
     "Deny",
+    "Exchange",
     "Fallback",
     "FunctionModel",
     "InfrastructureError",
@@ -116,8 +127,11 @@ __all__ = [
     "ModelTimeout",
     "ModelUnavailable",
     "NobodyToAsk",
+    "NotAnAgent",
     "OnUnknown",
+    "OpenConversation",
     "OutputSchema",
+    "PendingApproval",
     "Preview",
     "PromptContext",
     "PromptFailed",
@@ -131,6 +145,11 @@ __all__ = [
     "ScriptEntry",
     "ScriptedModel",
     "SystemMessage",
+    "Task",
+    "TaskFinished",
+    "TaskNotFinished",
+    "TaskStatus",
+    "Tasks",
     "Token",
     "Tool",
     "ToolCall",
@@ -146,5 +165,6 @@ __all__ = [
     "Usage",
     "UserMessage",
     "call",
+    "converse",
     "tool",
 ]

@@ -16,6 +16,8 @@ root           the run at the root, if there is one above this run
 conversations  those with other agents, by id, if there are any
 nested         what the runs below this one have used, by their keys, if there are any
 heard          number of the last message that was sent to the run while it was under way, if there was one
+said           which message of a conversation with somebody outside this run answers, if it does; see `_turns`
+ended          there is nothing to do: the run only says that such a conversation has ended
 =============  ==========================================================================================
 """
 
@@ -48,6 +50,8 @@ from ._session import Session
 from ._toolbox import Toolbox
 from .errors import AgentGaveUp
 
+CALLING: Final = ("tool", "tools")  # the places where tools are called
+ENDED: Final = "ended"
 MESSAGE: Final = "message"  # the signal by which a run under way is told something
 
 _LAST_TURN: Final = "This is your last turn and there are no more tools: give your final answer now."
@@ -98,6 +102,11 @@ class AgentLoop(Graph):
         return self.below
 
     @property
+    def depth(self) -> int:
+        """How many agents stand above it."""
+        return self._member.depth
+
+    @property
     def model(self) -> Model:
         """What it asks."""
         return self._member.model
@@ -145,6 +154,10 @@ class AgentLoop(Graph):
             **{key: value for key, value in given.items() if value is not None},
         }
 
+    def end(self) -> Mapping[str, object]:
+        """What a run starts with that asks nothing, and only says that a conversation has ended."""
+        return {"messages": [], "calls": [], "spent": Spent().stored(), ENDED: True}
+
     def reply(self, state: State) -> object:
         """The final answer."""
         return state["output"]
@@ -167,6 +180,7 @@ class AgentLoop(Graph):
         self.edge("infer", "give-up", when=key_exists("failure"))
         self.edge("infer", "tool", when=_wants_one)
         self.edge("infer", "tools", when=_wants_several)
+        self.edge("infer", END, when=key_exists(ENDED))
         self.edge("infer", "infer")
         self.edge("tool", "infer")
         self.edge("tools", "infer")
@@ -175,6 +189,8 @@ class AgentLoop(Graph):
 
     async def _infer(self, state: State, context: StepContext) -> dict[str, object]:
         """One turn."""
+        if ENDED in state:
+            return {}
         spent = Spent.read(state["spent"])
         counter = self._counter(state, context, spent)
         shared = spent if counter is None else counter.spent

@@ -17,6 +17,10 @@
     ├── BudgetExceeded              a run needs more turns, tool calls or tokens than it may have
     ├── AgentGaveUp                 the model has called `fail`, and said why
     ├── AgentFailed                 a run in memory ended with an error of something else; the cause says of what
+    ├── NotAnAgent(TypeError)       a workflow, or a run of it, is no agent's
+    ├── TaskFinished                a task has ended, and can be told nothing more
+    ├── TaskNotFinished             a task is under way, and cannot be followed up yet
+    ├── ConversationOver            a conversation has ended, and nothing more can be said in it
     ├── ScriptEnded                 a scripted model was asked more often than its script has answers
     ├── InvalidModel(ValueError)    a model is described wrong
     ├── AsyncioRequired             a model's library runs on asyncio only
@@ -60,6 +64,7 @@ from ._model_errors import (
     UnreadableAnswer,
 )
 from ._root_error import AgentError
+from ._task_errors import ConversationOver, NotAnAgent, TaskFinished, TaskNotFinished
 
 __all__ = [
     "AgentError",
@@ -71,6 +76,7 @@ __all__ = [
     "AsyncioRequired",
     "BudgetExceeded",
     "ContentRefused",
+    "ConversationOver",
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",
@@ -89,10 +95,13 @@ __all__ = [
     "ModelTimeout",
     "ModelUnavailable",
     "NobodyToAsk",
+    "NotAnAgent",
     "PromptFailed",
     "RateLimitReached",
     "RecordingMissing",
     "ScriptEnded",
+    "TaskFinished",
+    "TaskNotFinished",
     "ToolClash",
     "ToolUnavailable",
     "UnknownAgent",

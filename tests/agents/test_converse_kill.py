@@ -33,9 +33,12 @@ async def killed(folder: Path, held: str, *texts: str) -> None:
 @asynccontextmanager
 async def next_life(folder: Path) -> AsyncIterator[tuple[OpenConversation[str], Runner]]:
     notes = Notes(folder)
-    async with SqliteStore(folder / "runs.db") as store, Runner(store, workflows=[talker(notes)]) as runner:
-        async with converse(runner, "talker", id=TALK) as talk:
-            yield talk, runner
+    async with (
+        SqliteStore(folder / "runs.db") as store,
+        Runner(store, workflows=[talker(notes)]) as runner,
+        converse(runner, "talker", id=TALK) as talk,
+    ):
+        yield talk, runner
 
 
 def said_in(talk: OpenConversation[str]) -> list[str]:

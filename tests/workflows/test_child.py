@@ -145,7 +145,8 @@ async def test_child_state_finds_what_has_completed_and_nothing_else() -> None:
 
 
 async def test_a_child_that_fails_fails_its_step_and_says_which(store: Store) -> None:
-    child = Chain("child", [Counted().fails("broken")])
+    counted = Counted()
+    child = Chain("child", [counted.adds("a"), counted.fails("broken")])
     parent = starting(child)
     with pytest.raises(ChainError) as in_memory:
         await parent.run()
@@ -159,6 +160,7 @@ async def test_a_child_that_fails_fails_its_step_and_says_which(store: Store) ->
     for error in (in_memory.value.__cause__, failed.value.__cause__.__cause__):
         assert isinstance(error, ChildFailed)
         assert (error.workflow, error.run_id.partition(".")[2]) == ("child", "kid")
+        assert error.state["path"] == ["a"]
         assert "broken is broken" in error.why
         assert isinstance(error.__cause__, ChainError)
 

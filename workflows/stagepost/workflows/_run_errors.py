@@ -1,6 +1,7 @@
 """What concerns one background run."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ._root_error import WorkflowError
 
@@ -80,12 +81,14 @@ class ChildFailed(RunError):
     Attributes:
         workflow: Name of the child's workflow.
         why: What became of it.
+        state: Its state then; None if it is not known.
     """
 
-    def __init__(self, run_id: str, workflow: str, why: str) -> None:
+    def __init__(self, run_id: str, workflow: str, why: str, *, state: Any = None) -> None:
         super().__init__(f"run {run_id!r} of {workflow!r}, which a step has started, did not complete: {why}", run_id)
         self.workflow = workflow
         self.why = why
+        self.state = state
 
 
 class UnknownSignal(RunError, LookupError):

@@ -73,7 +73,7 @@ class StoredChildren:
         else:
             check_workflow(info, workflow.name)
             run = await self._join(parent, info)
-        return await _end_of(run)
+        return await self._end_of(run)
 
     async def state(self, run_id: str, key: str) -> Any:
         """The final state of a child that has completed, or None."""
@@ -104,17 +104,17 @@ class StoredChildren:
                 return await self._reception.claim(info, reopen=True, urgent=True)
             return await self._reception.attach(info, urgent=True)
 
-
-async def _end_of(run: Run) -> Any:
-    with _left_open_by(WorkflowError, CheckpointError):
-        try:
-            if await run.settled() is RunStatus.WAITING:
-                raise Parks(WaitKind.CHILD, run.id)
-            return await run.result()
-        except (RunFailed, RunCancelled, RunDead) as error:
-            failure = ChildFailed(run.id, run.workflow, error.error if isinstance(error, RunFailed) else str(error))
-            failure.__cause__ = error.__cause__ or error
-    raise failure from failure.__cause__
+    async def _end_of(self, run: Run) -> Any:
+        with _left_open_by(WorkflowError, CheckpointError):
+            try:
+                if await run.settled() is RunStatus.WAITING:
+                    raise Parks(WaitKind.CHILD, run.id)
+                return await run.result()
+            except (RunFailed, RunCancelled, RunDead) as error:
+                why, cause = error.error if isinstance(error, RunFailed) else str(error), error.__cause__ or error
+            snapshot = await self._reception.store.load(run.id)
+            state = self._reception.registry.find(snapshot.run).view(snapshot)
+        raise ChildFailed(run.id, run.workflow, why, state=state) from cause
 
 
 @contextmanager

@@ -80,8 +80,9 @@ class Delegation:
                     loop, key, partial(loop.begin, tool.request(arguments), _root(context, entry))
                 )
             except (AgentError, ChildFailed) as error:
+                _count(said, key, loop, _left_by(error))
                 return ToolResult(_why(error), is_error=True)
-            said["nested"] = {key: loop.total(state).stored()}
+            _count(said, key, loop, state)
             return ToolResult(as_text(tool, loop.reply(state)))
         return ToolResult(f"timed out after {tool.timeout:g} s", is_error=True)
 
@@ -99,10 +100,11 @@ class Delegation:
         try:
             state = await context.child(loop, key, start)
         except (AgentError, ChildFailed) as error:
+            _count(said, key, loop, _left_by(error))
             answer: object = _why(error)
             failed = ended = True
         else:
-            said["nested"] = {key: loop.total(state).stored()}
+            _count(said, key, loop, state)
             answer, failed = loop.reply(state), False
         now = context.execution.clock()
         after = Talk(agent=talk["agent"], turns=talk["turn"] + 1, run=context.run_id, last=now, ended=ended)
@@ -136,6 +138,18 @@ class ConversationEnded(AgentError):
 
 def _root(context: StepContext, entry: Entry) -> str:
     return str(entry.get("root", context.run_id))
+
+
+def _count(said: dict[str, object], key: str, loop: AgentWorkflow, state: State | None) -> None:
+    """Tell what a run below has used, however it has ended."""
+    if state is not None:
+        said["nested"] = {key: loop.total(state).stored()}
+
+
+def _left_by(error: AgentError | ChildFailed) -> State | None:
+    """What a run below had come to when it failed; None if it had not begun."""
+    state: State | None = error.state if isinstance(error, ChildFailed) else None
+    return state
 
 
 def _why(error: AgentError | ChildFailed) -> str:

@@ -1,6 +1,7 @@
 """Whatever comes while a run is about to park is heard, and counts once: at any interleaving of the store's answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from itertools import cycle
 from typing import Any
 
@@ -10,7 +11,7 @@ from anyio import fail_after
 from anyio.lowlevel import checkpoint
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.workflows._doors import Door
+from tests.workflows._doors import Clock, Door
 from tests.workflows._words import NOTHING, PATIENCE, Gate, Store, running
 
 from stagepost.checkpoint import AlreadyAnswered, EffectNotFound, MemoryStore, RunNotOpen, RunStatus, WaitKind
@@ -334,3 +335,41 @@ async def test_news_that_come_while_a_run_is_taken_up_reach_it(store: Store) -> 
 def _nth(number: int) -> Any:
     calls = iter(range(1, 10**6))
     return lambda *_, **__: next(calls) == number
+
+
+@pytest.mark.parametrize("method", ["answer", "signal", "expire", "release"])
+async def test_run_that_is_let_go_on_at_this_moment_is_held(method: str) -> None:
+    clock, store = Clock(), MemoryStore()
+    inner = Chain("inner", [Wait("ask", expect=int)])
+
+    async def start_inner(state: State, context: StepContext) -> None:
+        await context.child(inner, "kid", {})
+
+    steps = {
+        "answer": Wait("ask", expect=int),
+        "signal": Receive("sign", expect=int),
+        "expire": Sleep("nap", 60),
+        "release": step(start_inner),
+    }
+    work = Chain("work", [steps[method]], companions=[inner])
+    with fail_after(PATIENCE):
+        async with running(store, work, clock=clock) as runner, anyio.create_task_group() as group:
+            await (await runner.start(work, run_id="r1")).settled()
+            door = Door(store, method, behind=True, when=lambda *given, **_: method != "expire" or bool(given))
+            if method == "expire":
+                clock.pass_(timedelta(minutes=2))
+                group.start_soon(runner.recover)
+            elif method == "signal":
+                group.start_soon(runner.signal, "r1", "sign", 1)
+            else:
+                (wait,) = await runner.waits("r1")
+                group.start_soon(runner.answer, wait.id, 1)
+            await door.reached.wait()
+            group.start_soon(open_soon, door)
+            assert await (await runner.get("r1")).settled() is RunStatus.COMPLETED
+
+
+async def open_soon(door: Door) -> None:
+    for _ in range(20):  # those who look for the run have found nobody by then
+        await checkpoint()
+    door.open.set()

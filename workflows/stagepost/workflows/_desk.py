@@ -35,6 +35,7 @@ from ._pattern_errors import describe
 from ._recovery import open_waits
 from ._run import Run
 from ._shift import Active, Shift
+from ._telling import Telling
 from .errors import RunCancelled, RunDead, RunnerStopped, WorkflowError
 
 
@@ -62,7 +63,8 @@ class Desk:
     ) -> None:
         self.means = means
         self.outcomes = Outcomes()
-        self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn)
+        self.telling = Telling()
+        self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn, self.telling)
         self._store = means.store
         self._group = group
         self._definition_of = definition_of
@@ -159,6 +161,11 @@ class Desk:
         await self._begun(run_id)
         if run_id in self._shift.runs:
             self._shift.runs[run_id].execution.signals.notice()
+
+    async def find_woken(self, run_id: str) -> Run | None:
+        """As `find`, if the store says that the run goes on: whoever has let it go on may not have said so yet."""
+        await self.telling.over()
+        return await self.find(run_id)
 
     async def _arrived(self, run_id: str) -> Active | None:
         """The run, if it is worked on, once nobody is about to take it up."""

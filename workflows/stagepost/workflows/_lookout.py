@@ -5,6 +5,7 @@ from typing import Any
 
 from stagepost.checkpoint import CheckpointStore, NewWait, RunNotFound, Wait, WaitKind
 
+from ._telling import Telling
 from ._timers import Timers
 from .errors import ChildElsewhere
 
@@ -19,6 +20,7 @@ class Lookout:
         clock: Seconds since 1970.
         wake: Lets runs go on; called with their ids.
         spawn: Runs a function in the runner's task group.
+        telling: Is told of what ends waits.
     """
 
     def __init__(
@@ -27,11 +29,13 @@ class Lookout:
         clock: Callable[[], float],
         wake: Callable[..., Awaitable[None]],
         spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
+        telling: Telling,
     ) -> None:
         self._store = store
         self._wake = wake
         self._spawn = spawn
-        self._timers = Timers(store, clock, wake)
+        self._telling = telling
+        self._timers = Timers(store, clock, wake, telling)
         self._children: set[str] = set()  # runs that others wait for
 
     async def expect(self, wait: NewWait) -> None:
@@ -85,7 +89,8 @@ class Lookout:
             await self._release(child)  # also if its end has been heard of: that was before this wait was open
 
     async def _release(self, child: str) -> None:
-        parents = await self._store.release(child)
+        with self._telling.save():
+            parents = await self._store.release(child)
         self._children.discard(child)
         await self._wake(*parents)
 

@@ -89,9 +89,12 @@ class Reception:
         if run is not None:
             return run
         snapshot = await self.store.load(info.run_id)  # somebody may have answered it since `info` was read
-        if claim and snapshot.run.status is RunStatus.RUNNING:
+        if snapshot.run.status is RunStatus.RUNNING:
             with suppress(RunNotOpen, RunCancelled):  # it has ended since
-                return await self.claim(snapshot.run, urgent=urgent)
+                if claim:
+                    return await self.claim(snapshot.run, urgent=urgent)
+                if (run := await self.desk.find_woken(info.run_id)) is not None:
+                    return run
             snapshot = await self.store.load(info.run_id)
         return handle_of(snapshot, self.registry, self.desk.outcomes)
 

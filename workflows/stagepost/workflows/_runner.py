@@ -322,7 +322,8 @@ class Runner:
             UnknownWorkflow: The runner does not know its workflow.
         """
         desk = self._open().desk
-        desk.wake_soon(await self._inbox.answer(wait_id, value, by))
+        with desk.telling.save():
+            desk.wake_soon(await self._inbox.answer(wait_id, value, by))
 
     async def signal(self, run_id: str, name: str, value: object = None, *, dedup: str | None = None) -> bool:
         """Send a signal to a run: to the `Receive` that waits for it, or kept until one does.
@@ -346,9 +347,10 @@ class Runner:
             UnknownWorkflow: The runner does not know its workflow.
         """
         desk = self._open().desk
-        is_new = await self._inbox.signal(run_id, name, value, dedup)
-        await desk.signalled(run_id)
-        desk.wake_soon(run_id)
+        with desk.telling.save():
+            is_new = await self._inbox.signal(run_id, name, value, dedup)
+            await desk.signalled(run_id)
+            desk.wake_soon(run_id)
         return is_new
 
     async def settle(
@@ -374,8 +376,9 @@ class Runner:
         if retry and value is not None:
             raise ValueError("settle() takes value= (it has happened) or retry=True (it has not), and got both")
         data = None if retry else stored(value, f"what effect {key!r} returned")
-        await self._inbox.settle(run_id, key, data, place)
-        desk.wake_soon(run_id)
+        with desk.telling.save():
+            await self._inbox.settle(run_id, key, data, place)
+            desk.wake_soon(run_id)
 
     async def get(self, run_id: str) -> Run:
         """The handle of a run: one that is worked on here, or as it stands in the store.

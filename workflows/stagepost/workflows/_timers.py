@@ -9,6 +9,7 @@ import anyio
 from stagepost.checkpoint import CheckpointStore, StoreClosed, StoreFailed
 
 from ._patience import until_saved
+from ._telling import Telling
 
 _LONGEST: Final = 60.0  # seconds between looks at the clock, which may be set while nobody looks
 _AT_ONCE: Final = 100  # waits that one transaction ends
@@ -23,17 +24,23 @@ class Timers:
         store: Where waits are kept.
         clock: Seconds since 1970.
         wake: Lets runs go on; called with their ids.
+        telling: Is told of what ends waits.
 
     Attributes:
         is_running: Whether somebody has seen to it that `run` is under way.
     """
 
     def __init__(
-        self, store: CheckpointStore, clock: Callable[[], float], wake: Callable[..., Awaitable[None]]
+        self,
+        store: CheckpointStore,
+        clock: Callable[[], float],
+        wake: Callable[..., Awaitable[None]],
+        telling: Telling,
     ) -> None:
         self._store = store
         self._clock = clock
         self._wake = wake
+        self._telling = telling
         self._next_at: datetime | None = None
         self._earlier = anyio.Event()
         self.is_running = False
@@ -58,7 +65,8 @@ class Timers:
         more = True
         while more:
             self._next_at = None
-            due = await self._store.expire(self._clock(), _AT_ONCE)
+            with self._telling.save():
+                due = await self._store.expire(self._clock(), _AT_ONCE)
             await self._wake(*due.run_ids)
             if due.next_at is not None:
                 self.expect(due.next_at)

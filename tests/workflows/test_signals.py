@@ -139,6 +139,30 @@ async def begin_and_signal(runner: Runner, store: Store, work: Chain) -> None:
         await runner.start(work, run_id="r")
 
 
+async def test_a_run_does_not_end_without_a_signal_that_is_being_sent(store: Store) -> None:
+    gate, sent, go_on = Gate(), anyio.Event(), anyio.Event()
+    send = store.signal
+
+    async def slowly(*args: Any, **options: Any) -> bool:
+        is_new = await send(*args, **options)
+        sent.set()
+        await go_on.wait()
+        return is_new
+
+    store.signal = slowly  # type: ignore[method-assign]  # to hold it up
+    work = Chain("work", [gate.step, reads("a")])
+    async with running(store, work) as runner, anyio.create_task_group() as group:
+        run = await runner.start(work, run_id="r")
+        await gate.entered.wait()
+        group.start_soon(lambda: runner.signal("r", "note", Note(text="late")))
+        await sent.wait()
+        gate.open.set()
+        await anyio.wait_all_tasks_blocked()
+        assert run.status is RunStatus.RUNNING
+        go_on.set()
+        assert (await run.result())["a"] == ["late"]
+
+
 async def test_a_parked_run_stays_parked(store: Store) -> None:
     work = Chain("work", [Wait("ask"), reads("a")])
     async with running(store, work) as runner:

@@ -1,7 +1,7 @@
 """Who works on which run: those that are begun, claimed, in line, woken and cancelled."""
 
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Any
 
 import anyio
@@ -156,11 +156,15 @@ class Desk:
         """Whether somebody works on a run at this moment."""
         return run_id in self._shift.runs
 
-    async def signalled(self, run_id: str) -> None:
-        """A signal was sent to a run; if it is worked on, it finds it from now on."""
-        await self._begun(run_id)
-        if run_id in self._shift.runs:
-            self._shift.runs[run_id].execution.signals.notice()
+    @asynccontextmanager
+    async def signalling(self, run_id: str) -> AsyncIterator[None]:
+        """A signal is sent to a run: if it is worked on, its steps wait for that, and find it."""
+        active = self._shift.runs.get(run_id)
+        with nullcontext() if active is None else active.execution.signals.coming():
+            yield
+            await self._begun(run_id)
+            if run_id in self._shift.runs:
+                self._shift.runs[run_id].execution.signals.notice()
 
     async def find_woken(self, run_id: str) -> Run | None:
         """As `find`, if the store says that the run goes on: whoever has let it go on may not have said so yet."""

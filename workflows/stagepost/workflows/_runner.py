@@ -348,8 +348,8 @@ class Runner:
         """
         desk = self._open().desk
         with desk.telling.save():
-            is_new = await self._inbox.signal(run_id, name, value, dedup)
-            await desk.signalled(run_id)
+            async with desk.signalling(run_id):
+                is_new = await self._inbox.signal(run_id, name, value, dedup)
             desk.wake_soon(run_id)
         return is_new
 

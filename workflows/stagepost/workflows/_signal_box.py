@@ -1,6 +1,7 @@
 """Signals that steps read without taking them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import anyio
 
 from stagepost.checkpoint import CheckpointStore, Codec, SentSignal
 
+from ._bell import Bell
 from .errors import UnknownSignal
 
 _PAGE = 200
@@ -49,8 +51,20 @@ class SignalBox:
         self._store = store
         self._noticed = 0 if is_new else 1  # how often it was told that there may be more
         self._heeded = 0  # which of these times the store was asked about
+        self._coming = 0
+        self._come = Bell()
         self._reading = anyio.Lock()
         self._known: list[SentSignal] = []
+
+    @contextmanager
+    def coming(self) -> Iterator[None]:
+        """One is being sent: whoever looks for signals meanwhile waits for it, lest the run end without it."""
+        self._coming += 1
+        try:
+            yield
+        finally:
+            self._coming -= 1
+            self._come.ring()
 
     def notice(self) -> None:
         """One was sent."""
@@ -64,6 +78,8 @@ class SignalBox:
         """
         if name not in self._codecs:
             raise UnknownSignal(self._run_id, name, tuple(self._codecs))
+        while self._coming:
+            await self._come.wait()
         if self._heeded < self._noticed:
             await self._read()
         load = self._codecs[name].load

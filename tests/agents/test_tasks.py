@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -31,7 +32,7 @@ from stagepost.agents import (
     call,
     tool,
 )
-from stagepost.checkpoint import AlreadyAnswered, MemoryStore, RunNotFound, RunStatus
+from stagepost.checkpoint import AlreadyAnswered, MemoryStore, RunNotFound, RunStatus, SqliteStore
 from stagepost.workflows import (
     Chain,
     DefinitionError,
@@ -290,6 +291,32 @@ async def test_what_a_task_is_told_reaches_its_model_before_its_next_answer(mome
         assert asked[1] == ["go", "by train"]
         assert state["output"] == "done"
     assert [message.text for message in state["messages"] if isinstance(message, UserMessage)] == ["go", "by train"]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_what_a_task_is_told_at_any_moment_is_heard_or_refused(
+    kind: str, tmp_path: Path, anyio_backend_name: str
+) -> None:
+    if (kind, anyio_backend_name) == ("sqlite", "trio"):
+        pytest.skip("the store needs asyncio")
+    agent = Agent(
+        "looker", prompt="", model=ScriptedModel([*[call("look", city="Oslo")] * 3, "hi", "hi"]), tools=[look]
+    )
+    store = MemoryStore() if kind == "memory" else SqliteStore(tmp_path / "runs.db")
+    heard: list[bool] = []
+    async with running(store, agent) as runner:
+        tasks = Tasks(runner)
+        for moment in range(40):
+            run = await tasks.start(agent, "go")
+            for _ in range(moment * 2):
+                await checkpoint()
+            try:
+                heard.append(await tasks.tell(run.id, "stop"))
+            except TaskFinished:
+                heard.append(False)
+            messages = (await run.result())["messages"]
+            assert (UserMessage(text="stop") in messages) is heard[-1]
+    assert any(heard)
 
 
 async def test_a_task_that_waits_for_a_person_is_told_something_and_waits_on() -> None:

@@ -1,4 +1,4 @@
-"""A conversation whose process is killed; see `_mortal`."""
+"""A conversation, and a task, whose processes are killed; see `_mortal`."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from stagepost.agents import (
     AssistantMessage,
     ModelRequest,
     ModelResponse,
+    Tasks,
     ToolCall,
     UserMessage,
     converse,
@@ -23,14 +24,15 @@ TALK = "talk"  # id of the conversation
 
 
 def talker(notes: Notes) -> Agent[str]:
-    """Answers with what was said to it and what its tool has told; asked to send something, it calls the tool."""
+    """Answers with what was said to it and what its tools have told; a message that begins with one's name calls it."""
 
     class Noted:
         async def answer(self, request: ModelRequest) -> ModelResponse:
             await notes.note(f"ask {sum(isinstance(message, AssistantMessage) for message in request.messages)}")
             last = request.messages[-1]
-            if isinstance(last, UserMessage) and last.text.startswith("send"):
-                return ModelResponse(calls=(ToolCall(id="s", name="send", arguments="{}"),))
+            name = last.text.partition(" ")[0] if isinstance(last, UserMessage) else ""
+            if name in ("send", "pay"):
+                return ModelResponse(calls=(ToolCall(id="s", name=name, arguments="{}"),))
             said = [message.text for message in request.messages if isinstance(message, UserMessage)]
             return ModelResponse(text=" / ".join([*said, *(result.text for result in results(list(request.messages)))]))
 
@@ -39,7 +41,12 @@ def talker(notes: Notes) -> Agent[str]:
         await notes.note("send")
         return "sent"
 
-    return Agent("talker", prompt="", model=Noted(), tools=[send])
+    @tool(needs_approval=True)
+    async def pay() -> str:
+        await notes.note("pay")
+        return "paid"
+
+    return Agent("talker", prompt="", model=Noted(), tools=[send, pay])
 
 
 async def speak(folder: str, held: str, *texts: str) -> None:
@@ -54,3 +61,14 @@ async def speak(folder: str, held: str, *texts: str) -> None:
                     await talk.send(text, key=text)
                 await notes.note(f"said {text}")
         await anyio.sleep_forever()
+
+
+async def work(folder: str, held: str, request: str, told: str = "") -> None:
+    """Start a task, tell it something once it is held, and wait to be killed; a task that is parked says so."""
+    notes = Notes(Path(folder), frozenset([held]))
+    async with SqliteStore(Path(folder) / "runs.db") as store, Runner(store, workflows=[talker(notes)]) as runner:
+        run = await Tasks(runner).start("talker", request, task_id="t")
+        if told:
+            await Tasks(runner).tell("t", told)
+        await run.settled()
+        await notes.note("settled")

@@ -24,6 +24,8 @@ from stagepost.agents import (
     call,
     converse,
 )
+from stagepost.agents._loop import AgentLoop
+from stagepost.agents._turns import Turns
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import InvalidName
 from stagepost.workflows import Chain, DefinitionError, RunConflict, RunFailed, Runner, Sleep, WorkflowNotFound
@@ -274,6 +276,28 @@ async def test_an_answer_waits_for_an_approval_also_of_somebody_who_comes_back()
             await Tasks(runner).decide(wanted.id, Allow())
         assert said_in(talk.messages) == ["a", "b"]
         assert [result.text for result in results(list(talk.messages))] == ["sent to eve"]
+
+
+async def test_a_turn_that_nobody_works_on_is_taken_up_by_whoever_waits_for_it() -> None:
+    store, door = MemoryStore(), Door()
+    model = Held(["one"], {0: door})
+    agent = Agent("slow", prompt="", model=model)
+    async with (
+        running(store, agent, grace=0) as runner,
+        converse(runner, "slow", id="c") as talk,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(talk.send, "a")
+        await door.entered.wait()
+        group.cancel_scope.cancel()
+    door.open.set()
+    async with running(store, agent) as runner:
+        loop = agent.as_workflow()
+        assert isinstance(loop, AgentLoop)
+        last = await Turns(runner, loop, "c").last(-1)
+    assert last is not None
+    assert last.state is not None
+    assert last.state["output"] == "one"
 
 
 async def test_runs_with_the_names_of_turns_are_not_taken_for_turns() -> None:

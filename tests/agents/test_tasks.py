@@ -260,6 +260,25 @@ async def test_an_agent_below_another_workflow_is_a_task_of_its_own() -> None:
         assert (await Tasks(runner).get("c.kid")).approvals == (wanted,)
 
 
+async def test_a_call_in_doubt_that_waits_for_word_is_no_approval() -> None:
+    store, held = MemoryStore(), Door()
+
+    @tool(on_unknown="park")
+    async def pay() -> str:
+        await held.pass_through()
+        return "paid"
+
+    agent = Agent("payer", prompt="", model=ScriptedModel([call("pay"), "done"]), tools=[pay])
+    async with tasks_of(agent, store=store, grace=0) as (tasks, _):
+        await tasks.start(agent, "go", task_id="t")
+        await held.entered.wait()
+    async with tasks_of(agent, store=store) as (tasks, runner):
+        await runner.recover()
+        assert await (await runner.get("t")).settled() is RunStatus.WAITING
+        task = await tasks.get("t")
+    assert (task.status, task.approvals) == ("awaiting_tool", ())
+
+
 @pytest.mark.parametrize("moment", ["before", "while", "at the end"])
 async def test_what_a_task_is_told_reaches_its_model_before_its_next_answer(moment: str) -> None:
     doors = {0: Door(), 1: Door()}

@@ -130,7 +130,7 @@ class OpenConversation(Generic[OutputT_co]):
         Args:
             request: A text, or what the agent takes.
             key: Start-once key: what is sent with one key is said once, also when it is sent again by another process;
-                each gets the answer.
+                each gets the answer. Behind the end of the conversation that is so for its last message only.
 
         Returns:
             The answer, with the whole transcript; tokens and turns are those of this message.

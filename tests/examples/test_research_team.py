@@ -1,0 +1,44 @@
+"""The team of agents, as its user runs it."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from offline import scripts
+from tests.examples.example_process import run_example
+
+from stagepost.agents.testing import LocalServer, ServerRequest
+
+pytest.importorskip("litellm", reason="litellm is not installed")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def test_it_shows_its_conversations(tmp_path: Path) -> None:
+    done = run_example("research_team.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second, third = done.stdout.split("╭─ ")[1:]
+    assert first.index('Where is "SIGKILL" spoken of?') < first.index('And "recover"?')
+    assert "power cut" not in first.partition("durability.md")[0]
+    assert 'Where is "power cut" spoken of?' in second
+    assert "It leaves open" in third
+    assert "What my team has found:" in done.stdout
+
+
+async def test_what_was_answered_is_not_asked_for_again(tmp_path: Path) -> None:
+    command = ["research_team.py", "What of crashes?", "--store", "runs.db"]
+    async with LocalServer(scripts.research) as server:
+        first = run_example(*command, cwd=tmp_path, provider=server.url)
+        asked = Counter(map(who, server.requests))
+        second = run_example(*command, cwd=tmp_path, provider=server.url)
+    assert (first.returncode, first.stderr) == (0, "")
+    assert second.stdout == first.stdout
+    assert Counter(map(who, server.requests)) == asked == {"lead": 3, "reader": 6, "critic": 1}
+
+
+def who(request: ServerRequest) -> str:
+    names = {tool["function"]["name"] for tool in request.body.get("tools", ())}
+    return "lead" if "message_agent" in names else "reader" if "search" in names else "critic"

@@ -30,7 +30,7 @@ from rich.console import Console
 
 from stagepost.agents import Agent, Allow, Decision, Deny, McpServer, Model, PendingApproval, Tasks
 from stagepost.checkpoint import RunStatus, SqliteStore
-from stagepost.workflows import Run, Runner
+from stagepost.workflows import ExtraMissing, Run, RunFailed, Runner
 
 SERVER = (sys.executable, "-m", "mcp_server_git")
 TOOLS = ("git_status", "git_diff*", "git_log", "git_add", "git_commit")
@@ -145,7 +145,11 @@ def main() -> int:
     if options.command is None:
         return demo()
     options.folder.mkdir(parents=True, exist_ok=True)
-    anyio.run(work, options)
+    try:
+        anyio.run(work, options)
+    except (ExtraMissing, RunFailed) as error:
+        print(f"git steward: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -6,6 +6,7 @@ goes on where it was; what was answered is not asked for again.
 """
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from rich.panel import Panel
 
 from stagepost.agents import Agent, Model, Task, Tasks, tool
 from stagepost.checkpoint import SqliteStore
-from stagepost.workflows import Runner
+from stagepost.workflows import ExtraMissing, RunFailed, Runner
 
 QUESTION = "What does the documentation say about crashes?"
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -81,15 +82,20 @@ def show(task: Task) -> None:
     console.print(f"{task.turns} turns of the lead, {task.usage.tokens} tokens", style="dim")
 
 
-def main() -> None:
-    """Run the command line."""
+def main() -> int:
+    """Run the command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="research_team", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("question", nargs="?", default=QUESTION)
     parser.add_argument("--store", type=Path, help="a file for the run; by default one that is thrown away")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        anyio.run(work, options.question, options.store or Path(folder) / "research.db")
+        try:
+            anyio.run(work, options.question, options.store or Path(folder) / "research.db")
+        except (ExtraMissing, RunFailed) as error:
+            print(f"research team: {error}", file=sys.stderr)
+            return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

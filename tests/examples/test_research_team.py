@@ -7,7 +7,7 @@ import pytest
 from offline import scripts
 from tests.examples.example_process import run_example
 
-from stagepost.agents.testing import LocalServer, ServerRequest
+from stagepost.agents.testing import LocalServer, ServerRequest, Status
 
 pytest.importorskip("litellm", reason="litellm is not installed")
 
@@ -37,6 +37,15 @@ async def test_what_was_answered_is_not_asked_for_again(tmp_path: Path) -> None:
     assert (first.returncode, first.stderr) == (0, "")
     assert second.stdout == first.stdout
     assert Counter(map(who, server.requests)) == asked == {"lead": 3, "reader": 6, "critic": 1}
+
+
+async def test_a_provider_that_refuses_gets_one_clear_sentence(tmp_path: Path) -> None:
+    async with LocalServer(lambda _request: Status(401, message="who are you?")) as server:
+        done = run_example("research_team.py", cwd=tmp_path, provider=server.url)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("research team: run ")
+    assert "who are you?" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def who(request: ServerRequest) -> str:

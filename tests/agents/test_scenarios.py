@@ -17,6 +17,7 @@ from stagepost.agents import (
     BudgetExceeded,
     InvalidAgent,
     ModelResponse,
+    OnUnknown,
     ScriptedModel,
     ToolCall,
     call,
@@ -98,6 +99,32 @@ async def test_tool_that_hangs_is_given_up_in_its_time_and_the_others_results_st
         "timed out after 0.05 s: hang may or may not have taken effect",
         '{"city":"Oslo","degrees":3}',
     ]
+    assert result.output == "done"
+
+
+@both_ways
+@pytest.mark.parametrize("beside", [0, 1], ids=["alone", "beside another"])
+@pytest.mark.parametrize("on_unknown", ["tell", "park"])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("a\ud800b", "a?b", id="half a surrogate pair"),
+        pytest.param("x" * 4_200_000, "the result has 4,200,000 characters, which is too much to keep", id="large"),
+        pytest.param("\0" * 700_000, "the result has 700,000 characters", id="large as JSON"),
+    ],
+)
+async def test_result_that_cannot_be_kept_is_told_otherwise_and_fails_no_run(
+    way: Way, text: str, told: str, beside: int, on_unknown: OnUnknown
+) -> None:
+    @tool(on_unknown=on_unknown)
+    async def read() -> str:
+        return text
+
+    model = ScriptedModel([[call("read"), *[call("look", city="Oslo")] * beside], "done"])
+    result = await way(Agent("reader", prompt="Read.", model=model, tools=[read, look]))
+    first, *others = results(result)
+    assert first.text.startswith(told)
+    assert [each.text for each in others] == ['{"city":"Oslo","degrees":3}'] * beside
     assert result.output == "done"
 
 

@@ -31,6 +31,7 @@ from ._delegating import DelegateTool
 from ._delegation import Delegation
 from ._hooks import tool_chain
 from ._invoking import ToolResult, invoke
+from ._keeping import keepable
 from ._member import Member
 from ._messages import ToolCall, ToolMessage
 from ._messaging import Entry, grown
@@ -112,7 +113,7 @@ class ToolCalling:
     async def _made(self, entry: Entry, context: StepContext) -> dict[str, object]:
         call = ToolCall(id=entry["id"], name=entry["name"], arguments=entry["arguments"])
         said: dict[str, object] = {}  # what else the run has to know
-        result = _masked(await self._result(call, entry, context, said), context)
+        result = keepable(await self._result(call, entry, context, said), context)
         return {
             "index": entry["index"],
             "call_id": call.id,
@@ -216,7 +217,7 @@ class _Call:
         """The result; if nobody knows whether the call was made, the run waits until somebody says what came of it."""
 
         async def effect() -> dict[str, object]:
-            result = _masked(await invoked(), self.context)
+            result = keepable(await invoked(), self.context)
             return {"tool_result": result.text, "is_error": result.is_error}
 
         value: Any = await self.context.once(self.key, effect)  # or what a person has said
@@ -256,11 +257,6 @@ def _said(state: State, results: Sequence[Sequence[Mapping[str, Any]]]) -> dict[
 
 def _message(result: Mapping[str, Any]) -> ToolMessage:
     return ToolMessage(call_id=result["call_id"], tool=result["tool"], text=result["text"], is_error=result["is_error"])
-
-
-def _masked(result: ToolResult, context: StepContext) -> ToolResult:
-    """A result without the secrets that the runner knows: it could not be stored, and no model needs them."""
-    return result._replace(text=context.execution.secrets.mask(result.text))
 
 
 def _misfit(error: InvalidArguments) -> ToolResult:

@@ -9,12 +9,15 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator
 
 
-def _encodable(text: str) -> str:
-    """Half a surrogate pair, as a cut escape or an odd file name leaves it, has no form in UTF-8."""
+def encodable(text: str) -> str:
+    """A text with a question mark for each half of a surrogate pair, which has no form in UTF-8.
+
+    A cut escape, or an odd file name, leaves such a half.
+    """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-Text: TypeAlias = Annotated[str, AfterValidator(_encodable)]
+Text: TypeAlias = Annotated[str, AfterValidator(encodable)]
 
 
 class _Frozen(BaseModel):

@@ -8,9 +8,21 @@ from tests.agents._ways import Way, both_ways, in_memory, loop_of, result_of, st
 from tests.agents._weather import REPORT, Report, results
 from tests.agents.test_messaging import lead
 
-from stagepost.agents import Agent, FunctionModel, ModelRequest, ScriptedModel, ScriptEntry, ToolCall, call, tool
+from stagepost.agents import (
+    Agent,
+    Allow,
+    Approvals,
+    FunctionModel,
+    ModelRequest,
+    ScriptedModel,
+    ScriptEntry,
+    ToolCall,
+    call,
+    tool,
+)
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Event
+from stagepost.workflows import PendingWait, Runner
 
 
 def first(message: str = "one", agent: str = "echo") -> ToolCall:
@@ -68,6 +80,14 @@ async def test_answer_of_an_agent_below_is_what_it_gives_or_why_it_gives_none(
     assert exchange.response == answer or (isinstance(answer, str) and answer in str(exchange.response))
 
 
+async def wait_for(runner: Runner, message: str) -> PendingWait:
+    """The wait for a message to be allowed."""
+    while True:
+        for wait in await runner.waits("r"):
+            if wait.shown["arguments"]["message"] == message:
+                return wait
+
+
 @pytest.mark.parametrize(
     ("seconds", "arrives"), [pytest.param(300, True, id="five minutes"), pytest.param(301, False, id="a second more")]
 )
@@ -90,6 +110,19 @@ async def test_conversation_in_which_nobody_has_spoken_for_five_minutes_has_ende
         assert "has ended: nobody has written for more than 5 minutes" in late.text
         assert "has ended: start another one" in later.text
     assert result.conversations[0].is_complete is not arrives
+
+
+async def test_message_that_a_person_allows_later_was_written_in_time() -> None:
+    now = [1_000_000.0]
+    agent = lead(first(), then("two"), "done", approvals=Approvals(["message_agent"]))
+    async with working(agent, clock=now) as runner:
+        run = await started(runner, agent)
+        for message in ("one", "two"):
+            wait = await wait_for(runner, message)
+            now[0] += 3600
+            await runner.answer(wait.id, Allow())
+        result = await result_of(run, agent)
+    assert responses(result) == ["one", "one / two"]
 
 
 async def test_conversation_goes_on_in_another_process_and_in_the_run_that_follows() -> None:

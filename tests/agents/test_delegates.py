@@ -87,11 +87,21 @@ async def test_under_a_runner_each_call_is_a_run_below_the_calling_one() -> None
     lead = Agent("lead", prompt="Plan.", model=model, tools=[AgentTool(helper), shorten])
     async with working(lead) as runner:
         await (await started(runner, lead)).result()
-        runs = [await runner.get(each) for each in ("r.helper-0-0", "r.shorten-0-1")]
+        runs = [await runner.get(each) for each in ("r.helper-0-0-tool", "r.shorten-0-1-tool")]
         assert [(run.workflow, (await run.result())["output"]) for run in runs] == [
             ("lead:helper", "helped"),
             ("lead:shorten", "short"),
         ]
+
+
+@both_ways
+async def test_agent_and_tool_whose_names_differ_by_a_number_do_not_meet_in_one_run(way: Way) -> None:
+    helper = Agent("x", prompt="Help.", model=ScriptedModel(["helped"]))
+    calls = [call("look", city="Oslo"), call("message_agent", agent_name="x", message="?")]
+    model = ScriptedModel([calls, call("x-0", request="?"), "done"])
+    lead = Agent("lead", prompt="", model=model, tools=[look, AgentTool(helper, name="x-0")], sub_agents=[helper])
+    *_, last = results(await way(lead))
+    assert (last.text, last.is_error) == ("helped", False)
 
 
 async def test_run_that_is_resumed_asks_nothing_twice_that_the_runs_below_it_have_answered() -> None:

@@ -179,7 +179,7 @@ def entry(number: str, **arguments: object) -> dict[str, Any]:
 )
 def test_message_that_reaches_nobody_says_why(arguments: dict[str, object], complaint: str) -> None:
     talks = {"c": {"agent": "echo", "turns": 1}, "e": {"agent": "echo", "turns": 1, "ended": True}}
-    ((placed,),) = lanes([entry("0-0", **arguments)], talks, message_tool([echo]))
+    ((placed,),) = lanes([entry("0-0", **arguments)], talks, message_tool([echo]), now=0)
     assert complaint in placed["complaint"]
 
 
@@ -187,11 +187,11 @@ def test_message_behind_the_last_one_of_its_conversation_says_why() -> None:
     talks = {"c": {"agent": "echo", "turns": 1}}
     first = entry("0-0", message="m", conversation_id="c", end=True)
     second = entry("0-1", message="m", conversation_id="c")
-    lane, alone = lanes([first, second], talks, message_tool([echo]))
+    lane, alone = lanes([first, second], talks, message_tool([echo]), now=0)
     assert (len(lane), lane[0]["talk"]["turn"]) == (1, 1)
     assert "has ended" in alone[0]["complaint"]
 
 
 def test_unknown_agent_does_not_fit_the_tool() -> None:
     made = entry("0-0", message="m", agent_name="nobody")
-    assert lanes([made], {}, message_tool([echo])) == [[made]]
+    assert lanes([made], {}, message_tool([echo]), now=0) == [[made]]

@@ -141,6 +141,16 @@ async def test_approvals_of_two_agents_at_once_are_answered_in_any_order() -> No
     assert result.output == "done"
 
 
+async def test_run_that_is_cancelled_takes_the_approvals_below_it_with_it() -> None:
+    office = Office()
+    async with working(office.lead) as runner:
+        wait = await the_wait(runner, await started(runner, office.lead))
+        await runner.cancel("r")
+        assert await runner.waits() == ()
+        assert (await runner.get(wait.run_id)).status is RunStatus.CANCELLED
+    assert office.sent == []
+
+
 async def test_approval_below_that_nobody_has_given_for_a_week_is_denied_also_by_another_process() -> None:
     office, now = Office(), [1_000_000.0]
     async with MemoryStore() as store:

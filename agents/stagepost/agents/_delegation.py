@@ -73,7 +73,7 @@ class Delegation:
     ) -> ToolResult:
         """What an agent that is a tool says."""
         loop = self._tools[tool.name]
-        key = f"{tool.name[:_LONGEST]}-{entry['number']}"
+        key = f"{tool.name[:_LONGEST]}-{entry['number']}-tool"  # no turn of a conversation ends so
         with anyio.move_on_after(tool.timeout):
             try:
                 state = await context.child(
@@ -120,8 +120,7 @@ class Delegation:
         root = _root(context, entry)
         if not talk["turn"]:
             return loop.begin(request, root)
-        last = talk.get("last")
-        if last is not None and context.execution.clock() - last > IDLE:
+        if talk.get("idle", 0.0) > IDLE:
             raise ConversationEnded(talk["id"], f"nobody has written for more than {IDLE / 60:g} minutes")
         before = await context.child_state(f"{talk['id']}-{talk['turn'] - 1}", of=talk.get("run"))
         if before is None:

@@ -222,7 +222,7 @@ class AgentLoop(Graph):
             return [[entry] for entry in entries]
         root = state.get("root", context.run_id)
         entries = [{**entry, "root": root} for entry in entries]
-        return lanes(entries, state.get("conversations", {}), self._messages)
+        return lanes(entries, state.get("conversations", {}), self._messages, now=context.execution.clock())
 
     def _give_up(self, state: State) -> NoReturn:
         raise AgentGaveUp(self.agent.name, state["failure"])

@@ -77,7 +77,11 @@ def _line(agent: AgentDefinition) -> str:
 
 
 def lanes(
-    calls: Sequence[Entry], talks: Mapping[str, Mapping[str, Any]], messages: Tool[..., object] | None
+    calls: Sequence[Entry],
+    talks: Mapping[str, Mapping[str, Any]],
+    messages: Tool[..., object] | None,
+    *,
+    now: float,
 ) -> Sequence[Sequence[Entry]]:
     """What may go on at once: each call by itself, but all messages to one conversation in their order.
 
@@ -85,10 +89,13 @@ def lanes(
         calls: The calls of an answer.
         talks: The run's conversations, by id.
         messages: The tool; None if the agent has nobody to talk to.
+        now: When the model has answered. That is when its messages were written, however long they take to arrive.
     """
     made: dict[str, list[Entry]] = {}
     for call in calls:
-        placed = call if messages is None or call["name"] != MESSAGE_AGENT else _placed(call, talks, made, messages)
+        placed = (
+            call if messages is None or call["name"] != MESSAGE_AGENT else _placed(call, talks, made, messages, now)
+        )
         made.setdefault(placed.get("talk", {}).get("id", call["number"]), []).append(placed)
     return list(made.values())
 
@@ -98,6 +105,7 @@ def _placed(
     talks: Mapping[str, Mapping[str, Any]],
     made: Mapping[str, Sequence[Entry]],
     messages: Tool[..., object],
+    now: float,
 ) -> Entry:
     """The call with its place in a conversation, or what is wrong with it."""
     try:
@@ -118,7 +126,7 @@ def _placed(
     earlier = made.get(str(known), ())
     if talk.ended or any(other["talk"]["end"] for other in earlier):
         return {**call, "complaint": f"conversation {known!r} has ended: start another one with agent_name"}
-    since = {} if earlier else {"run": talk.run, "last": talk.last}
+    since = {} if earlier else {"run": talk.run, "idle": now - talk.last}
     turn = talk.turns + len(earlier)
     return {**call, "talk": {"id": known, "agent": talk.agent, "turn": turn, "end": bool(end), **since}}
 

@@ -29,3 +29,15 @@ def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
 def test_usage_adds_up() -> None:
     total = Usage(input_tokens=3, output_tokens=1) + Usage(input_tokens=2)
     assert (total, total.tokens) == (Usage(input_tokens=5, output_tokens=1), 6)
+
+
+def test_a_message_holds_what_json_gives_back() -> None:
+    class Traced(ToolCall):
+        span: str
+
+    class Shouted(str):
+        __slots__ = ()
+
+    call = Traced(id="1", name="f", arguments="{}", span="s")
+    said = AssistantMessage(text=Shouted("hi"), calls=(call,))
+    assert (type(said.text), type(said.calls[0])) == (str, ToolCall)

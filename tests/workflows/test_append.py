@@ -9,7 +9,19 @@ from tests.workflows._crashes import Mortal, live
 from tests.workflows._words import Store, running
 
 from stagepost.checkpoint import CannotStore, MemoryStore
-from stagepost.workflows import Append, Chain, ChainError, DefinitionError, Graph, Parallel, State, Step, step
+from stagepost.workflows import (
+    Append,
+    Chain,
+    ChainError,
+    DefinitionError,
+    Graph,
+    ListCodec,
+    Parallel,
+    State,
+    Step,
+    step,
+)
+from stagepost.workflows._append import Elements
 
 LOG: Mapping[str, Any] = {"log": Annotated[list[Any], Append]}
 
@@ -218,3 +230,35 @@ async def test_a_large_value_is_written_when_it_changes_and_else_not(size: int, 
         assert written == [(0, value), (1, 0), (1, value), (1, 0)]
     else:
         assert written == [(value, 0), (value + 1, 0), (value + 1, 0), (value + 1, 0)]
+
+
+class Said(BaseModel, frozen=True):
+    text: str
+
+
+SAID = ListCodec(list[Said], immutable=True, verify=False)
+
+
+def test_what_is_immutable_and_known_to_come_back_is_not_read() -> None:
+    one, two, three = (Said(text=text) for text in ("1", "2", "3"))
+    before = SAID.elements([one], "said")
+    after = before.grown(SAID.elements([two], "said"))
+    assert [id(said) for said in after.shared(SAID.element)] == [id(one), id(two)]
+    assert before.shared(SAID.element) == [one]
+    other = before.grown(SAID.elements([three], "said"))
+    assert (other.shared(SAID.element), after.shared(SAID.element)) == ([one, three], [one, two])
+
+
+def test_a_stored_list_that_grows_is_read_up_to_where_it_was_stored() -> None:
+    stored = Elements([b'{"text":"1"}', b'{"text":"2"}'])
+    new = Said(text="3")
+    grown = stored.grown(SAID.elements([new], "said"))
+    assert grown.shared(SAID.element) == [Said(text="1"), Said(text="2"), new]
+    assert grown.grown(SAID.elements([new], "said")).shared(SAID.element)[2:] == [new, new]
+
+
+def test_what_is_checked_is_read() -> None:
+    checked = ListCodec(list[Said], immutable=True)
+    given = Said(text="1")
+    (read,) = checked.elements([given], "said").shared(checked.element)
+    assert (read, read is given) == (given, False)

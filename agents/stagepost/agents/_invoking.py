@@ -85,6 +85,8 @@ def _passes(tool: Tool[..., object]) -> Passes:
 
 
 async def _within_time(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
+    if tool.timeout is None:
+        return ToolResult(as_text(tool, await _called(tool, function)))
     with anyio.move_on_after(tool.timeout):
         return ToolResult(as_text(tool, await _called(tool, function)))
     raise _TimedOut(tool)

@@ -21,7 +21,7 @@ Text: TypeAlias = Annotated[str, AfterValidator(encodable)]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, revalidate_instances="subclass-instances")  # parts are what JSON gives back
 
 
 class ToolCall(_Frozen):

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
 
 from stagepost.hub import Duration, check_name, seconds
@@ -68,7 +68,7 @@ class Tool(Generic[P, R_co]):
         """The tool as the model sees it."""
         return ToolSchema(self.name, self.description, self._arguments.schema)
 
-    @property
+    @cached_property
     def is_async(self) -> bool:
         """Whether the function runs in the event loop rather than in a thread."""
         function: object = self.function

@@ -77,8 +77,15 @@ class Elements:
             parts, read, typed = self._parts, self._read, self._typed
         else:  # another version has grown already
             parts, read, typed = self._parts[: self.length], self._read[: self.length], self._typed[: self.length]
+        if len(typed) == self.length:
+            typed += more.known
         parts += more.parts
         return Elements(parts, read, typed)
+
+    @property
+    def known(self) -> Sequence[Any]:
+        """Those that have been read as values of their type, from the first one on."""
+        return self._typed[: self.length]
 
     def since(self, before: "Elements", key: str) -> "Elements":
         """What has been added to an earlier version.
@@ -97,7 +104,8 @@ class ListCodec(TypedCodec[list[Any]]):
     Args:
         kind: The list's type.
         immutable: Whether its elements are immutable all the way down, so that all who read them may share them.
-        verify: Check the round trip of each element.
+        verify: Check the round trip of each element. Without it elements have to be what reading their JSON would give;
+            those that are immutable are then never read while the process that has made them lives.
 
     Attributes:
         element: Codec of its elements.
@@ -110,6 +118,7 @@ class ListCodec(TypedCodec[list[Any]]):
         (element,) = get_args(kind) or (Any,)
         self.is_plain = is_plain(element)
         self.is_shared = immutable and not self.is_plain
+        self._is_exact = self.is_shared and not verify
         self.element: Codec[Any] = PLAIN if self.is_plain else TypedCodec(element, verify=verify)
 
     def elements(self, added: object, key: str) -> Elements:
@@ -120,7 +129,8 @@ class ListCodec(TypedCodec[list[Any]]):
         """
         if not isinstance(added, list | tuple):
             raise CannotStore(key, f"it only grows (Append): give a list of what is to be added, not {added!r:.80}")
-        return Elements([self.element.dump(value, f"{key}[{index}]") for index, value in enumerate(added)])
+        parts = [self.element.dump(value, f"{key}[{index}]") for index, value in enumerate(added)]
+        return Elements(parts, typed=list(added) if self._is_exact else None)
 
 
 def split_list(data: bytes) -> Elements:

@@ -29,12 +29,12 @@ from ._counter import COUNTER, Counter
 from ._definition import MESSAGE_AGENT
 from ._delegating import DelegateTool
 from ._delegation import Delegation
-from ._hooks import tool_chain
+from ._hooks import ToolHook, tool_chain
 from ._invoking import ToolResult, invoke
 from ._keeping import keepable
 from ._member import Member
 from ._messages import ToolCall, ToolMessage
-from ._messaging import Entry, grown
+from ._messaging import Entry, Lane, grown
 from ._session import Session
 from ._tool import Tool
 from ._toolbox import Toolbox
@@ -50,6 +50,7 @@ class ToolCalling:
         member: The agent.
         closing: Knows the tools that end a run; a call of one that comes here does not fit.
         delegation: Asks other agents.
+        due: What is to be called in a state, as the last answer wants it: sees first that it may be called.
         toolbox: What there is to call.
     """
 
@@ -58,47 +59,33 @@ class ToolCalling:
         member: Member,
         closing: Closing,
         delegation: Delegation,
-        toolbox: Callable[[StepContext], Any],
+        due: Callable[[State], Sequence[Lane]],
+        toolbox: Callable[[StepContext], Awaitable[Toolbox]],
     ) -> None:
         self._member = member
         self._closing = closing
         self._delegation = delegation
+        self._due = due
         self._toolbox = toolbox
+        self._hooks = tuple(hook for hook in member.agent.hooks if isinstance(hook, ToolHook))
 
-    def several(self, check: Callable[[State], None]) -> Parallel:
-        """The fan-out over pending calls, whose results are said in the order of the calls.
+    def several(self) -> Parallel:
+        """The fan-out over what may go on at once; the results are said in the order of the calls."""
+        made = step("call", self._lane, answers=Decision)
+        return Parallel("tools", made, over=self._due, merge=_in_order, workers=_MOST_AT_ONCE)
 
-        Args:
-            check: Sees that the calls may be made. Here, behind the commit of the answer, so that it is not lost.
-        """
+    def one(self) -> Step:
+        """The step that makes what is to be made one call after the other: it needs no items, and so fewer commits."""
+        return step("tool", self._step, answers=Decision)
 
-        def due(state: State) -> Sequence[Any]:
-            check(state)
-            calls: Sequence[Any] = state["calls"]
-            return calls
-
-        return Parallel(
-            "tools", step("call", self._lane, answers=Decision), over=due, merge=_said, workers=_MOST_AT_ONCE
-        )
-
-    def one(self, check: Callable[[State], None]) -> Step:
-        """The step that makes what is to be made one call after the other: it needs no items, and so fewer commits.
-
-        Args:
-            check: As above.
-        """
-
-        async def call(state: State, context: StepContext) -> dict[str, object]:
-            check(state)
-            (lane,) = state["calls"]
-            return _said(state, [await self._lane(lane, context)])
-
-        return step("tool", call, answers=Decision)
-
-    async def _lane(self, item: Sequence[Entry], context: StepContext) -> list[dict[str, object]]:
-        """Calls one after the other."""
+    async def _step(self, state: State, context: StepContext) -> dict[str, object]:
+        due, calls = self._due(state), state["messages"][-1].calls
         self._check_shared(context)
-        return [await self._made(entry, context) for entry in item]
+        return _said(state, [await self._made(calls[entry["index"]], entry, context) for lane in due for entry in lane])
+
+    async def _lane(self, item: Lane, context: StepContext) -> list[dict[str, object]]:
+        self._check_shared(context)
+        return [await self._made(_call(entry), entry, context) for entry in item]
 
     def _check_shared(self, context: StepContext) -> None:
         """See that the runs below one root have together asked for no more calls than there may be.
@@ -110,8 +97,7 @@ class ToolCalling:
             name, budget = self._member.root
             budget.check_calls(name, counter.spent, keep=self._member.depth)
 
-    async def _made(self, entry: Entry, context: StepContext) -> dict[str, object]:
-        call = ToolCall(id=entry["id"], name=entry["name"], arguments=entry["arguments"])
+    async def _made(self, call: ToolCall, entry: Entry, context: StepContext) -> dict[str, object]:
         said: dict[str, object] = {}  # what else the run has to know
         result = keepable(await self._result(call, entry, context, said), context)
         return {
@@ -134,7 +120,7 @@ class ToolCalling:
         tool = toolbox.tools.get(call.name)
         if tool is None:
             return _unmade(call, entry, context, f"there is no tool {call.name!r}; there are: {toolbox.names}")
-        return await _Call(self._member, self._delegation, tool, entry, context, said).made(call)
+        return await _Call(self._member, self._delegation, self._hooks, tool, entry, context, said).made(call)
 
 
 @dataclass(slots=True)
@@ -143,6 +129,7 @@ class _Call:
 
     member: Member
     delegation: Delegation
+    hooks: Sequence[ToolHook]
     tool: Tool[..., object]
     entry: Entry
     context: StepContext
@@ -162,8 +149,9 @@ class _Call:
             if isinstance(told, ToolResult):
                 return told
             call = told
-        make = tool_chain(self.member.agent.hooks, self._through)
-        return await make(call, self._tool_context())
+        if not self.hooks:
+            return await self._through(call, None)
+        return await tool_chain(self.hooks, self._through)(call, self._tool_context())
 
     async def _allowed(self, call: ToolCall, rule: str) -> ToolCall | ToolResult:
         """The call as a person has allowed it, or what is told instead."""
@@ -191,7 +179,7 @@ class _Call:
             return _misfit(error)
         return None
 
-    async def _through(self, call: ToolCall, context: ToolContext) -> ToolResult:
+    async def _through(self, call: ToolCall, context: ToolContext | None) -> ToolResult:
         """Make it."""
         try:
             arguments = self.tool.parse(call.arguments)
@@ -201,6 +189,8 @@ class _Call:
             return await self.delegation.message(arguments, self.entry, self.context, self.said)
         if isinstance(self.tool, DelegateTool):
             return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.said)
+        if context is None and self.tool.takes_context:
+            context = self._tool_context()
         invoked = partial(invoke, self.tool, arguments, context)
         if self.tool.idempotent:
             return await invoked()
@@ -244,9 +234,17 @@ def pending_calls(turn: int, calls: Sequence[ToolCall]) -> list[Entry]:
     ]
 
 
-def _said(state: State, results: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, object]:
-    done = sorted((result for lane in results for result in lane), key=lambda result: result["index"])
-    updates: dict[str, object] = {"messages": [_message(result) for result in done], "calls": []}
+def _call(entry: Entry) -> ToolCall:
+    return ToolCall(id=entry["id"], name=entry["name"], arguments=entry["arguments"])
+
+
+def _in_order(state: State, results: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, object]:
+    return _said(state, sorted((result for lane in results for result in lane), key=lambda result: result["index"]))
+
+
+def _said(state: State, done: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+    """What results change in the state."""
+    updates: dict[str, object] = {"messages": [_message(result) for result in done]}
     if any("talk" in result for result in done):
         updates["conversations"] = grown(state.get("conversations", {}), done)
     nested = [result["nested"] for result in done if "nested" in result]

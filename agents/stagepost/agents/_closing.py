@@ -35,6 +35,9 @@ class Verdict:
     messages: Sequence[ChatMessage] = ()
 
 
+_GOES_ON: Final = Verdict()
+
+
 class Closing:
     """Reads final answers.
 
@@ -62,7 +65,7 @@ class Closing:
             if updates is not None:
                 return Verdict(updates, [_unmade(other, call) for other in answer.calls])
         if answer.calls:
-            return Verdict()
+            return _GOES_ON
         verdict = read_answer(answer.text, self._output)
         if isinstance(verdict, Complaint):
             return Verdict(messages=[UserMessage(text=verdict.text)])

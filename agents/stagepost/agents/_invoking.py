@@ -39,8 +39,14 @@ class _TimedOut(TimeoutError):
         super().__init__(f"timed out after {tool.timeout:g} s: {tool.name} may or may not have taken effect")
 
 
-async def invoke(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
-    """Call a tool with arguments that fit, again if that is allowed and makes sense. Never raises an `Exception`."""
+async def invoke(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext | None) -> ToolResult:
+    """Call a tool with arguments that fit, again if that is allowed and makes sense. Never raises an `Exception`.
+
+    Args:
+        tool: The tool.
+        arguments: All that it takes, by name.
+        context: What it may know; may be None if it does not want to.
+    """
     try:
         return await _as_often_as_allowed(tool, partial(tool.function, **_all(tool, arguments, context)))
     except anyio.get_cancelled_exc_class():
@@ -59,7 +65,7 @@ def error_result(error: Exception) -> ToolResult:
     return ToolResult(f"{kind}: {text}" if text else kind, is_error=True)
 
 
-def _all(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext) -> Mapping[str, object]:
+def _all(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext | None) -> Mapping[str, object]:
     return {**arguments, "context": context} if tool.takes_context else arguments
 
 

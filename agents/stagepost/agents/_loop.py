@@ -7,7 +7,8 @@ state holds everything that the loop knows:
 =============  ==========================================================================================
 messages       what was said: a list that only grows
 fields         the request's fields, if it is no plain text
-calls          what the last answer wants to be called, by what may go on at once
+calls          how much of what the last answer wants to be called may go on at once
+at             when its model has answered last, in seconds since 1970, if it may speak to other agents
 spent          what the run has used by itself
 output         the final answer; the loop has ended once it is there
 failure        why the model has given up, if it has
@@ -41,7 +42,7 @@ from ._history import repaired
 from ._hooks import model_chain
 from ._member import Member
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
-from ._messaging import lanes, message_tool
+from ._messaging import Lane, lanes, message_tool
 from ._model import Model, ModelRequest
 from ._prompting import PromptContext
 from ._request import Brief
@@ -57,6 +58,7 @@ MESSAGE: Final = "message"  # the signal by which a run under way is told someth
 _LAST_TURN: Final = "This is your last turn and there are no more tools: give your final answer now."
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # texts only, and frozen
 _TOOLBOX: Final = "toolbox"
+_BY_ITSELF: Final = nullcontext()  # where no turn has to be reserved
 
 
 class AgentLoop(Graph):
@@ -95,7 +97,7 @@ class AgentLoop(Graph):
         self._toolbox = Toolbox.of(self._own, self._closing.tools)
         root = None if member.is_alone else (*member.root, member.depth)
         self._allowance = Allowance(agent.name, agent.budget, root)
-        self._draw(ToolCalling(member, self._closing, delegation, self._tools_of))
+        self._draw(ToolCalling(member, self._closing, delegation, self._due, self._tools_of))
 
     @property
     def companions(self) -> Sequence[Pattern]:
@@ -118,7 +120,7 @@ class AgentLoop(Graph):
             InvalidRequest: It is not what the agent takes.
         """
         message, fields = self._brief.read(payload)
-        state = {"messages": [message], "calls": [], "spent": Spent().stored()}
+        state = {"messages": [message], "calls": 0, "spent": Spent().stored()}
         return state if fields is None else {**state, "fields": fields}
 
     def begin(self, payload: object, root: str) -> Mapping[str, object]:
@@ -147,7 +149,7 @@ class AgentLoop(Graph):
         given = {"root": root, "fields": fields}
         return {
             "messages": [*repaired(before["messages"]), message],
-            "calls": [],
+            "calls": 0,
             "spent": Spent().stored(),
             "turn": before.get("turn", 0) + Spent.read(before["spent"]).turns,
             **kept,
@@ -173,8 +175,8 @@ class AgentLoop(Graph):
 
     def _draw(self, calling: ToolCalling) -> None:
         self.add("infer", step("infer", self._infer, signals={MESSAGE: str}))
-        self.add("tool", calling.one(self._check_calls))
-        self.add("tools", calling.several(self._check_calls))
+        self.add("tool", calling.one())
+        self.add("tools", calling.several())
         self.add("give-up", step("give-up", self._give_up, inline=True))
         self.edge("infer", END, when=key_exists("output"))
         self.edge("infer", "give-up", when=key_exists("failure"))
@@ -198,7 +200,7 @@ class AgentLoop(Graph):
         news = await _news(context, state.get("heard", 0))
         is_last = self._allowance.is_last_turn(spent, shared)
         request = await self._request(state, context, news.messages, is_last=is_last)
-        with nullcontext() if counter is None else counter.turn():
+        with _BY_ITSELF if counter is None else counter.turn():
             response = await self._ask(request)
         number = state.get("turn", 0) + spent.turns
         answer = AssistantMessage(text=response.text, calls=distinct(response.calls, number))
@@ -207,22 +209,36 @@ class AgentLoop(Graph):
             counter.note(context.run_id, spent)
         verdict = self._closing.judge(answer)
         late = await _news(context, news.heard) if verdict.updates else _News((), news.heard)
-        calls = [] if verdict.updates else self._pending(state, context, answer, number)
+        now = context.execution.clock()
+        calls = 0 if verdict.updates else len(self._lanes(state, answer, number, now))
         return {
             "messages": [*news.messages, answer, *verdict.messages, *late.messages],
             "calls": calls,
             "spent": spent.stored(),
+            **({} if self._messages is None else {"at": now}),
             **({"heard": late.heard} if late.heard else {}),
             **({} if late.messages else verdict.updates),  # it does not know what was said meanwhile: it is asked again
         }
 
-    def _pending(self, state: State, context: StepContext, answer: AssistantMessage, turn: int) -> Sequence[Any]:
+    def _due(self, state: State) -> Sequence[Lane]:
+        """What is to be called now; worked out from the last answer, so that nothing is stored twice.
+
+        Raises:
+            BudgetExceeded: It may not. That is found here, behind the commit of the answer, so that this is not lost.
+        """
+        spent = Spent.read(state["spent"])
+        self.agent.budget.check_calls(self.agent.name, spent)
+        turn = state.get("turn", 0) + spent.turns - 1
+        return self._lanes(state, state["messages"][-1], turn, state.get("at", 0.0))
+
+    def _lanes(self, state: State, answer: AssistantMessage, turn: int, now: float) -> Sequence[Lane]:
+        """What an answer of this moment wants to be called, by what may go on at once."""
         entries = pending_calls(turn, answer.calls)
         if self._member.is_alone:
             return [[entry] for entry in entries]
-        root = state.get("root", context.run_id)
-        entries = [{**entry, "root": root} for entry in entries]
-        return lanes(entries, state.get("conversations", {}), self._messages, now=context.execution.clock())
+        if "root" in state:
+            entries = [{**entry, "root": state["root"]} for entry in entries]
+        return lanes(entries, state.get("conversations", {}), self._messages, now=now)
 
     def _give_up(self, state: State) -> NoReturn:
         raise AgentGaveUp(self.agent.name, state["failure"])
@@ -230,18 +246,18 @@ class AgentLoop(Graph):
     async def _request(
         self, state: State, context: StepContext, news: Sequence[UserMessage], *, is_last: bool
     ) -> ModelRequest:
-        asked: PromptContext[BaseModel] = PromptContext(
-            self.agent.name, context.run_id, state.get("fields"), context.deps
-        )
-        system = SystemMessage(text=await self._brief.system(asked))
+        system = self._brief.fixed or await self._system(state, context)
         if is_last:
             messages = (system, *state["messages"], *news, UserMessage(text=_LAST_TURN))
             return ModelRequest(messages, self._closing.tools, self._output_schema)
         toolbox = context.memo[_TOOLBOX] = await self._found(context)
         return ModelRequest((system, *state["messages"], *news), toolbox.schemas, self._output_schema)
 
-    def _check_calls(self, state: State) -> None:
-        self.agent.budget.check_calls(self.agent.name, Spent.read(state["spent"]))
+    async def _system(self, state: State, context: StepContext) -> SystemMessage:
+        asked: PromptContext[BaseModel] = PromptContext(
+            self.agent.name, context.run_id, state.get("fields"), context.deps
+        )
+        return SystemMessage(text=await self._brief.system(asked))
 
     def _counter(self, state: State, context: StepContext, spent: Spent) -> Counter | None:
         """What counts the turns of all runs below one root; None where there is but this one."""
@@ -294,8 +310,10 @@ async def _news(context: StepContext, heard: int) -> _News:
 
 
 def _wants_one(state: Any) -> bool:
-    return len(state["calls"]) == 1
+    calls: int = state["calls"]
+    return calls == 1
 
 
 def _wants_several(state: Any) -> bool:
-    return len(state["calls"]) > 1
+    calls: int = state["calls"]
+    return calls > 1

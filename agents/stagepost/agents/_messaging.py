@@ -29,6 +29,9 @@ Agents:
 Entry = dict[str, Any]
 """One call to be made, as JSON."""
 
+Lane = Sequence[Entry]
+"""Calls to be made one after the other."""
+
 
 class Talk(BaseModel, frozen=True):
     """A conversation, as the state of the run that holds it keeps it.
@@ -82,7 +85,7 @@ def lanes(
     messages: Tool[..., object] | None,
     *,
     now: float,
-) -> Sequence[Sequence[Entry]]:
+) -> Sequence[Lane]:
     """What may go on at once: each call by itself, but all messages to one conversation in their order.
 
     Args:

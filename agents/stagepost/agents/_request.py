@@ -6,7 +6,7 @@ from functools import cached_property
 
 from pydantic import BaseModel, ValidationError
 
-from ._messages import UserMessage
+from ._messages import SystemMessage, UserMessage
 from ._prompt import fill, placeholders
 from ._prompting import PromptContext, PromptFunction, ask_prompt
 from ._validation import problems
@@ -43,6 +43,13 @@ class Brief:
             )
         fields = self._fields(request, self.input)
         return UserMessage(text=fields.model_dump_json()), fields
+
+    @cached_property
+    def fixed(self) -> SystemMessage | None:
+        """The prompt, if it is the same for each turn of each run."""
+        if isinstance(self.prompt, str) and not self._needed:
+            return SystemMessage(text=fill(self.prompt, {}))
+        return None
 
     async def system(self, context: PromptContext[BaseModel]) -> str:
         """The prompt for one turn: made by its function, or filled with the fields of a request.

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from stagepost.checkpoint import CannotStore, freeze
 
+from ._state import State
 from ._step import is_async
 from .errors import DefinitionError
 
@@ -126,6 +127,8 @@ def _stored(value: object) -> object:
 
 
 def _read(state: Any, key: str) -> Any:
+    if isinstance(state, State):  # what it mostly is; to ask for the others takes as long as to read it
+        return state.get(key, _MISSING)
     if isinstance(state, BaseModel):
         return getattr(state, key, _MISSING)
     return state[key] if isinstance(state, Mapping) and key in state else _MISSING

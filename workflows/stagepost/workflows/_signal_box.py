@@ -53,7 +53,7 @@ class SignalBox:
         self._heeded = 0  # which of these times the store was asked about
         self._coming = 0
         self._come = Bell()
-        self._reading = anyio.Lock()
+        self._reading: anyio.Lock | None = None  # made when somebody reads: most runs are sent nothing
         self._known: list[SentSignal] = []
 
     @contextmanager
@@ -80,18 +80,19 @@ class SignalBox:
             raise UnknownSignal(self._run_id, name, tuple(self._codecs))
         while self._coming:
             await self._come.wait()
-        if self._heeded < self._noticed:
-            await self._read()
+        if self._store is not None and self._heeded < self._noticed:
+            await self._read(self._store)
+        if not self._known:
+            return ()
         load = self._codecs[name].load
         found = (sent for sent in self._known if sent.name == name and sent.number > after)
         return tuple(Signal(sent.number, load(sent.value)) for sent in found)
 
-    async def _read(self) -> None:
-        if self._store is None:
-            return
+    async def _read(self, store: CheckpointStore) -> None:
+        self._reading = self._reading or anyio.Lock()
         async with self._reading:
             noticed = self._noticed  # what is sent from now on is another time
-            while self._heeded < noticed and (page := await self._page(self._store)):
+            while self._heeded < noticed and (page := await self._page(store)):
                 self._known += page
             self._heeded = noticed
 

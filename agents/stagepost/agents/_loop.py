@@ -158,7 +158,7 @@ class AgentLoop(Graph):
 
     def end(self) -> Mapping[str, object]:
         """What a run starts with that asks nothing, and only says that a conversation has ended."""
-        return {"messages": [], "calls": [], "spent": Spent().stored(), ENDED: True}
+        return {"messages": [], "calls": 0, "spent": Spent().stored(), ENDED: True}
 
     def reply(self, state: State) -> object:
         """The final answer."""

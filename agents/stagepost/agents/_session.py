@@ -1,6 +1,7 @@
 """What the agents of a team share in one process, for as long as a runner, or a run in memory, works with them."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -26,7 +27,10 @@ class Session:
     def __init__(self, connections: Mapping[str, McpConnections] = _NONE, approve: Approve | None = None) -> None:
         self.connections = connections
         self.approve = approve
-        self._counters: WeakValueDictionary[str, Counter] = WeakValueDictionary()
+
+    @cached_property
+    def _counters(self) -> WeakValueDictionary[str, Counter]:
+        return WeakValueDictionary()
 
     def counter(self, root: str) -> Counter:
         """The counter of a root run, the same for as long as one of its runs holds it."""

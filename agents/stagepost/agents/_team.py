@@ -1,7 +1,8 @@
 """An agent and all that it can reach, as the workflows that do their work."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cached_property
 from typing import Final
 
 from ._approvals import Approvals
@@ -57,9 +58,12 @@ class Team:
         Args:
             approve: Decides about calls that a person has to allow.
         """
+        for model in self._models:
+            await prepare_model(model)
+        if not any(loop.agent.servers for loop in self._loops):
+            yield Session(approve=approve)
+            return
         async with AsyncExitStack() as stack:
-            for model in self._models():
-                await prepare_model(model)
             connections = {
                 loop.name: await stack.enter_async_context(McpConnections(loop.agent.servers))
                 for loop in self._loops
@@ -67,8 +71,9 @@ class Team:
             }
             yield Session(connections, approve)
 
-    def _models(self) -> Iterator[Model]:
-        return iter({id(loop.model): loop.model for loop in self._loops}.values())
+    @cached_property
+    def _models(self) -> Sequence[Model]:
+        return tuple({id(loop.model): loop.model for loop in self._loops}.values())
 
     def _built(self, way: Sequence[Link], above: Approvals, name: str) -> AgentLoop:
         agent = way[-1].agent

@@ -85,3 +85,16 @@ async def test_p11_key_of_a_model_is_not_stored_even_if_its_provider_repeats_it(
             with pytest.raises(RunFailed, match="Incorrect API key provided"):
                 await run.result()
         assert len(server.requests) == 2
+
+
+async def test_tool_reads_a_secret_of_the_run_and_cannot_tell_it() -> None:
+    used: list[str] = []
+
+    @tool
+    async def use(context: ToolContext) -> str:
+        used.append(context.secrets["key"])
+        return f"used {context.secrets['key']}"
+
+    agent = Agent("user", prompt="Use.", model=ScriptedModel([call("use"), "done"]), tools=[use])
+    (result,) = results(await agent.run("go", secrets={"key": SECRET}))
+    assert (used, result.text) == ([SECRET], "used ***")

@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar, overload
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, SecretStr
 
 from stagepost.hub import Observer, check_name
 from stagepost.workflows import Pattern, PatternError
@@ -168,6 +168,7 @@ class Agent(Generic[OutputT_co]):
         model: Model | str | None = None,
         approve: Approve | None = None,
         deps: Any = None,
+        secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
     ) -> AgentResult[OutputT_co]:
         """Run in memory: nothing is stored, and a crash loses the run.
@@ -179,6 +180,7 @@ class Agent(Generic[OutputT_co]):
             approve: Says whether a call may be made that a person has to allow: async, from a `ToolCall` to an `Allow`
                 or a `Deny`. Without it such a call fails the run: there is nobody to ask.
             deps: Given to tools as ``context.deps``.
+            secrets: Given to tools as ``context.secrets``, and masked in what they tell.
             observer: Gets the run's events.
 
         Raises:
@@ -193,7 +195,7 @@ class Agent(Generic[OutputT_co]):
         start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
         async with team.open(approve) as session:
             try:
-                state = await team.loop.run(start, deps=deps, observer=observer, resources=session)
+                state = await team.loop.run(start, deps=deps, secrets=secrets, observer=observer, resources=session)
             except PatternError as error:
                 failure = failure_of(self.name, error)
             else:

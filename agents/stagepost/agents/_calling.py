@@ -223,6 +223,7 @@ class _Call:
             idempotency_key=f"{self.context.run_id}/{self.entry['number']}",
             deps=self.context.deps,
             model=self.member.model,
+            secrets=self.context.secrets,
         )
 
 

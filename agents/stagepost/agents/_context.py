@@ -1,6 +1,7 @@
 """What a tool may know beside its arguments."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ._model import Model
@@ -17,6 +18,7 @@ class ToolContext:
         idempotency_key: The same text whenever this very call is executed, also after a crash; no other call has it.
         deps: What the process gave to the runner or to ``run``; never stored.
         model: The model of the agent that calls, for tools that ask one themselves.
+        secrets: What the process gave to the runner or to ``run`` as secrets: never stored, masked in what tools tell.
     """
 
     run_id: str
@@ -25,3 +27,4 @@ class ToolContext:
     idempotency_key: str
     deps: Any
     model: Model | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -17,7 +17,14 @@ from ._tool import Tool
 class RunnableAgent(AgentDefinition, Protocol):
     """An agent that runs in memory by itself."""
 
-    async def run(self, request: object, *, model: Model | str | None = None, deps: Any = None) -> AgentResult[object]:
+    async def run(
+        self,
+        request: object,
+        *,
+        model: Model | str | None = None,
+        deps: Any = None,
+        secrets: Mapping[str, str] | None = None,
+    ) -> AgentResult[object]:
         """Run, and give the result."""
         ...
 
@@ -66,7 +73,9 @@ class DelegateTool(Tool[..., object], ABC):
 
         async def function(context: ToolContext, **arguments: object) -> object:
             asked = agent.model or model or context.model
-            return (await agent.run(self.request(arguments), model=asked, deps=context.deps)).output
+            return (
+                await agent.run(self.request(arguments), model=asked, deps=context.deps, secrets=context.secrets)
+            ).output
 
         super().__init__(
             name=name,

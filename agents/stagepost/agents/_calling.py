@@ -15,7 +15,7 @@ joined again. The arguments are checked before anything else, each time: a call 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic_core import to_json
 
@@ -43,6 +43,18 @@ from .errors import McpUnavailable, NobodyToAsk
 _MOST_AT_ONCE: Final = 100
 
 
+class Due(NamedTuple):
+    """What is to be called.
+
+    Attributes:
+        calls: All calls of the last answer.
+        lanes: What else is known of them, by what may go on at once.
+    """
+
+    calls: Sequence[ToolCall]
+    lanes: Sequence[Lane]
+
+
 class ToolCalling:
     """Makes tool calls.
 
@@ -59,7 +71,7 @@ class ToolCalling:
         member: Member,
         closing: Closing,
         delegation: Delegation,
-        due: Callable[[State], Sequence[Lane]],
+        due: Callable[[State], Due],
         toolbox: Callable[[StepContext], Awaitable[Toolbox]],
     ) -> None:
         self._member = member
@@ -72,16 +84,20 @@ class ToolCalling:
     def several(self) -> Parallel:
         """The fan-out over what may go on at once; the results are said in the order of the calls."""
         made = step("call", self._lane, answers=Decision)
-        return Parallel("tools", made, over=self._due, merge=_in_order, workers=_MOST_AT_ONCE)
+        return Parallel("tools", made, over=self._items, merge=_in_order, workers=_MOST_AT_ONCE)
 
     def one(self) -> Step:
         """The step that makes what is to be made one call after the other: it needs no items, and so fewer commits."""
         return step("tool", self._step, answers=Decision)
 
     async def _step(self, state: State, context: StepContext) -> dict[str, object]:
-        due, calls = self._due(state), state["messages"][-1].calls
+        calls, lanes = self._due(state)
         self._check_shared(context)
-        return _said(state, [await self._made(calls[entry["index"]], entry, context) for lane in due for entry in lane])
+        made = [await self._made(calls[entry["index"]], entry, context) for lane in lanes for entry in lane]
+        return _said(state, made)
+
+    def _items(self, state: State) -> Sequence[Lane]:
+        return self._due(state).lanes
 
     async def _lane(self, item: Lane, context: StepContext) -> list[dict[str, object]]:
         self._check_shared(context)

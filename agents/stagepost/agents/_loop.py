@@ -33,7 +33,7 @@ from stagepost.workflows import END, Graph, ListCodec, Pattern, State, StepConte
 from ._answer import output_schema
 from ._budget import Spent
 from ._call_ids import distinct
-from ._calling import ToolCalling, pending_calls
+from ._calling import Due, ToolCalling, pending_calls
 from ._closing import Closing
 from ._counter import COUNTER, Allowance, Counter, Shares
 from ._definition import reserved, sub_agents_of
@@ -210,7 +210,7 @@ class AgentLoop(Graph):
         verdict = self._closing.judge(answer)
         late = await _news(context, news.heard) if verdict.updates else _News((), news.heard)
         now = context.execution.clock()
-        calls = 0 if verdict.updates else len(self._lanes(state, answer, number, now))
+        calls = 0 if verdict.updates else self._at_once(state, answer, number, now)
         return {
             "messages": [*news.messages, answer, *verdict.messages, *late.messages],
             "calls": calls,
@@ -220,7 +220,11 @@ class AgentLoop(Graph):
             **({} if late.messages else verdict.updates),  # it does not know what was said meanwhile: it is asked again
         }
 
-    def _due(self, state: State) -> Sequence[Lane]:
+    def _at_once(self, state: State, answer: AssistantMessage, turn: int, now: float) -> int:
+        """How many of the calls that an answer of this moment wants may go on at once."""
+        return len(answer.calls) if self._member.is_alone else len(self._lanes(state, answer, turn, now))
+
+    def _due(self, state: State) -> Due:
         """What is to be called now; worked out from the last answer, so that nothing is stored twice.
 
         Raises:
@@ -228,8 +232,9 @@ class AgentLoop(Graph):
         """
         spent = Spent.read(state["spent"])
         self.agent.budget.check_calls(self.agent.name, spent)
+        answer: AssistantMessage = state["messages"][-1]
         turn = state.get("turn", 0) + spent.turns - 1
-        return self._lanes(state, state["messages"][-1], turn, state.get("at", 0.0))
+        return Due(answer.calls, self._lanes(state, answer, turn, state.get("at", 0.0)))
 
     def _lanes(self, state: State, answer: AssistantMessage, turn: int, now: float) -> Sequence[Lane]:
         """What an answer of this moment wants to be called, by what may go on at once."""

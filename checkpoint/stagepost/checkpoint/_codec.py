@@ -89,7 +89,8 @@ class TypedCodec(Generic[T]):
 
     Args:
         kind: The type, in any form that pydantic understands.
-        verify: Check the round trip at every dump.
+        verify: Check each value and its round trip at every dump. Without it values have to be of the type, and what
+            reading their JSON would give.
     """
 
     def __init__(self, kind: type[T], *, verify: bool = True) -> None:
@@ -124,7 +125,7 @@ class TypedCodec(Generic[T]):
             by_alias=False,
             round_trip=True,
             serialize_as_any=as_any,
-            warnings="none" if as_any else "error",
+            warnings="error" if self._verify and not as_any else False,
         )
 
     @property

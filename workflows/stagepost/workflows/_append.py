@@ -104,8 +104,8 @@ class ListCodec(TypedCodec[list[Any]]):
     Args:
         kind: The list's type.
         immutable: Whether its elements are immutable all the way down, so that all who read them may share them.
-        verify: Check the round trip of each element. Without it elements have to be what reading their JSON would give;
-            those that are immutable are then never read while the process that has made them lives.
+        verify: Check each element, see `TypedCodec`. Those that are not checked and immutable are never read while the
+            process that has made them lives.
 
     Attributes:
         element: Codec of its elements.

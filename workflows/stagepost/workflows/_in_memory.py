@@ -1,8 +1,8 @@
 """Runs without a store, and the runs that their steps start."""
 
 from collections.abc import Mapping, Sequence
+from secrets import token_hex
 from typing import Any, Protocol
-from uuid import uuid4
 
 import anyio
 from pydantic import BaseModel
@@ -57,7 +57,7 @@ async def run_in_memory(
     resources: object,
 ) -> Any:
     """Run a workflow without a store; returns the final state."""
-    execution = Execution(f"memory-{uuid4().hex}", workflow.name, Emitter(observer), deps, hub, trace=trace or "")
+    execution = Execution(f"memory-{token_hex(16)}", workflow.name, Emitter(observer), deps, hub, trace=trace or "")
     execution.intermediates = intermediates
     if secrets:
         execution.secrets = Secrets(secrets)

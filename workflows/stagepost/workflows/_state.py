@@ -73,18 +73,20 @@ class State(Mapping[str, Any]):
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, key: str) -> Any:
-        if key in self._made:
-            return self._made[key]
         value = self._values.get(key)
         if value is None:
             raise MissingKey(key, tuple(self._values))
         codec = self._types.get(key)
-        if codec is None or (isinstance(codec, ListCodec) and codec.is_plain):
+        if codec is None:
             return value.frozen
-        if isinstance(codec, ListCodec) and codec.is_shared and isinstance(value, Elements):
-            return value.shared(codec.element)
-        made = self._made[key] = codec.load(value.data)
-        return made
+        if isinstance(codec, ListCodec):
+            if codec.is_plain:
+                return value.frozen
+            if codec.is_shared and isinstance(value, Elements):
+                return value.shared(codec.element)
+        if key not in self._made:
+            self._made[key] = codec.load(value.data)
+        return self._made[key]
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or something else if there is none."""

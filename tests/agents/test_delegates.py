@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 from pydantic import BaseModel
-from tests.agents._ways import Way, both_ways, in_memory, result_of, started, working
+from tests.agents._ways import Way, both_ways, result_of, started, working
 from tests.agents._weather import REPORT, Query, Report, look, results
 
 from stagepost.agents import (
@@ -24,6 +24,7 @@ from stagepost.agents import (
     call,
     tool,
 )
+from stagepost.checkpoint import RunStatus
 from stagepost.workflows import RunFailed
 
 
@@ -152,16 +153,33 @@ async def test_agent_that_comes_to_nothing_is_told_why_and_the_caller_goes_on(
     assert result.output == "then not"
 
 
-async def test_agent_that_takes_too_long_is_given_up() -> None:
+def hung(tokens: int) -> Agent[str]:
+    """A lead whose helper never comes to an end, and has cost something by then."""
+
     @tool
     async def hang() -> None:
         await anyio.sleep_forever()
 
-    helper = Agent("helper", prompt="Help.", model=ScriptedModel([call("hang")]), tools=[hang])
+    helper = Agent("helper", prompt="Help.", model=ScriptedModel([costing(call("hang"), tokens)]), tools=[hang])
     model = ScriptedModel([call("helper", request="?"), "done"])
-    result = await in_memory(Agent("lead", prompt="", model=model, tools=[AgentTool(helper, timeout=0.1)]))
+    return Agent("lead", prompt="", model=model, tools=[AgentTool(helper, timeout=0.1)])
+
+
+@both_ways
+async def test_agent_that_takes_too_long_is_given_up(way: Way) -> None:
+    result = await way(hung(0))
     assert [each.text for each in results(result)] == ["timed out after 0.1 s"]
     assert result.output == "done"
+
+
+async def test_run_of_an_agent_that_takes_too_long_is_cancelled_and_counted() -> None:
+    agent = hung(7)
+    async with working(agent) as runner:
+        run = await started(runner, agent)
+        result = await result_of(run, agent)
+        child = await runner.inspect(f"{run.id}.helper-0-0-tool")
+    assert child.status is RunStatus.CANCELLED
+    assert result.usage.input_tokens == 7
 
 
 @both_ways

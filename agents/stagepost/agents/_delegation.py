@@ -1,5 +1,6 @@
 """Asking other agents: each question is a run of its own below the run that asks, begun once and joined again."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, Protocol
@@ -18,6 +19,7 @@ from ._messaging import IDLE, Entry, Talk, is_readdressed, request_of
 from .errors import AgentError
 
 _LONGEST: Final = 60  # characters of a name in a key
+_PLACE: Final = re.compile(r"^(?:GraphError: )?graph '[^']*' failed at node '[^']*': ")  # a model knows of no graph
 _READDRESSED: Final = (
     "nothing was sent: behind the model's answer nobody can change who a message is for or whether it is the last one, "
     "only what it says"
@@ -74,17 +76,19 @@ class Delegation:
         """What an agent that is a tool says."""
         loop = self._tools[tool.name]
         key = f"{tool.name[:_LONGEST]}-{entry['number']}-tool"  # no turn of a conversation ends so
-        with anyio.move_on_after(tool.timeout):
-            try:
-                state = await context.child(
-                    loop, key, partial(loop.begin, tool.request(arguments), _root(context, entry))
-                )
-            except (AgentError, ChildFailed) as error:
-                _count(said, key, loop, _left_by(error))
-                return ToolResult(_why(error), is_error=True)
-            _count(said, key, loop, state)
-            return ToolResult(as_text(tool, loop.reply(state)))
-        return ToolResult(f"timed out after {tool.timeout:g} s", is_error=True)
+        start = partial(loop.begin, tool.request(arguments), _root(context, entry))
+        try:
+            with anyio.move_on_after(tool.timeout) as limit:
+                state = await context.child(loop, key, start)
+            if limit.cancelled_caught:
+                await context.cancel_child(loop, key)
+                state = await context.child(loop, key, start)  # it may have ended at the last moment
+        except (AgentError, ChildFailed) as error:
+            _count(said, key, loop, _left_by(error))
+            late = tool.timeout is not None and limit.cancelled_caught
+            return ToolResult(f"timed out after {tool.timeout:g} s" if late else _why(error), is_error=True)
+        _count(said, key, loop, state)
+        return ToolResult(as_text(tool, loop.reply(state)))
 
     async def message(
         self, arguments: Mapping[str, Any], entry: Entry, context: StepContext, said: dict[str, object]
@@ -153,7 +157,7 @@ def _left_by(error: AgentError | ChildFailed) -> State | None:
 
 def _why(error: AgentError | ChildFailed) -> str:
     """What the model is told: of a run below, what is stored of it, whether it has failed in this process or not."""
-    return error.why if isinstance(error, ChildFailed) else str(error)
+    return _PLACE.sub("", error.why) if isinstance(error, ChildFailed) else str(error)
 
 
 def _answer(talk: Mapping[str, Any], answer: object, *, is_complete: bool) -> str:

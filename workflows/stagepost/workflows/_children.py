@@ -39,6 +39,10 @@ class Children(Protocol):
         """
         ...
 
+    async def cancel(self, parent: Any, workflow: Any, key: str) -> None:
+        """End a child for good, with those below it."""
+        ...
+
     async def state(self, run_id: str, key: str) -> Any:
         """The final state of a child that has completed, or None."""
         ...

@@ -183,6 +183,18 @@ class StepContext:
         """
         return await self._children.run(self.execution, workflow.as_workflow(), key, start)
 
+    async def cancel_child(self, workflow: Startable, key: str) -> None:
+        """End a child of this run for good, with all runs below it, because nobody waits for it any more.
+
+        A step that gives up waiting does not end its child by that: another attempt may join it. Behind this, `child`
+        raises `ChildFailed`, unless the child has ended before.
+
+        Args:
+            workflow: As for `child`.
+            key: As for `child`.
+        """
+        await self._children.cancel(self.execution, workflow.as_workflow(), key)
+
     async def child_state(self, key: str, *, of: str | None = None) -> Any:
         """The final state of a child of this run that has completed, whichever step has started it; or None.
 

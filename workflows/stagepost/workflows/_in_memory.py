@@ -158,6 +158,14 @@ class _MemoryChildren:
                 del self._known[run_id]
         return child.view()
 
+    async def cancel(self, parent: Execution, workflow: Workflow, key: str) -> None:
+        """See that a child that was cancelled with whoever awaited it is not begun anew."""
+        run_id = child_id(parent.run_id, key)
+        child = self._known.setdefault(run_id, _Child())
+        if not child.is_known:
+            child.failure = ChildFailed(run_id, workflow.name, "it was cancelled")
+            child.ended.set()
+
     async def state(self, run_id: str, key: str) -> Any:
         """The final state of a child that has completed, or None."""
         child = self._known.get(child_id(run_id, key))

@@ -1,8 +1,8 @@
 """Children as runs of their own in the store, so that they outlive their process as their parents do."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Protocol
+from contextlib import contextmanager, suppress
+from typing import Any, Final, Protocol
 
 from stagepost.checkpoint import (
     CheckpointError,
@@ -10,12 +10,15 @@ from stagepost.checkpoint import (
     Keep,
     RunInfo,
     RunNotFound,
+    RunNotOpen,
     RunStatus,
     StoreError,
     WaitKind,
 )
 
+from ._cancelling import Cancelling
 from ._children import Beginning, Input, begun_with, child_id
+from ._desk import Desk
 from ._execution import Execution
 from ._orders import Order
 from ._pattern import Pattern
@@ -25,12 +28,15 @@ from ._signals import Left, Parks
 from ._starting import check_workflow
 from .errors import ChildFailed, RunCancelled, RunDead, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
 
+_PATIENCE: Final = 1.0  # seconds that a child gets to end by itself; then its end is committed over its head
+
 
 class Reception(Protocol):
     """Where runs are asked for, as far as children need it; what it is knows this module."""
 
     registry: Registry
     store: CheckpointStore
+    desk: Desk
 
     async def start(self, workflow: Pattern, state: Input, order: Order) -> Run:
         """Start a run, or attach to the one that has its id."""
@@ -74,6 +80,11 @@ class StoredChildren:
             check_workflow(info, workflow.name)
             run = await self._join(parent, info)
         return await self._end_of(run)
+
+    async def cancel(self, parent: Execution, workflow: Pattern, key: str) -> None:  # noqa: ARG002  # a store knows whose it is
+        """End a child for good, with those below it; nothing, if there is none or it has ended."""
+        with _left_open_by(StoreError), suppress(RunNotFound, RunNotOpen):
+            await Cancelling(self._reception.desk, _PATIENCE).cancel(child_id(parent.run_id, key))
 
     async def state(self, run_id: str, key: str) -> Any:
         """The final state of a child that has completed, or None."""

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import isawaitable
+from types import NoneType
 from typing import Final, NamedTuple
 
 import anyio
 import anyio.to_thread
 
-from stagepost.checkpoint import codec_for
+from stagepost.checkpoint import PLAIN, codec_for
 from stagepost.hub import get_logger
 
 from ._context import ToolContext
@@ -18,6 +19,7 @@ from ._tool import Tool
 from .errors import McpUnavailable
 
 _RESULTS: Final = codec_for(object)  # any value, by what it is
+_COMMON: Final = frozenset({int, bool, NoneType})  # have one form, so that it need not be read back to be sure
 
 
 class ToolResult(NamedTuple):
@@ -110,4 +112,7 @@ async def _in_thread(function: Callable[[], object], *, abandon: bool) -> object
 
 def as_text(tool: Tool[..., object], result: object) -> str:
     """A text as it is, everything else as JSON."""
-    return result if isinstance(result, str) else _RESULTS.dump(result, f"the result of {tool.name!r}").decode()
+    if isinstance(result, str):
+        return result
+    codec = PLAIN if type(result) in _COMMON else _RESULTS
+    return codec.dump(result, f"the result of {tool.name!r}").decode()

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import TypeAlias
 
 from anyio.abc import TaskGroup
@@ -64,9 +63,8 @@ class Reception:
     async def start(self, workflow: Pattern, state: Start, order: Order) -> Run:
         """Start a run, or attach to the one that has its id or key."""
         check_hub(workflow.name, workflow.program, self._means.hub)
-        new = new_run(workflow, state, self._means.owner, order.run_id, order.key)
+        new = new_run(workflow, state, self._means.owner, order)
         self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
-        new = replace(new, trace=order.trace, keep=order.keep)
         check_input(self.store.limits, new)
         await self.prepare(workflow)
         run, info = await self.desk.begin(new, workflow, urgent=order.urgent, intermediates=order.intermediates)

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import Frame, NewRun, RunInfo, StoredValue, join_values
+from stagepost.checkpoint import NewRun, RunInfo, join_values
 
-from ._branch import first_frame, to_bytes
+from ._branch import first_frame
 from ._ids import new_run_id
 from ._layout import lay_out
+from ._orders import Order
 from ._pattern import Pattern
-from ._state import Values
 from .errors import RunConflict
 
 
@@ -19,8 +19,7 @@ def new_run(
     workflow: Pattern,
     state: Mapping[str, object] | BaseModel | None,
     owner: str,
-    run_id: str | None,
-    key: str | None,
+    order: Order,
 ) -> NewRun:
     """A run before its first step.
 
@@ -28,18 +27,22 @@ def new_run(
         CannotStore: What to start with has no stored form.
         StepResultError: It is no state of the workflow.
     """
-    run_id = new_run_id() if run_id is None else run_id
     values = workflow.program.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
-    root, rows = _placed(first_frame(workflow.program, values), values)
-    return NewRun(
-        run_id, workflow.name, workflow.version, key, join_values(to_bytes(values)), owner, root, rows, workflow.shape
-    )
-
-
-def _placed(root: Frame, values: Values) -> tuple[Frame, tuple[StoredValue, ...]]:
-    """A run's first frame with its large values placed."""
+    root = first_frame(workflow.program, values)
     layout = lay_out(root.path, root.seq, {}, values)
-    return replace(root, refs=layout.refs), layout.rows
+    return NewRun(
+        new_run_id() if order.run_id is None else order.run_id,
+        workflow.name,
+        workflow.version,
+        order.key,
+        join_values(root.state),
+        owner,
+        replace(root, refs=layout.refs) if layout.refs else root,
+        layout.rows,
+        workflow.shape,
+        order.trace,
+        order.keep,
+    )
 
 
 def check_workflow(info: RunInfo, name: str) -> None:

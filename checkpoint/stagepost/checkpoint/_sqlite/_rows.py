@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from .._codec import split_values
 from .._records import Frame, Item, ItemStatus, Keep, Ref, RunInfo, RunStatus, Snapshot, Version
@@ -195,9 +195,9 @@ def _making_sense(run_id: str) -> Iterator[None]:
 
 def dump_refs(refs: Mapping[str, Ref]) -> str | None:
     """Where values live, as JSON; None if all are in the frame."""
-    return json.dumps(refs) if refs else None
+    return to_json(refs).decode() if refs else None
 
 
 def dump_visits(visits: Mapping[str, int]) -> str | None:
     """Counts as JSON; None if there are none."""
-    return json.dumps(visits) if visits else None
+    return to_json(visits).decode() if visits else None

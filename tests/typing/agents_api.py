@@ -1,7 +1,7 @@
 """The public types of the agents layer, as type checkers see them. Checked, never run."""
 
 from collections.abc import Sequence
-from typing import assert_type
+from typing import Any, assert_type
 
 from pydantic import BaseModel, JsonValue
 
@@ -19,19 +19,23 @@ from stagepost.agents import (
     Model,
     ModelRequest,
     ModelResponse,
+    PendingApproval,
     PromptContext,
     RateLimited,
     ReplayModel,
     Retries,
     ScriptedModel,
+    Task,
+    Tasks,
     Tool,
     ToolContext,
     call,
+    converse,
     tool,
 )
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
-from stagepost.workflows import Pattern, Runner
+from stagepost.workflows import Pattern, Run, Runner
 
 
 class WeatherQuery(BaseModel):
@@ -127,3 +131,15 @@ async def use() -> None:
     async with MemoryStore() as store, Hub() as hub, Runner(store, hub=hub) as runner:
         await runner.serve(typed)
         assert_type(await hub.request("weather", WeatherQuery(city="Oslo"), expect=WeatherReport), WeatherReport)
+
+
+async def durable(runner: Runner) -> None:
+    tasks = Tasks(runner)
+    assert_type(await tasks.start(typed, {"text": "hi"}), Run)
+    assert_type(await tasks.get("t"), Task)
+    assert_type(await tasks.approvals(), Sequence[PendingApproval])
+    assert_type(await tasks.follow_up("t", "And?"), Run)
+    async with converse(runner, typed) as talk:
+        assert_type(await talk.send("hi"), AgentResult[WeatherReport])
+    async with converse(runner, "typed") as named:
+        assert_type((await named.send("hi")).output, Any)

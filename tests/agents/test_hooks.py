@@ -3,8 +3,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import pytest
+from tests.agents._weather import results
 
 from stagepost.agents import (
+    Agent,
     InvalidHook,
     ModelHook,
     ModelRequest,
@@ -17,6 +19,7 @@ from stagepost.agents import (
     ToolResult,
     UserMessage,
     call,
+    tool,
 )
 from stagepost.agents._hooks import model_chain, tool_chain
 
@@ -184,3 +187,22 @@ async def test_a_hook_that_is_not_async_is_told_so() -> None:
         await tool_chain([Blocking()], make)(SEND, CONTEXT)
     with pytest.raises(InvalidHook, match=r"Blocking\.model_call: it is not async"):
         await model_chain([Blocking()], ScriptedModel([]).answer)(REQUEST)
+
+
+async def test_hook_that_proceeds_twice_makes_a_call_with_effects_once() -> None:
+    sent: list[str] = []
+
+    @tool
+    async def send(to: str) -> str:
+        sent.append(to)
+        return "sent"
+
+    class Twice:
+        async def tool_call(self, call: ToolCall, context: ToolContext, proceed: Proceed) -> ToolResult:
+            del context
+            first, second = await proceed(call), await proceed(call)
+            return ToolResult(f"{first.text}, {second.text}")
+
+    agent = Agent("mailer", prompt="", model=ScriptedModel([SEND, "done"]), tools=[send], hooks=[Twice()])
+    (result,) = results(await agent.run("go"))
+    assert (result.text, sent) == ("sent, sent", ["Ada"])

@@ -20,7 +20,7 @@ from stagepost.agents import (
     UserMessage,
     call,
 )
-from stagepost.agents._messaging import lanes, message_tool
+from stagepost.agents._messaging import lanes, message_tool, request_of
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
 from stagepost.workflows import Runner
@@ -161,6 +161,18 @@ def test_tool_and_an_agent_of_one_name_are_told_apart() -> None:
     inner = Agent("inner", prompt="I.", model=ScriptedModel([]))
     outer = Agent("outer", prompt="O.", tools=[AgentTool(inner, description="d")], model=ScriptedModel([]))
     assert outer.as_workflow().companions[0].name == "outer:inner"
+
+
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [('{"x": 1}', {"x": 1}), ("x is 1", "x is 1"), ("[1]", "[1]")],
+    ids=["fields", "text", "other JSON"],
+)
+def test_message_may_be_the_fields_of_what_an_agent_takes(message: str, asked: object) -> None:
+    class Point(BaseModel):
+        x: int
+
+    assert request_of(message, Agent("typed", prompt="", input=Point)) == asked
 
 
 def entry(number: str, **arguments: object) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ._mcp import McpConnections
 from ._member import Member
 from ._model import Model
 from ._session import Approve, Session
-from .errors import InvalidAgent, ModelMissing
+from .errors import ModelMissing
 
 _FREE: Final = Approvals(within=None)
 
@@ -35,7 +35,7 @@ class Team:
 
     Raises:
         ModelMissing: There is no model for one of them.
-        InvalidAgent: A sub-agent is only a name, or an agent has an agent above it as its tool.
+        InvalidAgent: A sub-agent is only a name.
     """
 
     def __init__(self, root: AgentDefinition, model: Model | str | None = None) -> None:
@@ -103,10 +103,4 @@ class Team:
         return loop
 
     def _below(self, way: Sequence[Link], link: Link, above: Approvals, parent: str, own: str) -> AgentLoop:
-        if any(link.agent is each.agent for each in way):
-            raise InvalidAgent(link.agent.name, f"it would be asked by itself: {_cycle(way, link)}")
         return self._built((*way, link), above, parent + own)
-
-
-def _cycle(way: Sequence[Link], link: Link) -> str:
-    return " -> ".join(each.agent.name for each in (*way, link))

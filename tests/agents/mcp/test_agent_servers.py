@@ -13,6 +13,7 @@ from tests.checkpoint._processes import environment
 
 from stagepost.agents import Agent, Allow, McpServer, ScriptedModel, ScriptEntry, call
 from stagepost.checkpoint import SqliteStore
+from stagepost.workflows import RunFailed
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 pytest.importorskip("mcp_server_time", reason="mcp-server-time is not installed")
@@ -121,3 +122,22 @@ async def test_commit_by_the_git_server_waits_for_a_person_over_a_restart_and_is
     log = results(result)[-1].text
     assert (log.count("Commit:"), "Second thoughts" in log) == (1, True)
     assert result.output == "written"
+
+
+async def test_call_of_a_server_that_is_gone_behind_a_restart_is_told_of(tmp_path: Path) -> None:
+    def caller(server: McpServer) -> Agent[str]:
+        return Agent("caller", prompt="Call.", model=ScriptedModel([call("echo", text="hi"), "gone"]), tools=[server])
+
+    here = caller(McpServer.stdio(sys.executable, str(FOREIGN), "stdio", str(tmp_path), needs_approval=["echo"]))
+    gone = caller(McpServer.stdio("no-such-program", needs_approval=["echo"]))
+    async with SqliteStore(tmp_path / "runs.db") as store:
+        async with working(here, store=store) as runner:
+            wait = await the_wait(runner, await started(runner, here))
+        async with working(gone, store=store) as runner:
+            await runner.answer(wait.id, Allow())
+            run = await runner.get(wait.run_id)
+            with pytest.raises(RunFailed, match="no program 'no-such-program'"):
+                await run.result()
+            (result,) = results(list((await runner.inspect(run.id)).state["messages"]))
+    assert result.is_error
+    assert result.text.startswith("nothing was called: MCP server")

@@ -111,7 +111,7 @@ async def test_a_larger_budget_lets_a_run_go_on_where_it_ended_and_counters_surv
                     await run.result()
         spent.append(len(model.requests))
     assert spent == [2, 1]  # the second answer was kept, though it could not be acted upon
-    assert (state["output"], state["spent"]["turns"], state["spent"]["tool_calls"]) == ("done", 3, 3)
+    assert (state["output"], state["spent"].turns, state["spent"].tool_calls) == ("done", 3, 3)
 
 
 async def test_a_run_of_the_served_agent_has_its_name() -> None:

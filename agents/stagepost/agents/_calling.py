@@ -37,7 +37,7 @@ from ._messages import ToolCall, ToolMessage
 from ._messaging import Entry, Lane, grown
 from ._session import Session
 from ._tool import Tool
-from ._toolbox import Toolbox
+from ._toolbox import TOOLBOX, Toolbox
 from .errors import McpUnavailable, NobodyToAsk
 
 _MOST_AT_ONCE: Final = 100
@@ -63,7 +63,7 @@ class ToolCalling:
         closing: Knows the tools that end a run; a call of one that comes here does not fit.
         delegation: Asks other agents.
         due: What is to be called in a state, as the last answer wants it: sees first that it may be called.
-        toolbox: What there is to call.
+        toolbox: Finds what there is to call, where another process has asked the model for the calls.
     """
 
     def __init__(
@@ -130,7 +130,8 @@ class ToolCalling:
         if complaint is not None:
             return ToolResult(complaint, is_error=True)
         try:
-            toolbox: Toolbox = await self._toolbox(context)
+            known = context.memo.get(TOOLBOX)
+            toolbox = known if isinstance(known, Toolbox) else await self._toolbox(context)
         except McpUnavailable as error:
             return _unmade(call, entry, context, f"nothing was called: {error}")
         tool = toolbox.tools.get(call.name)

@@ -14,7 +14,7 @@ from stagepost.checkpoint import PLAIN, codec_for
 from stagepost.hub import get_logger
 
 from ._context import ToolContext
-from ._retries import Passes, retried
+from ._retries import Passes, retried_behind
 from ._tool import Tool
 from .errors import McpUnavailable
 
@@ -49,8 +49,12 @@ async def invoke(tool: Tool[..., object], arguments: Mapping[str, object], conte
         arguments: All that it takes, by name.
         context: What it may know; may be None if it does not want to.
     """
+    function = partial(tool.function, **_all(tool, arguments, context))
     try:
-        return await _as_often_as_allowed(tool, partial(tool.function, **_all(tool, arguments, context)))
+        try:
+            return await _within_time(tool, function)
+        except Exception as error:  # noqa: BLE001  # raised again, unless it passes
+            return await _again(tool, function, error)
     except anyio.get_cancelled_exc_class():
         if anyio.current_effective_deadline() == -math.inf:  # the run is being left
             raise
@@ -71,9 +75,10 @@ def _all(tool: Tool[..., object], arguments: Mapping[str, object], context: Tool
     return {**arguments, "context": context} if tool.takes_context else arguments
 
 
-async def _as_often_as_allowed(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
+async def _again(tool: Tool[..., object], function: Callable[[], object], error: Exception) -> ToolResult:
+    """Call it again behind an error that passes, as often as that is allowed."""
     if tool.retries is None:
-        return await _within_time(tool, function)
+        raise error
 
     def note(error: BaseException, attempt: int, pause: float) -> None:
         get_logger("agents").warning(
@@ -83,7 +88,7 @@ async def _as_often_as_allowed(tool: Tool[..., object], function: Callable[[], o
     async def attempt(_number: int) -> ToolResult:
         return await _within_time(tool, function)
 
-    return await retried(attempt, tool.retries, passes=_passes(tool), note=note)
+    return await retried_behind(error, attempt, tool.retries, passes=_passes(tool), note=note)
 
 
 def _passes(tool: Tool[..., object]) -> Passes:

@@ -28,6 +28,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from pydantic import BaseModel
 
+from stagepost.checkpoint import TypedCodec
 from stagepost.workflows import END, Graph, ListCodec, Pattern, State, StepContext, key_exists, step
 
 from ._answer import output_schema
@@ -48,7 +49,7 @@ from ._prompting import PromptContext
 from ._request import Brief
 from ._result import AgentResult
 from ._session import Session
-from ._toolbox import Toolbox
+from ._toolbox import TOOLBOX, Toolbox
 from .errors import AgentGaveUp
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
@@ -57,7 +58,7 @@ MESSAGE: Final = "message"  # the signal by which a run under way is told someth
 
 _LAST_TURN: Final = "This is your last turn and there are no more tools: give your final answer now."
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # texts only, and frozen
-_TOOLBOX: Final = "toolbox"
+_SPENT: Final = TypedCodec(Spent, immutable=True, verify=False)  # numbers of our own
 _BY_ITSELF: Final = nullcontext()  # where no turn has to be reserved
 
 
@@ -81,7 +82,7 @@ class AgentLoop(Graph):
         lifespan: Callable[[], AbstractAsyncContextManager[object]],
     ) -> None:
         agent = member.agent
-        types = {"messages": _MESSAGES, "fields": agent.input, "output": agent.output}
+        types = {"messages": _MESSAGES, "spent": _SPENT, "fields": agent.input, "output": agent.output}
         super().__init__(agent.name, max_steps=None, types=types, lifespan=lifespan)  # the budget sets the limits
         self.name = member.name
         self.agent = agent
@@ -97,7 +98,7 @@ class AgentLoop(Graph):
         self._toolbox = Toolbox.of(self._own, self._closing.tools)
         root = None if member.is_alone else (*member.root, member.depth)
         self._allowance = Allowance(agent.name, agent.budget, root)
-        self._draw(ToolCalling(member, self._closing, delegation, self._due, self._tools_of))
+        self._draw(ToolCalling(member, self._closing, delegation, self._due, self._found))
 
     @property
     def companions(self) -> Sequence[Pattern]:
@@ -120,7 +121,7 @@ class AgentLoop(Graph):
             InvalidRequest: It is not what the agent takes.
         """
         message, fields = self._brief.read(payload)
-        state = {"messages": [message], "calls": 0, "spent": Spent().stored()}
+        state = {"messages": [message], "calls": 0, "spent": Spent()}
         return state if fields is None else {**state, "fields": fields}
 
     def begin(self, payload: object, root: str) -> Mapping[str, object]:
@@ -150,15 +151,15 @@ class AgentLoop(Graph):
         return {
             "messages": [*repaired(before["messages"]), message],
             "calls": 0,
-            "spent": Spent().stored(),
-            "turn": before.get("turn", 0) + Spent.read(before["spent"]).turns,
+            "spent": Spent(),
+            "turn": before.get("turn", 0) + before["spent"].turns,
             **kept,
             **{key: value for key, value in given.items() if value is not None},
         }
 
     def end(self) -> Mapping[str, object]:
         """What a run starts with that asks nothing, and only says that a conversation has ended."""
-        return {"messages": [], "calls": 0, "spent": Spent().stored(), ENDED: True}
+        return {"messages": [], "calls": 0, "spent": Spent(), ENDED: True}
 
     def reply(self, state: State) -> object:
         """The final answer."""
@@ -166,11 +167,11 @@ class AgentLoop(Graph):
 
     def total(self, state: State) -> Spent:
         """What a run and all below it have used."""
-        return Shares("", state.get("nested", {})).total(Spent.read(state["spent"]))
+        return Shares("", state.get("nested", {})).total(state["spent"])
 
     def result(self, state: State) -> AgentResult[Any]:
         """What a run has come to, from its final state."""
-        turns = Spent.read(state["spent"]).turns
+        turns = state["spent"].turns
         return AgentResult(state["output"], tuple(state["messages"]), self.total(state).usage, turns, state)
 
     def _draw(self, calling: ToolCalling) -> None:
@@ -193,7 +194,7 @@ class AgentLoop(Graph):
         """One turn."""
         if ENDED in state:
             return {}
-        spent = Spent.read(state["spent"])
+        spent: Spent = state["spent"]
         counter = self._counter(state, context, spent)
         shared = spent if counter is None else counter.spent
         self._allowance.check_turn(spent, shared)
@@ -214,7 +215,7 @@ class AgentLoop(Graph):
         return {
             "messages": [*news.messages, answer, *verdict.messages, *late.messages],
             "calls": calls,
-            "spent": spent.stored(),
+            "spent": spent,
             **({} if self._messages is None else {"at": now}),
             **({"heard": late.heard} if late.heard else {}),
             **({} if late.messages else verdict.updates),  # it does not know what was said meanwhile: it is asked again
@@ -230,7 +231,7 @@ class AgentLoop(Graph):
         Raises:
             BudgetExceeded: It may not. That is found here, behind the commit of the answer, so that this is not lost.
         """
-        spent = Spent.read(state["spent"])
+        spent: Spent = state["spent"]
         self.agent.budget.check_calls(self.agent.name, spent)
         answer: AssistantMessage = state["messages"][-1]
         turn = state.get("turn", 0) + spent.turns - 1
@@ -255,7 +256,7 @@ class AgentLoop(Graph):
         if is_last:
             messages = (system, *state["messages"], *news, UserMessage(text=_LAST_TURN))
             return ModelRequest(messages, self._closing.tools, self._output_schema)
-        toolbox = context.memo[_TOOLBOX] = await self._found(context)
+        toolbox = context.memo[TOOLBOX] = await self._found(context) if self.agent.servers else self._toolbox
         return ModelRequest((system, *state["messages"], *news), toolbox.schemas, self._output_schema)
 
     async def _system(self, state: State, context: StepContext) -> SystemMessage:
@@ -274,11 +275,6 @@ class AgentLoop(Graph):
             counter = context.memo[COUNTER] = session.counter(state.get("root", context.run_id))
         Shares(context.run_id, state.get("nested", {})).tell(counter, spent)
         return counter
-
-    async def _tools_of(self, context: StepContext) -> Toolbox:
-        """What the last turn could call; found anew where another process has taken it."""
-        known = context.memo.get(_TOOLBOX)
-        return known if isinstance(known, Toolbox) else await self._found(context)
 
     async def _found(self, context: StepContext) -> Toolbox:
         """What there is to call now.
@@ -308,7 +304,7 @@ class _News(NamedTuple):
 
 
 async def _news(context: StepContext, heard: int) -> _News:
-    signals = await context.signals(MESSAGE, after=heard)
+    signals = await context.signals(MESSAGE, after=heard) if context.has_signals else ()
     if not signals:
         return _News((), heard)
     return _News([UserMessage(text=signal.value) for signal in signals], signals[-1].number)

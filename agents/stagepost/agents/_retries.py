@@ -91,16 +91,36 @@ async def retried(
         passes: After which errors.
         note: Told before each pause.
     """
+    try:
+        return await attempt(1)
+    except Exception as error:  # noqa: BLE001  # raised again below, unless it passes
+        first = error
+    return await retried_behind(first, attempt, retries, passes=passes, note=note)
+
+
+async def retried_behind(
+    first: Exception,
+    attempt: Callable[[int], Awaitable[ResultT]],
+    retries: Retries,
+    *,
+    passes: Passes,
+    note: Note,
+) -> ResultT:
+    """The same behind a first attempt that has failed.
+
+    Args:
+        first: Its error.
+        attempt: As above, like the others.
+        retries: See above.
+        passes: See above.
+        note: See above.
+    """
 
     def again(error: BaseException) -> bool:
         return passes(error) and retries.has_patience_for(error)
 
-    try:
-        return await attempt(1)
-    except Exception as error:
-        if retries.attempts == 1 or not again(error) or not _can_retry(error):
-            raise
-        first = error
+    if retries.attempts == 1 or not again(first) or not _can_retry(first):
+        raise first
     return await _retrying(retries, again, note)(_behind(first, attempt))
 
 

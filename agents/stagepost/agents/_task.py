@@ -146,7 +146,8 @@ def approval_of(wait: PendingWait, depth: int) -> PendingApproval | None:
 
 def task_of(view: RunView, loop: AgentLoop, approvals: Sequence[PendingApproval]) -> Task:
     """A run of an agent as a task."""
-    state, spent = view.state, Spent.read(view.state["spent"])
+    state = view.state
+    spent: Spent = state["spent"]
     is_begun = view.is_held or spent.turns > 0
     return Task(
         id=view.id,

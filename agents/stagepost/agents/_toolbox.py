@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ._model import ToolSchema
 from ._tool import Tool
+
+TOOLBOX: Final = "toolbox"  # where a run keeps what the model could call last
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,10 +91,18 @@ class TypedCodec(Generic[T]):
         kind: The type, in any form that pydantic understands.
         verify: Check each value and its round trip at every dump. Without it values have to be of the type, and what
             reading their JSON would give.
+        immutable: Whether values are immutable all the way down, so that all who read one may share it.
+
+    Attributes:
+        kind: The type.
+        is_shared: Whether values are immutable.
+        is_exact: Whether a value is, beside that, what reading its JSON would give, so that it need not be read.
     """
 
-    def __init__(self, kind: type[T], *, verify: bool = True) -> None:
+    def __init__(self, kind: type[T], *, verify: bool = True, immutable: bool = False) -> None:
         self.kind = kind
+        self.is_shared = immutable
+        self.is_exact = immutable and not verify
         self._adapter = _adapter(kind)
         self._verify = verify
 

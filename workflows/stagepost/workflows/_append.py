@@ -111,14 +111,13 @@ class ListCodec(TypedCodec[list[Any]]):
         element: Codec of its elements.
         is_plain: Whether these are plain JSON.
         is_shared: Whether they are immutable.
+        is_exact: Whether they are, beside that, what reading their JSON would give.
     """
 
     def __init__(self, kind: Any, *, immutable: bool = False, verify: bool = True) -> None:
-        super().__init__(kind, verify=verify)
         (element,) = get_args(kind) or (Any,)
         self.is_plain = is_plain(element)
-        self.is_shared = immutable and not self.is_plain
-        self._is_exact = self.is_shared and not verify
+        super().__init__(kind, verify=verify, immutable=immutable and not self.is_plain)
         self.element: Codec[Any] = PLAIN if self.is_plain else TypedCodec(element, verify=verify)
 
     def elements(self, added: object, key: str) -> Elements:
@@ -130,7 +129,7 @@ class ListCodec(TypedCodec[list[Any]]):
         if not isinstance(added, list | tuple):
             raise CannotStore(key, f"it only grows (Append): give a list of what is to be added, not {added!r:.80}")
         parts = [self.element.dump(value, f"{key}[{index}]") for index, value in enumerate(added)]
-        return Elements(parts, typed=list(added) if self._is_exact else None)
+        return Elements(parts, typed=list(added) if self.is_exact else None)
 
 
 def split_list(data: bytes) -> Elements:

@@ -204,6 +204,11 @@ class StepContext:
         """
         return await self._children.state(self.run_id if of is None else of, key)
 
+    @property
+    def has_signals(self) -> bool:
+        """Whether it may be worth asking for `signals`: False only if none was sent to this run."""
+        return not self.execution.signals.is_empty
+
     async def signals(self, name: str, after: int = 0) -> Sequence[Signal]:
         """What was sent to this run as signals of a name, oldest first. None is taken: the next step finds them too.
 

@@ -70,6 +70,11 @@ class SignalBox:
         """One was sent."""
         self._noticed += 1
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was sent, as this process knows without asking."""
+        return not (self._known or self._coming or (self._store is not None and self._heeded < self._noticed))
+
     async def find(self, name: str, after: int) -> Sequence[Signal]:
         """Those of a name with a number above one, in the order in which they were sent.
 

@@ -26,17 +26,19 @@ class Value:
 
     Args:
         data: JSON.
-        frozen: What reading it would give, if that is known.
+        frozen: What reading it as plain JSON would give, if that is known.
+        typed: What reading it as a value of its type would give, if that is known and may be shared.
 
     Attributes:
         data: JSON.
     """
 
-    __slots__ = ("_frozen", "data")
+    __slots__ = ("_frozen", "_typed", "data")
 
-    def __init__(self, data: bytes, frozen: JsonValue = _UNREAD) -> None:
+    def __init__(self, data: bytes, frozen: JsonValue = _UNREAD, typed: Any = _UNREAD) -> None:
         self.data = data
         self._frozen = frozen
+        self._typed = typed
 
     @property
     def frozen(self) -> JsonValue:
@@ -48,6 +50,12 @@ class Value:
     def read(self, codec: Codec[Any]) -> Any:
         """The value as a codec reads it."""
         return self.frozen if codec is PLAIN else codec.load(self.data)
+
+    def shared(self, codec: Codec[Any]) -> Any:
+        """The value as a codec reads it, which makes immutable values: shared by all who read it."""
+        if self._typed is _UNREAD:
+            self._typed = codec.load(self.data)
+        return self._typed
 
 
 Stored: TypeAlias = Value | Elements
@@ -84,6 +92,8 @@ class State(Mapping[str, Any]):
                 return value.frozen
             if codec.is_shared and isinstance(value, Elements):
                 return value.shared(codec.element)
+        elif codec.is_shared and isinstance(value, Value):
+            return value.shared(codec)
         if key not in self._made:
             self._made[key] = codec.load(value.data)
         return self._made[key]
@@ -168,7 +178,8 @@ def stored(value: object, codec: Codec[Any], where: str) -> Value:
         CannotStore: It has none.
     """
     if codec is not PLAIN:
-        return Value(codec.dump(value, where))
+        is_exact = isinstance(codec, TypedCodec) and codec.is_exact
+        return Value(codec.dump(value, where), typed=value if is_exact else _UNREAD)
     frozen, data = plain_form(value, where)
     if b"NaN" in data:  # one that is read equals no other, and the one that was given is itself wherever it is
         return Value(data)

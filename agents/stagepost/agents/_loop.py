@@ -24,7 +24,7 @@ ended          there is nothing to do: the run only says that such a conversatio
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel
 
@@ -45,6 +45,7 @@ from ._member import Member
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
 from ._messaging import Lane, lanes, message_tool
 from ._model import Model, ModelRequest
+from ._news import MESSAGE, News, news_of
 from ._prompting import PromptContext
 from ._request import Brief
 from ._result import AgentResult
@@ -54,7 +55,6 @@ from .errors import AgentGaveUp
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
 ENDED: Final = "ended"
-MESSAGE: Final = "message"  # the signal by which a run under way is told something
 
 _LAST_TURN: Final = "This is your last turn and there are no more tools: give your final answer now."
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # texts only, and frozen
@@ -198,7 +198,7 @@ class AgentLoop(Graph):
         counter = self._counter(state, context, spent)
         shared = spent if counter is None else counter.spent
         self._allowance.check_turn(spent, shared)
-        news = await _news(context, state.get("heard", 0))
+        news = await news_of(context, state.get("heard", 0))
         is_last = self._allowance.is_last_turn(spent, shared)
         request = await self._request(state, context, news.messages, is_last=is_last)
         with _BY_ITSELF if counter is None else counter.turn():
@@ -209,7 +209,7 @@ class AgentLoop(Graph):
         if counter is not None:
             counter.note(context.run_id, spent)
         verdict = self._closing.judge(answer)
-        late = await _news(context, news.heard) if verdict.updates else _News((), news.heard)
+        late = await news_of(context, news.heard) if verdict.updates else News((), news.heard)
         now = context.execution.clock()
         calls = 0 if verdict.updates else self._at_once(state, answer, number, now)
         return {
@@ -289,25 +289,6 @@ class AgentLoop(Graph):
         connections = session.connections[self.name]
         remote = await connections.tools(beside=self._own, reserved=reserved(self.agent))
         return Toolbox.of((*self._own, *remote), self._closing.tools)
-
-
-class _News(NamedTuple):
-    """What was said to the run while it was under way.
-
-    Attributes:
-        messages: That.
-        heard: Number of the last message so far; 0 if there was none.
-    """
-
-    messages: Sequence[UserMessage]
-    heard: int
-
-
-async def _news(context: StepContext, heard: int) -> _News:
-    signals = await context.signals(MESSAGE, after=heard) if context.has_signals else ()
-    if not signals:
-        return _News((), heard)
-    return _News([UserMessage(text=signal.value) for signal in signals], signals[-1].number)
 
 
 def _wants_one(state: Any) -> bool:

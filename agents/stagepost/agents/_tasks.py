@@ -6,7 +6,8 @@ from stagepost.checkpoint import RunNotOpen, WaitKind
 from stagepost.workflows import PendingWait, Run, Runner, Servable, WorkflowNotFound
 
 from ._approvals import Allow, Deny
-from ._loop import MESSAGE, AgentLoop
+from ._loop import AgentLoop
+from ._news import MESSAGE
 from ._task import PendingApproval, Task, approval_of, task_of
 from .errors import NotAnAgent, TaskFinished, TaskNotFinished
 

@@ -104,8 +104,10 @@ class Budget:
         Raises:
             BudgetExceeded: There may not.
         """
-        _check(agent, "turns", self.turns, spent.turns, spent.turns + 1 + keep)
-        _check(agent, "tokens", self.tokens, spent.tokens, spent.tokens + 1)
+        if self.turns is not None:
+            _check(agent, "turns", self.turns, spent.turns, spent.turns + 1 + keep)
+        if self.tokens is not None:
+            _check(agent, "tokens", self.tokens, spent.tokens, spent.tokens + 1)
 
     def check_calls(self, agent: str, spent: Spent, *, keep: int = 0) -> None:
         """See that the calls that were asked for may be made, and that there is a turn left to read their results.
@@ -113,10 +115,12 @@ class Budget:
         Raises:
             BudgetExceeded: There is not.
         """
-        _check(agent, "tool_calls", self.tool_calls, spent.tool_calls, spent.tool_calls)
-        _check(agent, "turns", self.turns, spent.turns, spent.turns + 1 + keep)
+        if self.tool_calls is not None:
+            _check(agent, "tool_calls", self.tool_calls, spent.tool_calls, spent.tool_calls)
+        if self.turns is not None:
+            _check(agent, "turns", self.turns, spent.turns, spent.turns + 1 + keep)
 
 
-def _check(agent: str, budget: str, limit: int | None, used: int, needed: int) -> None:
-    if limit is not None and needed > limit:
+def _check(agent: str, budget: str, limit: int, used: int, needed: int) -> None:
+    if needed > limit:
         raise BudgetExceeded(agent, budget, limit=limit, used=used)

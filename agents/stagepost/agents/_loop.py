@@ -45,7 +45,7 @@ from ._member import Member
 from ._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
 from ._messaging import Lane, lanes, message_tool
 from ._model import Model, ModelRequest
-from ._news import MESSAGE, News, news_of
+from ._news import MESSAGE, NO_NEWS, news_of
 from ._prompting import PromptContext
 from ._request import Brief
 from ._result import AgentResult
@@ -179,10 +179,10 @@ class AgentLoop(Graph):
         self.add("tool", calling.one())
         self.add("tools", calling.several())
         self.add("give-up", step("give-up", self._give_up, inline=True))
-        self.edge("infer", END, when=key_exists("output"))
-        self.edge("infer", "give-up", when=key_exists("failure"))
         self.edge("infer", "tool", when=_wants_one)
         self.edge("infer", "tools", when=_wants_several)
+        self.edge("infer", END, when=key_exists("output"))
+        self.edge("infer", "give-up", when=key_exists("failure"))
         self.edge("infer", END, when=key_exists(ENDED))
         self.edge("infer", "infer")
         self.edge("tool", "infer")
@@ -198,7 +198,7 @@ class AgentLoop(Graph):
         counter = self._counter(state, context, spent)
         shared = spent if counter is None else counter.spent
         self._allowance.check_turn(spent, shared)
-        news = await news_of(context, state.get("heard", 0))
+        news = await news_of(context, state.get("heard", 0)) if context.has_signals else NO_NEWS
         is_last = self._allowance.is_last_turn(spent, shared)
         request = await self._request(state, context, news.messages, is_last=is_last)
         with _BY_ITSELF if counter is None else counter.turn():
@@ -209,7 +209,7 @@ class AgentLoop(Graph):
         if counter is not None:
             counter.note(context.run_id, spent)
         verdict = self._closing.judge(answer)
-        late = await news_of(context, news.heard) if verdict.updates else News((), news.heard)
+        late = await news_of(context, news.heard or state.get("heard", 0)) if verdict.updates else NO_NEWS
         now = context.execution.clock()
         calls = 0 if verdict.updates else self._at_once(state, answer, number, now)
         return {
@@ -217,7 +217,7 @@ class AgentLoop(Graph):
             "calls": calls,
             "spent": spent,
             **({} if self._messages is None else {"at": now}),
-            **({"heard": late.heard} if late.heard else {}),
+            **({"heard": late.heard or news.heard} if late.heard or news.heard else {}),
             **({} if late.messages else verdict.updates),  # it does not know what was said meanwhile: it is asked again
         }
 

@@ -22,9 +22,12 @@ class News(NamedTuple):
     heard: int
 
 
+NO_NEWS: Final = News((), 0)
+
+
 async def news_of(context: StepContext, heard: int) -> News:
     """What was said behind the message with a number."""
-    signals = await context.signals(MESSAGE, after=heard) if context.has_signals else ()
+    signals = await context.signals(MESSAGE, after=heard)
     if not signals:
         return News((), heard)
     return News([UserMessage(text=signal.value) for signal in signals], signals[-1].number)

@@ -27,6 +27,7 @@ from ._replay import ReplayModel
 from ._result import AgentResult
 from ._retries import Retries
 from ._scripted import ScriptedModel, ScriptEntry, call
+from ._session import Approve
 from ._task import PendingApproval, Task, TaskStatus
 from ._tasks import Tasks
 from ._tool import OnUnknown, Tool, tool
@@ -85,6 +86,7 @@ __all__ = [
     "AnswerCut",
     "AnswerTooLong",
     "Approvals",
+    "Approve",
     "AssistantMessage",
     "AsyncioRequired",
     "Budget",

@@ -205,6 +205,9 @@ class Agent(Generic[OutputT_co]):
     def as_workflow(self) -> Pattern:
         """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.
 
+        A runner opens what the agent and those below it need, and closes the connections to servers when it is left.
+        Those to models may be shared with others: they are closed by whoever wants that, with `LiteLLM.aclose`.
+
         Raises:
             ModelMissing: It, or an agent below it, has no model.
             InvalidAgent: A sub-agent is only a name.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CannotRead, CannotStore, codec_for
+from stagepost.checkpoint import CannotRead, CannotStore, TypedCodec, codec_for
 from stagepost.workflows import MissingKey, State
 from stagepost.workflows._state import Value, store
 
@@ -117,3 +117,25 @@ def test_a_stored_value_of_another_type_is_an_error_when_it_is_read() -> None:
 def test_get_gives_the_value_or_what_is_to_stand_for_it() -> None:
     state = state_of(a=1)
     assert [state.get("a"), state.get("a", 2), state.get("b"), state.get("b", 2)] == [1, 1, None, 2]
+
+
+class Seal(BaseModel, frozen=True):
+    name: str
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_immutable_values_of_a_type_are_shared_by_all_who_look(*, verify: bool) -> None:
+    types: dict[str, TypedCodec[Any]] = {"seal": TypedCodec(Seal, immutable=True, verify=verify)}
+    values, given = store({"seal": Seal(name="x")}, types), Seal(name="x")
+    seen = [State(values, types)["seal"] for _ in range(2)]
+    assert seen[0] is seen[1]
+    assert seen[0] == given
+    assert State({"seal": Value(b'{"name":"y"}')}, types)["seal"] == Seal(name="y"), "read where it was not made"
+
+
+def test_immutable_value_that_is_not_checked_is_the_one_that_was_given() -> None:
+    types: dict[str, TypedCodec[Any]] = {"seal": TypedCodec(Seal, immutable=True, verify=False)}
+    given = Seal(name="x")
+    values = store({"seal": given}, types)
+    assert State(values, types)["seal"] is given
+    assert values["seal"].data == b'{"name":"x"}'

@@ -127,16 +127,6 @@ def reachable(agent: AgentDefinition) -> Iterator[AgentDefinition]:
             waiting.extend(tool.agent for tool in found.tools if isinstance(tool, Delegating))
 
 
-def check_resolved(agent: AgentDefinition) -> None:
-    """See that all agents below an agent are there.
-
-    Raises:
-        InvalidAgent: One is only a name.
-    """
-    for _ in reachable(agent):
-        pass
-
-
 def _found(agent: AgentDefinition, sub_agent: AgentDefinition | str) -> AgentDefinition:
     if not isinstance(sub_agent, str):
         return sub_agent

@@ -11,7 +11,7 @@ from tests.agents._mortal import Notes
 from tests.agents._talking import TALK, talker
 from tests.checkpoint._processes import running
 
-from stagepost.agents import ConversationOver, OpenConversation, Tasks, TaskStatus, UserMessage, converse
+from stagepost.agents import ConversationOver, OpenConversation, Tasks, UserMessage, converse
 from stagepost.checkpoint import SqliteStore
 from stagepost.workflows import Runner
 
@@ -58,7 +58,7 @@ async def test_p7_a_turn_that_a_kill_left_open_is_answered_before_the_next_one(t
     with fail_after(30):
         await killed(tmp_path, "ask 1", "a", "b")
         async with next_life(tmp_path) as (talk, runner):
-            assert (await Tasks(runner).get(f"{TALK}-1")).status is TaskStatus.THINKING
+            assert (await Tasks(runner).get(f"{TALK}-1")).status.is_open
             assert (await talk.send("c")).output == "a / b / c"
             assert [message.text for message in talk.messages] == ["a", "a", "b", "a / b", "c", "a / b / c"]
     assert Counter(Notes(tmp_path).read()) == {"ask 0": 1, "said a": 1, "ask 1": 2, "ask 2": 1}

@@ -1,8 +1,11 @@
 """Anybody may read a store's file: while its owner lives, behind its SIGKILL, and when there is none."""
 
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
+from time import sleep
+from types import FrameType
 
 import anyio
 import pytest
@@ -130,6 +133,20 @@ async def test_a_missing_file_is_told_and_not_made(file: Path) -> None:
 async def test_a_folder_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreNotReadable):
         await reading(tmp_path)
+
+
+async def test_no_thread_outlives_a_file_that_could_not_be_opened(tmp_path: Path) -> None:
+    def linger(frame: FrameType, event: str, _: object) -> None:
+        if (frame.f_code.co_name, event) == ("close_and_stop", "call"):
+            sleep(0.05)
+
+    threading.setprofile(linger)
+    try:
+        with pytest.raises(StoreNotReadable):
+            await reading(tmp_path)
+        assert not [thread for thread in threading.enumerate() if "connection_worker" in thread.name]
+    finally:
+        threading.setprofile(None)
 
 
 async def test_a_file_that_refuses_is_told(public: Path) -> None:

@@ -1,11 +1,13 @@
 """The tool calls of one answer: at once, each saved when it ends, the results in the order of the calls."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from stagepost.workflows import Parallel, State, Step, StepContext, step
 
 from ._approvals import Decision
+from ._beginning import BEGUN, NOT_BEGUN, with_answer
 from ._closing import Closing
 from ._counter import COUNTER, Counter
 from ._delegation import Delegation
@@ -15,7 +17,7 @@ from ._keeping import keepable
 from ._member import Member
 from ._messages import ToolCall, ToolMessage
 from ._messaging import Entry, Lane, grown
-from ._one_call import OneCall, unmade
+from ._one_call import OneCall, leaves_mark, unmade
 from ._toolbox import TOOLBOX, Toolbox
 from .errors import McpUnavailable
 
@@ -69,10 +71,24 @@ class ToolCalling:
         """The step that makes what is to be made one call after the other: it needs no items, and so fewer commits."""
         return step("tool", self._step, answers=Decision)
 
+    def begun(self, calls: Sequence[ToolCall], turn: int, context: StepContext) -> Mapping[str, object]:
+        """What the state has to say for the only call of a turn's answer to have begun with the answer, if it can."""
+        if len(calls) != 1 or self._hooks:
+            return NOT_BEGUN
+        toolbox = context.memo.get(TOOLBOX)
+        tool = toolbox.tools.get(calls[0].name) if isinstance(toolbox, Toolbox) else None
+        if tool is None or not leaves_mark(tool) or self._member.approvals.rule(tool) is not None:
+            return NOT_BEGUN
+        return with_answer(call_number(turn, 0), context)
+
     async def _step(self, state: State, context: StepContext) -> dict[str, object]:
         calls, lanes = self._due(state)
         self._check_shared(context)
-        made = [await self._made(calls[entry["index"]], entry, context) for lane in lanes for entry in lane]
+        begun = state.get(BEGUN)
+        made = []
+        for entry in chain.from_iterable(lanes):
+            entry[BEGUN] = entry["number"] == begun
+            made.append(await self._made(calls[entry["index"]], entry, context))
         return _said(state, made)
 
     def _items(self, state: State) -> Sequence[Lane]:
@@ -122,9 +138,20 @@ class ToolCalling:
 def pending_calls(turn: int, calls: Sequence[ToolCall]) -> list[Entry]:
     """The calls of a turn's answer as JSON; their number is, unlike the model's id, never the same twice in a run."""
     return [
-        {"number": f"{turn}-{index}", "index": index, "id": call.id, "name": call.name, "arguments": call.arguments}
+        {
+            "number": call_number(turn, index),
+            "index": index,
+            "id": call.id,
+            "name": call.name,
+            "arguments": call.arguments,
+        }
         for index, call in enumerate(calls)
     ]
+
+
+def call_number(turn: int, index: int) -> str:
+    """A call's number: that of the turn, and its place among the calls of the turn."""
+    return f"{turn}-{index}"
 
 
 def _call(entry: Entry) -> ToolCall:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from ._budget import Budget, Spent
+from .errors import BudgetExceeded
 
 COUNTER: Final = "counter"  # where a run keeps its counter while a process works on it
 
@@ -93,6 +94,17 @@ class Allowance:
         if self._root is not None:
             name, budget, depth = self._root
             budget.check_turn(name, shared, keep=depth)
+
+    def may_call(self, own: Spent, shared: Spent) -> bool:
+        """Whether calls that were asked for may be made."""
+        try:
+            self._budget.check_calls(self._agent, own)
+            if self._root is not None:
+                name, budget, depth = self._root
+                budget.check_calls(name, shared, keep=depth)
+        except BudgetExceeded:
+            return False
+        return True
 
     def is_last_turn(self, own: Spent, shared: Spent) -> bool:
         """Whether the turn that comes next is the last one."""

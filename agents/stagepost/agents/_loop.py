@@ -7,6 +7,7 @@ state holds everything that the loop knows:
 =============  ==========================================================================================
 messages       what was said: a list that only grows
 fields         the request's fields, if it is no plain text
+begun          the call that counts as begun since the last answer, if it is the only one and may: its number
 calls          how much of what the last answer wants to be called may go on at once
 at             when its model has answered last, in seconds since 1970, if it may speak to other agents
 spent          what the run has used by itself
@@ -32,6 +33,7 @@ from stagepost.checkpoint import TypedCodec
 from stagepost.workflows import END, Graph, ListCodec, Pattern, State, StepContext, key_exists, step
 
 from ._answer import output_schema
+from ._beginning import NOT_BEGUN
 from ._budget import Spent
 from ._call_ids import distinct
 from ._calling import Due, ToolCalling, pending_calls
@@ -98,7 +100,8 @@ class AgentLoop(Graph):
         self._toolbox = Toolbox.of(self._own, self._closing.tools)
         root = None if member.is_alone else (*member.root, member.depth)
         self._allowance = Allowance(agent.name, agent.budget, root)
-        self._draw(ToolCalling(member, self._closing, delegation, self._due, self._found))
+        self._calling = ToolCalling(member, self._closing, delegation, self._due, self._found)
+        self._draw(self._calling)
 
     @property
     def companions(self) -> Sequence[Pattern]:
@@ -212,10 +215,15 @@ class AgentLoop(Graph):
         late = await news_of(context, news.heard or state.get("heard", 0)) if verdict.updates else NO_NEWS
         now = context.execution.clock()
         calls = 0 if verdict.updates else self._at_once(state, answer, number, now)
+        begins = (
+            calls == 1 and context.is_durable and self._allowance.may_call(spent, counter.spent if counter else spent)
+        )
+        begun = self._calling.begun(answer.calls, number, context) if begins else NOT_BEGUN
         return {
             "messages": [*news.messages, answer, *verdict.messages, *late.messages],
             "calls": calls,
             "spent": spent,
+            **begun,
             **({} if self._messages is None else {"at": now}),
             **({"heard": late.heard or news.heard} if late.heard or news.heard else {}),
             **({} if late.messages else verdict.updates),  # it does not know what was said meanwhile: it is asked again

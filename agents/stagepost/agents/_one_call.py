@@ -1,7 +1,7 @@
 """One tool call: allowed by a person where that has to be, with hooks round it, and never made twice if it has effects.
 
-A tool that is not idempotent is called only where nobody has been before: that a process goes there is saved first. So
-wherever a process is killed, the next one finds one of these:
+A tool that is not idempotent is called only where nobody has been before: that a process goes there is saved first
+(see `_beginning`). So wherever a process is killed, the next one finds one of these:
 
 - nothing: the tool was not called; it is now.
 - a beginning and no result: the call may or may not have been made; the model is told that nobody knows, or the run
@@ -23,6 +23,7 @@ from stagepost.workflows import StepContext
 
 from ._approvals import Allow, Decision, Deny, asked, decided, expired
 from ._arguments import InvalidArguments
+from ._beginning import call_key, is_first, is_in_doubt, mark
 from ._context import ToolContext
 from ._definition import MESSAGE_AGENT
 from ._delegating import DelegateTool
@@ -61,11 +62,6 @@ class OneCall:
     context: StepContext
     said: dict[str, object]
     result: ToolResult | None = None
-
-    @property
-    def key(self) -> str:
-        """Its name among the effects of the step."""
-        return call_key(self.entry)
 
     async def made(self, call: ToolCall) -> ToolResult:
         """What comes of it, once it is allowed."""
@@ -126,8 +122,9 @@ class OneCall:
 
     async def _at_most_once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         if self.tool.on_unknown == "park":
+            await mark(self.entry, self.context)
             return await self._once(invoked)
-        return await invoked() if await self.context.first(self.key) else interrupted(self.tool.name)
+        return await invoked() if await is_first(self.entry, self.context) else interrupted(self.tool.name)
 
     async def _once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         """The result; if nobody knows whether the call was made, the run waits until somebody says what came of it."""
@@ -136,7 +133,7 @@ class OneCall:
             result = keepable(await invoked(), self.context)
             return {"tool_result": result.text, "is_error": result.is_error}
 
-        value: Any = await self.context.once(self.key, effect)  # or what a person has said
+        value: Any = await self.context.once(call_key(self.entry), effect)  # or what a person has said
         if isinstance(value, Mapping) and value.keys() == {"tool_result", "is_error"}:
             return ToolResult(value["tool_result"], is_error=value["is_error"])
         return ToolResult(value if isinstance(value, str) else to_json(value).decode())
@@ -153,14 +150,15 @@ class OneCall:
         )
 
 
-def call_key(entry: Entry) -> str:
-    """A call's name among the effects of the step that makes it."""
-    return f"call-{entry['number']}"
+def leaves_mark(tool: Tool[..., object]) -> bool:
+    """Whether it has to be saved that a tool is called, and whoever finds the mark tells the model."""
+    asks_agent = tool.name == MESSAGE_AGENT or isinstance(tool, DelegateTool)
+    return not asks_agent and not tool.idempotent and tool.on_unknown == "tell"
 
 
 def unmade(call: ToolCall, entry: Entry, context: StepContext, why: str) -> ToolResult:
     """Why a call cannot be made; unless a process before this one has begun it, when it still could be."""
-    return interrupted(call.name) if context.has_begun(call_key(entry)) else ToolResult(why, is_error=True)
+    return interrupted(call.name) if is_in_doubt(entry, context) else ToolResult(why, is_error=True)
 
 
 def interrupted(tool: str) -> ToolResult:

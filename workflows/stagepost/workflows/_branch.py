@@ -94,6 +94,7 @@ class Branch:
         *,
         joined: Joined | None = None,
         visits: Mapping[str, int] | None = None,
+        straight_on: bool = False,
     ) -> None:
         """Save a step's result together with where the branch goes on.
 
@@ -104,6 +105,7 @@ class Branch:
             after: Where the branch goes on.
             joined: Items that are no longer needed.
             visits: Counts that replace the branch's.
+            straight_on: The next step begins with this commit, whatever else is due.
 
         Raises:
             WorkflowError: An arrow cannot be followed, or a value is too large.
@@ -124,7 +126,7 @@ class Branch:
         if self.execution.journal is not None:
             await self._save(own, layout, position, joined)
         self._stand(own, seen, layout, position)
-        if self.execution.must_pause:
+        if self.execution.must_pause and not straight_on:
             await self.execution.pause()
 
     async def freeze(self, items: list[ItemRecord], path: str, visit: int) -> None:

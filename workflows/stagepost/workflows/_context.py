@@ -128,6 +128,20 @@ class StepContext:
         """
         return self.ledger.effect(self.place, key) is not None
 
+    def go_straight_on(self) -> bool:
+        """Have the next step begun together with the commit of this one: only the end of the process can come between.
+
+        So what this step returns may say already that the next one has begun, which saves that one the commit of
+        `first`. Even if the runner is left meanwhile, the next step is begun, and has the runner's grace to end.
+
+        Returns:
+            False if the runner is being left already: then the next step is begun by another process.
+        """
+        if self.execution.stopping:
+            return False
+        self.execution.straight.add(self.path)
+        return True
+
     async def wait_for_answer(
         self,
         key: str,

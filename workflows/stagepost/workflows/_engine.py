@@ -103,7 +103,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
         run.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
         failure = branch.failure(place.within, error, state=state)
         raise failure from failure.__cause__
-    await branch.move(updates, place.after)
+    await branch.move(updates, place.after, straight_on=bool(run.straight) and run.goes_straight_on(path))
     keep(branch, path)
     if run.is_observed:
         run.emit(StepEnded, path=path, ok=True, seconds=perf_counter() - started)

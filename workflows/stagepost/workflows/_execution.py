@@ -92,6 +92,7 @@ class Execution:
         stopping: Whether the runner is being left.
         news: How often it was told of waits that have ended.
         parked: Whether it rests in the store.
+        straight: Paths of steps behind which nothing may come before the next one is begun.
         reopened: Ids of the children that were opened again; None unless the run itself was.
         is_observed: Whether anybody hears its events: worth asking before their details are put together.
         signals: What was sent to it.
@@ -119,6 +120,7 @@ class Execution:
     stopping: bool = False
     news: int = 0
     parked: bool = False
+    straight: set[str] = field(default_factory=set)
     reopened: set[str] | None = None
     is_observed: bool = False
     scope: CancelScope = field(default_factory=CancelScope)
@@ -164,6 +166,12 @@ class Execution:
         if self.journal is None:
             return self.stopping or perf_counter() - self._worked_since > _FAIR
         return self.stopping or self._may_be_cancelled()
+
+    def goes_straight_on(self, path: str) -> bool:
+        """Whether the step there has asked that nothing comes between it and the next one; told once."""
+        asked = path in self.straight
+        self.straight.discard(path)
+        return asked
 
     async def pause(self) -> None:
         """The engine's own cancellation point behind a commit: memory and disk agree here. Lets others run.

@@ -6,7 +6,7 @@ UV := $(shell command -v uv 2>/dev/null)
 INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check) -c constraints.txt
 
 # What reads and checks schemas of tools and agents: no branch of it may go untested.
-SCHEMAS = */agents/_arguments.py,*/agents/_signature.py,*/agents/_docstring.py,*/agents/_validation.py,*/agents/_checks.py,*/_mcp/_schema.py
+SCHEMAS = */agents/_tools/_arguments.py,*/agents/_tools/_signature.py,*/agents/_tools/_docstring.py,*/agents/_validation.py,*/agents/_agent/_checks.py,*/_mcp/_schema.py
 
 .PHONY: demo test check format clean
 

@@ -8,7 +8,7 @@ import pytest
 from anyio import fail_after
 
 from stagepost.agents import Agent, AgentResult, ModelRequest, ToolMessage
-from stagepost.agents._loop import AgentLoop
+from stagepost.agents._loop._loop import AgentLoop
 from stagepost.checkpoint import CheckpointStore, MemoryStore, RunStatus
 from stagepost.workflows import PendingWait, Run, Runner
 

@@ -17,7 +17,7 @@ from stagepost.agents import (
     Tool,
     tool,
 )
-from stagepost.agents._definition import reachable
+from stagepost.agents._definition._definition import reachable
 from stagepost.hub import InvalidName
 
 

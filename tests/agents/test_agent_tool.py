@@ -2,9 +2,9 @@ import pytest
 from tests.agents._weather import REPORT, Query, Report, look, results, send
 
 from stagepost.agents import Agent, AgentTool, McpServer, ScriptedModel, ToolContext, call, tool
-from stagepost.agents._arguments import InvalidArguments
-from stagepost.agents._delegating import DelegateTool
-from stagepost.agents._invoking import invoke
+from stagepost.agents._delegation._delegate_tool import DelegateTool
+from stagepost.agents._tools._arguments import InvalidArguments
+from stagepost.agents._tools._invoking import invoke
 
 
 async def test_an_agent_is_a_tool_that_takes_what_it_takes_and_gives_what_it_gives() -> None:

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import BaseModel
 
-from stagepost.agents._answer import Complaint, output_schema, read_answer
+from stagepost.agents._tools._answer import Complaint, output_schema, read_answer
 
 
 class Report(BaseModel):

@@ -2,7 +2,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from stagepost.agents import Allow, Approvals, Decision, Deny, ToolCall, tool
-from stagepost.agents._approvals import decided, expired
+from stagepost.agents._definition._approvals import decided, expired
 
 DECISION: TypeAdapter[Allow | Deny] = TypeAdapter(Decision)
 CALL = ToolCall(id="c", name="send_mail", arguments='{"to": "ann"}')

@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from stagepost.agents import InvalidTool, Tool, ToolContext, tool
-from stagepost.agents._arguments import InvalidArguments
-from stagepost.agents._invoking import invoke
+from stagepost.agents._tools._arguments import InvalidArguments
+from stagepost.agents._tools._invoking import invoke
 
 CONTEXT = ToolContext(run_id="r", agent="lead", call_id="c", idempotency_key="r/0-0", deps=None)
 

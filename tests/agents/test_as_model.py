@@ -7,7 +7,7 @@ from anyio import fail_after
 from tests.checkpoint._processes import environment
 
 from stagepost.agents import AsyncioRequired, InvalidModel, LiteLLM, Model, ModelRequest, ScriptedModel, UserMessage
-from stagepost.agents._as_model import as_model
+from stagepost.agents._models._as_model import as_model
 
 MISSING = """
 import sys, anyio

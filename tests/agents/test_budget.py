@@ -1,7 +1,7 @@
 import pytest
 
 from stagepost.agents import Budget, BudgetExceeded
-from stagepost.agents._budget import Spent
+from stagepost.agents._definition._budget import Spent
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from stagepost.agents import ToolCall
-from stagepost.agents._call_ids import distinct
+from stagepost.agents._loop._call_ids import distinct
 
 
 def named(*ids: str) -> list[ToolCall]:

@@ -24,8 +24,8 @@ from stagepost.agents import (
     call,
     converse,
 )
-from stagepost.agents._loop import AgentLoop
-from stagepost.agents._turns import Turns
+from stagepost.agents._loop._loop import AgentLoop
+from stagepost.agents._tasks._turns import Turns
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import InvalidName
 from stagepost.workflows import Chain, DefinitionError, RunConflict, RunFailed, Runner, Sleep, WorkflowNotFound

@@ -3,8 +3,8 @@
 import pytest
 
 from stagepost.agents import Budget, BudgetExceeded
-from stagepost.agents._budget import Spent
-from stagepost.agents._counter import Allowance, Counter, Shares
+from stagepost.agents._definition._budget import Spent
+from stagepost.agents._loop._counter import Allowance, Counter, Shares
 
 
 def test_counter_adds_what_its_runs_have_used() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from stagepost.agents._docstring import parse_docstring
+from stagepost.agents._tools._docstring import parse_docstring
 
 FULL = """Send a mail.
 

@@ -16,8 +16,8 @@ from stagepost.agents import (
     RateLimitReached,
     UnreadableAnswer,
 )
-from stagepost.agents._litellm._failing import Failures, retry_after
-from stagepost.agents._masking import Mask
+from stagepost.agents._models._litellm._failing import Failures, retry_after
+from stagepost.agents._models._masking import Mask
 
 FAILURES = Failures("openai/local", Mask(["sesame-open"]))
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stagepost.agents import ToolCall
-from stagepost.agents._litellm._gathering import Gathered
+from stagepost.agents._models._litellm._gathering import Gathered
 
 
 def delta(

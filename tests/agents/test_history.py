@@ -1,7 +1,7 @@
 """A transcript that goes on has a result for each call."""
 
 from stagepost.agents import AssistantMessage, ChatMessage, ToolCall, ToolMessage, UserMessage
-from stagepost.agents._history import repaired
+from stagepost.agents._loop._history import repaired
 
 
 def asks(*ids: str) -> AssistantMessage:

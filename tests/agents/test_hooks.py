@@ -21,7 +21,7 @@ from stagepost.agents import (
     call,
     tool,
 )
-from stagepost.agents._hooks import model_chain, tool_chain
+from stagepost.agents._definition._hooks import model_chain, tool_chain
 
 Ask: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
 Proceed: TypeAlias = Callable[[ToolCall], Awaitable[ToolResult]]

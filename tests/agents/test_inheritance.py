@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from stagepost.agents import Agent, LiteLLM, Model, ScriptedModel
-from stagepost.agents._inheritance import Link, resolve_model
+from stagepost.agents._agent._inheritance import Link, resolve_model
 
 OWN, TOOL, PARENT, RUN, FAST = (ScriptedModel([name]) for name in ("own", "tool", "parent", "run", "fast"))
 

@@ -9,7 +9,7 @@ from anyio import fail_after
 from pydantic import BaseModel, SecretStr
 
 from stagepost.agents import Tool, ToolContext, tool
-from stagepost.agents._invoking import invoke
+from stagepost.agents._tools._invoking import invoke
 
 CONTEXT = ToolContext(run_id="r", agent="lead", call_id="c", idempotency_key="r/0-0", deps={"pool": 1})
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stagepost.agents import FunctionModel, InvalidModel, ModelRequest, RateLimited, ScriptedModel, UserMessage
-from stagepost.agents._limited import Pace
+from stagepost.agents._models._limited import Pace
 
 ASKED = ModelRequest([UserMessage(text="go")])
 

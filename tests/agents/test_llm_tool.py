@@ -11,10 +11,10 @@ from stagepost.agents import (
     ToolContext,
     UserMessage,
 )
-from stagepost.agents._arguments import InvalidArguments
-from stagepost.agents._delegating import DelegateTool
-from stagepost.agents._invoking import ToolResult, invoke
-from stagepost.agents._model import Model
+from stagepost.agents._delegation._delegate_tool import DelegateTool
+from stagepost.agents._models._model import Model
+from stagepost.agents._tools._arguments import InvalidArguments
+from stagepost.agents._tools._invoking import ToolResult, invoke
 
 
 class Mood(BaseModel):

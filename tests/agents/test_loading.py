@@ -16,7 +16,7 @@ from stagepost.agents import (
     ScriptedModel,
     call,
 )
-from stagepost.agents._tool import ToolLike
+from stagepost.agents._tools._tool import ToolLike
 
 TOML = """
 [[agents]]

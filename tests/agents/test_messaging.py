@@ -20,7 +20,7 @@ from stagepost.agents import (
     UserMessage,
     call,
 )
-from stagepost.agents._messaging import lanes, message_tool, request_of
+from stagepost.agents._delegation._messaging import lanes, message_tool, request_of
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
 from stagepost.workflows import Runner

@@ -1,6 +1,6 @@
 import pytest
 
-from stagepost.agents._prompt import fill, placeholders
+from stagepost.agents._definition._prompt import fill, placeholders
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from stagepost.agents import TaskStatus
-from stagepost.agents._task import status_of
+from stagepost.agents._tasks._task import status_of
 from stagepost.checkpoint import RunStatus
 
 RUNNING, WAITING = RunStatus.RUNNING, RunStatus.WAITING

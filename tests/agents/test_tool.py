@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from stagepost.agents import InvalidTool, Retries, Tool, ToolContext, tool
-from stagepost.agents._arguments import InvalidArguments
+from stagepost.agents._tools._arguments import InvalidArguments
 from stagepost.hub import InvalidName
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from stagepost.agents import (
     call,
     tool,
 )
-from stagepost.agents._invoking import invoke
+from stagepost.agents._tools._invoking import invoke
 
 CONTEXT = ToolContext(run_id="r", agent="lead", call_id="c", idempotency_key="r/0-0", deps=None)
 AT_ONCE = Retries(attempts=3, first=0, most=0, jitter=0)

@@ -13,7 +13,7 @@ from stagepost.agents import (
     ToolSchema,
     UserMessage,
 )
-from stagepost.agents._litellm._wording import worded
+from stagepost.agents._models._litellm._wording import worded
 
 USER = UserMessage(text="Miami?")
 SCHEMA = OutputSchema("Report", {"type": "object"})

@@ -9,8 +9,8 @@ import pytest
 
 from stagepost import agents, checkpoint, workflows
 from stagepost.agents import Agent, Approvals, Budget, McpServer, Retries, TaskStatus, converse, testing, tool
-from stagepost.agents._messaging import IDLE
-from stagepost.agents._tool import TOOL_RETRIES
+from stagepost.agents._delegation._messaging import IDLE
+from stagepost.agents._tools._tool import TOOL_RETRIES
 
 ROOT = Path(__file__).parents[2]
 PROSE = re.sub(r"^```.*?^```\n", "", (ROOT / "docs" / "agents.md").read_text(), flags=re.MULTILINE | re.DOTALL)

@@ -4,33 +4,33 @@ Define an `Agent`, run it in memory with `Agent.run`, or serve it on a hub with 
 answer of the model and every tool's result is saved as it comes, and a killed process is followed by another.
 """
 
-from ._agent import Agent
-from ._agent_tool import AgentTool
-from ._agents import Agents
-from ._approvals import Allow, Approvals, Decision, Deny, Preview
-from ._budget import Budget
-from ._context import ToolContext
-from ._conversations import Conversation, Exchange
-from ._converse import OpenConversation, converse
-from ._fallback import Fallback
-from ._function import FunctionModel, ModelFunction
-from ._hooks import ModelHook, ToolHook
-from ._invoking import ToolResult
-from ._limited import RateLimited
-from ._litellm import LiteLLM
-from ._llm_tool import LLMTool
+from ._agent._agent import Agent
+from ._agent._agent_tool import AgentTool
+from ._agent._agents import Agents
+from ._agent._llm_tool import LLMTool
+from ._definition._approvals import Allow, Approvals, Decision, Deny, Preview
+from ._definition._budget import Budget
+from ._definition._hooks import ModelHook, ToolHook
+from ._definition._prompting import PromptContext, PromptFunction
+from ._delegation._conversations import Conversation, Exchange
+from ._delegation._result import AgentResult
+from ._loop._session import Approve
 from ._mcp import McpConnections, McpOptions, McpServer
-from ._messages import AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
-from ._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, ToolSchema
-from ._prompting import PromptContext, PromptFunction
-from ._replay import ReplayModel
-from ._result import AgentResult
+from ._models._fallback import Fallback
+from ._models._function import FunctionModel, ModelFunction
+from ._models._limited import RateLimited
+from ._models._litellm import LiteLLM
+from ._models._messages import AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
+from ._models._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, ToolSchema
+from ._models._replay import ReplayModel
+from ._models._scripted import ScriptedModel, ScriptEntry, call
 from ._retries import Retries
-from ._scripted import ScriptedModel, ScriptEntry, call
-from ._session import Approve
-from ._task import PendingApproval, Task, TaskStatus
-from ._tasks import Tasks
-from ._tool import OnUnknown, Tool, tool
+from ._tasks._converse import OpenConversation, converse
+from ._tasks._task import PendingApproval, Task, TaskStatus
+from ._tasks._tasks import Tasks
+from ._tools._context import ToolContext
+from ._tools._invoking import ToolResult
+from ._tools._tool import OnUnknown, Tool, tool
 from .errors import (
     AgentError,
     AgentFailed,

@@ -45,8 +45,8 @@
 
 from collections.abc import Sequence
 
-from ._mcp_errors import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
-from ._model_errors import (
+from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
+from ._errors._model import (
     AllModelsFailed,
     AnswerCut,
     AnswerTooLong,
@@ -63,8 +63,8 @@ from ._model_errors import (
     ScriptEnded,
     UnreadableAnswer,
 )
-from ._root_error import AgentError
-from ._task_errors import ConversationOver, NotAnAgent, TaskFinished, TaskNotFinished
+from ._errors._root import AgentError
+from ._errors._task import ConversationOver, NotAnAgent, TaskFinished, TaskNotFinished
 
 __all__ = [
     "AgentError",

@@ -6,7 +6,7 @@ which still knows what it was asked when its client is killed::
     python -m stagepost.agents.testing my_tests.scripts:WEATHER
 """
 
-from ._local import (
+from ._models._local import (
     Cut,
     Drip,
     Garbage,

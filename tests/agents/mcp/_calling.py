@@ -8,7 +8,7 @@ import anyio
 from pydantic_core import to_json
 
 from stagepost.agents import Tool, ToolContext
-from stagepost.agents._invoking import ToolResult, invoke
+from stagepost.agents._tools._invoking import ToolResult, invoke
 
 CONTEXT = ToolContext(run_id="run", agent="a", call_id="c", idempotency_key="k", deps=None)
 

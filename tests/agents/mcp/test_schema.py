@@ -1,8 +1,8 @@
 import pytest
 
-from stagepost.agents._arguments import InvalidArguments
 from stagepost.agents._mcp._schema import read_schema
-from stagepost.agents._model import JsonSchema
+from stagepost.agents._models._model import JsonSchema
+from stagepost.agents._tools._arguments import InvalidArguments
 
 POINT: JsonSchema = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
 

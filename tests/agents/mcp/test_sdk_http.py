@@ -9,7 +9,7 @@ import pytest
 from tests.agents.mcp._calling import appear, use, use_often
 
 from stagepost.agents import McpConnections, McpServer, McpUnavailable, Retries
-from stagepost.agents._invoking import ToolResult
+from stagepost.agents._tools._invoking import ToolResult
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 

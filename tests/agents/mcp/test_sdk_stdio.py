@@ -11,7 +11,7 @@ import pytest
 from tests.agents.mcp._calling import appear, gone, is_alive, use, use_often
 
 from stagepost.agents import McpConnections, McpServer, McpUnavailable, Tool
-from stagepost.agents._invoking import ToolResult
+from stagepost.agents._tools._invoking import ToolResult
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 

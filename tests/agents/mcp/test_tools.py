@@ -3,9 +3,9 @@ from collections.abc import Mapping
 import pytest
 
 from stagepost.agents import McpServer, Retries, ToolClash, ToolContext, tool
-from stagepost.agents._invoking import invoke
 from stagepost.agents._mcp._remote import RemoteResult, RemoteTool
 from stagepost.agents._mcp._tools import FoundTool, found_tool, refuse_clashes
+from stagepost.agents._tools._invoking import invoke
 
 CONTEXT = ToolContext(run_id="run", agent="a", call_id="c", idempotency_key="k", deps=None)
 

@@ -10,8 +10,8 @@ from anyio.abc import TaskGroup
 
 from stagepost.workflows import ExtraMissing
 
-from .._closing import RESERVED
-from .._tool import Tool
+from .._tools._closing import RESERVED
+from .._tools._tool import Tool
 from ..errors import McpUnavailable
 from ._link import Adapter, Connection
 from ._remote import RemoteTool

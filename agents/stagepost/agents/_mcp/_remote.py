@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from .._model import JsonSchema
+from .._models._model import JsonSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from .._arguments import InvalidArguments
-from .._model import JsonSchema
+from .._models._model import JsonSchema
+from .._tools._arguments import InvalidArguments
 from .._validation import problems
 
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])

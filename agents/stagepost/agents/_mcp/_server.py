@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from stagepost.hub import Duration, seconds
 
-from .._globs import matches, read_globs
 from .._retries import Retries
-from .._tool import TOOL_RETRIES, OnUnknown
+from .._tools._globs import matches, read_globs
+from .._tools._tool import TOOL_RETRIES, OnUnknown
 from ..errors import InvalidServer
 
 _PREFIX: Final = re.compile(r"[a-zA-Z0-9_-]{0,32}")

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from .._tool import Tool
+from .._tools._tool import Tool
 from ..errors import McpCallFailed, ToolClash
 from ._names import tool_name
 from ._remote import RemoteResult, RemoteTool

@@ -1,0 +1,236 @@
+"""What an agent is: data, checked when it is built."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar, overload
+
+from pydantic import BaseModel, JsonValue, SecretStr
+
+from stagepost.hub import Observer, check_name
+from stagepost.workflows import Pattern, PatternError
+
+from .._definition._approvals import Approvals
+from .._definition._budget import Budget
+from .._definition._prompting import PromptFunction
+from .._delegation._result import AgentResult
+from .._loop._session import Approve
+from .._mcp import McpServer
+from .._models._model import Model
+from .._tools._tool import Tool, ToolLike
+from ._checks import (
+    check_approvals,
+    check_hooks,
+    check_models,
+    check_prompt,
+    check_schemas,
+    check_sub_agents,
+    check_tools,
+)
+from ._describing import describe
+from ._failure import failure_of
+from ._given import listed, read_approvals, read_tools
+from ._team import Team
+
+OutputT_co = TypeVar("OutputT_co", covariant=True)
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_BUDGET: Final = Budget()
+_NO_MODELS: Final[Mapping[str, Model | str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Agent(Generic[OutputT_co]):
+    """An agent: a prompt, a model, tools, and what goes in and comes out. Frozen, and checked when it is built.
+
+    `run` runs it in memory. ``await runner.serve(agent)`` puts it on the hub, where each request is a durable run: what
+    the model has answered and what a tool has returned is never asked for again, whatever happens to the process.
+
+    Args:
+        name: Its name, also on the hub.
+        prompt: What it is for. ``{field}`` stands for a field of the input; other braces are text, and ``{{field}}``
+            is the text ``{field}``. Or a function that makes the text for each turn, of a `PromptContext`; it may be
+            async. Nothing in what it makes is replaced.
+        model: The model that it asks, or its name, such as ``"openai/gpt-5-mini"``. Without one it asks that of
+            whoever asks it.
+        tools: What the model may call: made by `tool`, plain functions, or MCP servers with all that they offer.
+        servers: More MCP servers, beside those among the tools.
+        sub_agents: Agents that it may ask. Names of agents will do until `Agents` puts the agents in their place.
+        input: Pydantic model of its requests; None if they are plain text.
+        output: Pydantic model of its answers; None for plain text. An answer that does not fit costs a turn and goes
+            back to the model with what is wrong.
+        budget: What one run may use.
+        approvals: Which calls a person has to allow, also those of agents below this one; patterns will do. A rule
+            that no tool fits is logged as a warning, unless servers may have one.
+        hooks: Stand round each question to the model and each call of a tool, the first one outermost: objects with a
+            method ``model_call``, ``tool_call``, or both.
+        description: What agents have to know of it to ask it.
+        models: What names of models mean here, and to the agents below this one.
+
+    Raises:
+        InvalidAgent: The parts do not fit together.
+        InvalidTool: A plain function cannot be a tool.
+        InvalidName: The name holds characters that are not allowed.
+    """
+
+    name: str
+    prompt: str | PromptFunction
+    model: Model | str | None = field(repr=False)
+    tools: Sequence[Tool[..., object]]
+    servers: Sequence[McpServer]
+    sub_agents: "Sequence[Agent[object] | str]" = field(repr=False)
+    input: type[BaseModel] | None
+    output: type[OutputT_co] | None
+    budget: Budget
+    approvals: Approvals
+    hooks: Sequence[object] = field(repr=False)
+    description: str
+    models: Mapping[str, Model | str] = field(repr=False)
+
+    @overload
+    def __init__(
+        self: "Agent[str]",
+        name: str,
+        *,
+        prompt: str | PromptFunction,
+        model: Model | str | None = None,
+        tools: Iterable[ToolLike | McpServer] = (),
+        servers: Iterable[McpServer] = (),
+        sub_agents: "Iterable[Agent[object] | str]" = (),
+        input: type[BaseModel] | None = None,
+        output: None = None,
+        budget: Budget = ...,
+        approvals: Approvals | Iterable[str] | None = None,
+        hooks: Iterable[object] = (),
+        description: str = "",
+        models: Mapping[str, Model | str] = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Agent[ModelT]",
+        name: str,
+        *,
+        prompt: str | PromptFunction,
+        model: Model | str | None = None,
+        tools: Iterable[ToolLike | McpServer] = (),
+        servers: Iterable[McpServer] = (),
+        sub_agents: "Iterable[Agent[object] | str]" = (),
+        input: type[BaseModel] | None = None,
+        output: type[ModelT],
+        budget: Budget = ...,
+        approvals: Approvals | Iterable[str] | None = None,
+        hooks: Iterable[object] = (),
+        description: str = "",
+        models: Mapping[str, Model | str] = ...,
+    ) -> None: ...
+    def __init__(
+        self,
+        name: str,
+        *,
+        prompt: str | PromptFunction,
+        model: Model | str | None = None,
+        tools: Iterable[ToolLike | McpServer] = (),
+        servers: Iterable[McpServer] = (),
+        sub_agents: "Iterable[Agent[object] | str]" = (),
+        input: type[BaseModel] | None = None,  # noqa: A002  # the word for it
+        output: type[BaseModel] | None = None,
+        budget: Budget = _BUDGET,
+        approvals: Approvals | Iterable[str] | None = None,
+        hooks: Iterable[object] = (),
+        description: str = "",
+        models: Mapping[str, Model | str] = _NO_MODELS,
+    ) -> None:
+        check_name("agent name", name)
+        made, among = read_tools(name, tools)
+        vars(self).update(
+            name=name,
+            prompt=prompt,
+            model=model,
+            tools=made,
+            servers=(*among, *servers),
+            sub_agents=listed(name, "sub_agents", sub_agents),
+            input=input,
+            output=output,
+            budget=budget,
+            approvals=read_approvals(name, approvals),
+            hooks=tuple(hooks),
+            description=description,
+            models=MappingProxyType(dict(models)),
+        )
+        self._check()
+
+    async def run(
+        self,
+        request: object,
+        *,
+        after: AgentResult[object] | None = None,
+        model: Model | str | None = None,
+        approve: Approve | None = None,
+        deps: Any = None,
+        secrets: Mapping[str, str | SecretStr] | None = None,
+        observer: Observer | None = None,
+    ) -> AgentResult[OutputT_co]:
+        """Run in memory: nothing is stored, and a crash loses the run.
+
+        Args:
+            request: The input model, a mapping of its fields, or a text.
+            after: Goes on where this run has ended: the model sees all that was said.
+            model: Instead of the agent's own; its name will do.
+            approve: Says whether a call may be made that a person has to allow: async, from a `ToolCall` to an `Allow`
+                or a `Deny`. Without it such a call fails the run: there is nobody to ask.
+            deps: Given to tools as ``context.deps``.
+            secrets: Given to tools as ``context.secrets``, and masked in what they tell.
+            observer: Gets the run's events.
+
+        Raises:
+            ModelMissing: It, or an agent below it, has no model.
+            InvalidAgent: A sub-agent is only a name.
+            InvalidRequest: The request is not what the agent takes.
+            CannotStore: The request holds what a run cannot keep, such as a secret.
+            BudgetExceeded: The run needs more than its budget.
+            AgentFailed: Something else went wrong, such as the model; the cause says what.
+        """
+        team = self._team if model is None else Team(self, model)
+        start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
+        async with team.open(approve) as session:
+            try:
+                state = await team.loop.run(start, deps=deps, secrets=secrets, observer=observer, resources=session)
+            except PatternError as error:
+                failure = failure_of(self.name, error)
+            else:
+                return team.loop.result(state)
+        raise failure  # here, so that its own cause stays its cause
+
+    def as_workflow(self) -> Pattern:
+        """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.
+
+        A runner opens what the agent and those below it need, and closes the connections to servers when it is left.
+        Those to models may be shared with others: they are closed by whoever wants that, with `LiteLLM.aclose`.
+
+        Raises:
+            ModelMissing: It, or an agent below it, has no model.
+            InvalidAgent: A sub-agent is only a name.
+        """
+        return self._team.loop
+
+    def describe(self) -> dict[str, JsonValue]:
+        """What it is made of, as JSON: to look at, to compare, and to show.
+
+        Tools, input and output with their schemas, agents below it nested. A prompt that is a function is only named,
+        and so are models, hooks, and of servers the variables and headers, whose values may be secret.
+        """
+        return describe(self)
+
+    @cached_property
+    def _team(self) -> Team:
+        return Team(self)
+
+    def _check(self) -> None:
+        check_schemas(self)
+        check_models(self)
+        check_sub_agents(self, Agent)
+        check_tools(self)
+        check_prompt(self)
+        check_hooks(self)
+        check_approvals(self)

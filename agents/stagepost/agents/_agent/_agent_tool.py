@@ -1,0 +1,101 @@
+"""Agents as tools of other agents."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ValidationError
+
+from stagepost.hub import Duration
+
+from .._definition._definition import AgentDefinition
+from .._delegation._delegate_tool import DelegateTool
+from .._models._model import JsonSchema, Model
+from .._tools._arguments import InvalidArguments, Parameters, read_arguments
+from .._validation import problems
+from ._agent import Agent
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """The parameters of a tool that takes a model's fields, and hands them on as one."""
+
+    model: type[BaseModel]
+
+    @property
+    def schema(self) -> JsonSchema:
+        return self.model.model_json_schema()
+
+    @property
+    def takes_context(self) -> bool:
+        return False
+
+    def parse(self, text: str) -> Mapping[str, object]:
+        try:
+            return {"request": self.model.model_validate_json(text)}
+        except ValidationError as error:
+            raise InvalidArguments(problems(error)) from error
+
+
+class AgentTool(DelegateTool):
+    """A tool that is an agent: each call is a run of its own, and its answer is the tool's result.
+
+    The tool takes what the agent takes: the fields of its input, or a text. The agent gets the same ``deps`` as the one
+    that calls. Under a runner each call is a durable run below the calling one: a crash repeats nothing of what it has
+    done. Its turns, calls and tokens count against its own budget and against that of the run at the root.
+
+    Args:
+        agent: The agent.
+        description: What the calling model has to know of it; by default the agent's description.
+        name: What the calling model calls it by; by default the agent's name.
+        model: What the agent asks if it has no model of its own; by default the model of the agent that calls.
+        timeout: Seconds (or a `timedelta`) that a call may take.
+        needs_approval: A person has to allow each call.
+
+    Raises:
+        InvalidName: The name holds characters that are not allowed.
+    """
+
+    def __init__(
+        self,
+        agent: Agent[object],
+        *,
+        description: str | None = None,
+        name: str | None = None,
+        model: Model | str | None = None,
+        timeout: Duration | None = None,
+        needs_approval: bool = False,
+    ) -> None:
+        own = agent.name if name is None else name
+        super().__init__(
+            agent,
+            name=own,
+            description=agent.description if description is None else description,
+            model=model,
+            parameters=_parameters(own, agent),
+            idempotent=_may_be_repeated(agent),
+            timeout=timeout,
+            needs_approval=needs_approval,
+        )
+
+    def request(self, arguments: Mapping[str, object]) -> object:
+        """The agent's input, or the text."""
+        return arguments["request"]
+
+
+def _parameters(name: str, agent: AgentDefinition) -> Parameters:
+    if agent.input is not None:
+        return _Request(agent.input)
+
+    def takes(request: str) -> None:
+        """What a call looks like."""
+
+    return read_arguments(name, takes, {"request": "What the agent is asked to do, with all that it has to know."})
+
+
+def _may_be_repeated(agent: AgentDefinition) -> bool:
+    """Whether nothing that it or those below it may call has effects; of servers nobody knows before they are asked."""
+    return (
+        not agent.servers
+        and all(tool.idempotent for tool in agent.tools)
+        and all(not isinstance(below, str) and _may_be_repeated(below) for below in agent.sub_agents)
+    )

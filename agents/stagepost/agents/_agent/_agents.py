@@ -1,0 +1,127 @@
+"""Agents that know each other by name."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from .._mcp import McpServer
+from .._models._model import Model
+from .._tools._tool import ToolLike
+from ..errors import InvalidAgent, UnknownAgent
+from ._agent import Agent
+from ._loading import Known, read_agents
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Agents(Mapping[str, Agent[object]]):
+    """Agents that know each other by name: each has the agents that it names as sub-agents, wherever they stand.
+
+    A frozen mapping from names to agents that can be run::
+
+        agents = Agents([Agent("lead", prompt="…", sub_agents=["weather"]), weather])
+        await agents["lead"].run("Miami?")
+
+    Args:
+        agents: The agents, in any order. Those whose sub-agents were names are replaced by copies that have agents.
+
+    Raises:
+        InvalidAgent: Two have one name, a name belongs to none of them, or agents ask each other in a circle.
+    """
+
+    def __init__(self, agents: Iterable[Agent[object]]) -> None:
+        known: dict[str, Agent[object]] = {}
+        for agent in agents:
+            if agent.name in known:
+                raise InvalidAgent(agent.name, "two agents have this name: rename one, or leave one out")
+            known[agent.name] = agent
+        acquainted = _Acquainted(known)
+        self._agents = {name: acquainted.agent(agent, ()) for name, agent in known.items()}
+
+    @classmethod
+    def load(
+        cls,
+        data: Mapping[str, object],
+        *,
+        tools: Mapping[str, ToolLike | McpServer] = _NOTHING,
+        models: Mapping[str, Model | str] = _NOTHING,
+        types: Mapping[str, type[BaseModel]] = _NOTHING,
+    ) -> "Agents":
+        """Agents from data, as it comes out of JSON or TOML.
+
+        The data has a list ``agents``; each has a ``name``, a ``prompt``, and what else it needs of ``model``,
+        ``tools``, ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals`` and ``description``. Whatever is an
+        object in code is a name there::
+
+            [[agents]]
+            name = "lead"
+            prompt = "Answer questions about travelling."
+            model = "fast"
+            tools = ["get_trains"]
+            sub_agents = ["weather"]
+            output = "Report"
+            budget = { turns = 8 }
+            approvals = ["send_*"]      # or { rules = ["send_*"], within = 3600 }
+
+        Nothing is imported by a name in data: what stands in no argument is an error. Only the name of a model that is
+        not among `models` is litellm's.
+
+        Args:
+            data: The data.
+            tools: Tools and servers by the names that the data has for them.
+            models: Models by their names.
+            types: Models of requests and answers by their names.
+
+        Raises:
+            InvalidAgentData: The data has another form, or a name stands for nothing; it says where.
+            InvalidAgent: The parts of an agent, or the agents, do not fit together.
+        """
+        return cls(read_agents(data, Known(tools=tools, models=models, types=types)))
+
+    def __getitem__(self, name: str) -> Agent[object]:
+        try:
+            return self._agents[name]
+        except KeyError:
+            raise UnknownAgent(name, tuple(self._agents)) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._agents)
+
+    def __len__(self) -> int:
+        return len(self._agents)
+
+    def __repr__(self) -> str:
+        return f"Agents({', '.join(self._agents)})"
+
+
+class _Acquainted:
+    """Agents whose sub-agents are agents; one for each that was given, however many ask it."""
+
+    def __init__(self, known: Mapping[str, Agent[object]]) -> None:
+        self._known = known
+        self._made: dict[int, Agent[object]] = {}  # by what they are made of, which `_known` keeps alive
+
+    def agent(self, agent: Agent[object], above: tuple[Agent[object], ...]) -> Agent[object]:
+        """An agent with its sub-agents; those above it are on the way from the first one asked for."""
+        if agent in above:  # agents are equal to themselves alone
+            raise _circle(agent, above)
+        if id(agent) not in self._made:
+            below = tuple(self.agent(self._found(agent, each), (*above, agent)) for each in agent.sub_agents)
+            self._made[id(agent)] = agent if below == agent.sub_agents else replace(agent, sub_agents=below)
+        return self._made[id(agent)]
+
+    def _found(self, agent: Agent[object], sub_agent: Agent[object] | str) -> Agent[object]:
+        if not isinstance(sub_agent, str):
+            return sub_agent
+        if sub_agent not in self._known:
+            known = ", ".join(self._known)
+            raise InvalidAgent(agent.name, f"its sub-agent {sub_agent!r} is none of these agents: {known}")
+        return self._known[sub_agent]
+
+
+def _circle(agent: Agent[object], above: tuple[Agent[object], ...]) -> InvalidAgent:
+    names = [each.name for each in (*above[above.index(agent) :], agent)]
+    return InvalidAgent(agent.name, f"it may be asked in a circle: {' -> '.join(names)}. Take one of these away")

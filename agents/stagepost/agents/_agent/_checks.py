@@ -1,0 +1,157 @@
+"""What an agent's definition has to be, checked where it is built."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from pydantic import BaseModel
+
+from stagepost.hub import get_logger
+
+from .._definition._definition import AgentDefinition, reachable, reserved, sub_agents_of
+from .._definition._prompt import placeholders
+from .._definition._prompting import prompt_problem
+from .._delegation._messaging import message_tool
+from .._tools._tool import Tool
+from ..errors import InvalidAgent
+
+_HOOKS: Final = ("model_call", "tool_call")
+
+
+def check_models(agent: AgentDefinition) -> None:
+    """See that its models can be asked, and that no name leads from one place to another in the same mapping.
+
+    Raises:
+        InvalidAgent: One cannot, or does.
+    """
+    if agent.model is not None:
+        _check_model(agent.name, "model", agent.model)
+    for name, model in agent.models.items():
+        _check_model(agent.name, f"models[{name!r}]", model)
+        if isinstance(model, str) and model in agent.models:
+            raise InvalidAgent(agent.name, f"models[{name!r}] is {model!r}, another name of models=: give the model")
+
+
+def check_schemas(agent: AgentDefinition) -> None:
+    """See that input and output are pydantic models.
+
+    Raises:
+        InvalidAgent: One is not.
+    """
+    given: Mapping[str, object] = {"input": agent.input, "output": agent.output}
+    for name, schema in given.items():
+        if schema is not None and not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+            raise InvalidAgent(
+                agent.name, f"{name}={schema!r} is no pydantic model: give a class, or None for plain text"
+            )
+
+
+def check_tools(agent: AgentDefinition) -> None:
+    """See that the model can tell the tools apart.
+
+    Raises:
+        InvalidAgent: Two have one name, or one has a reserved name.
+    """
+    names = [tool.name for tool in agent.tools]
+    for name in names:
+        if name in reserved(agent):
+            raise InvalidAgent(agent.name, f"tool name {name!r} is reserved: rename the tool with @tool(name=…)")
+        if names.count(name) > 1:
+            raise InvalidAgent(agent.name, f"two tools are named {name!r}: rename one with @tool(name=…)")
+
+
+def check_sub_agents(agent: AgentDefinition, kind: type[AgentDefinition]) -> None:
+    """See that they are agents, or names of agents, and that the model can tell them apart.
+
+    Args:
+        agent: The agent.
+        kind: The class of agents.
+
+    Raises:
+        InvalidAgent: One is something else, or two have one name, or one has that of the agent itself.
+    """
+    names = [_name_of(agent.name, each, kind) for each in agent.sub_agents]
+    for name in names:
+        if name == agent.name:
+            raise InvalidAgent(agent.name, f"its sub-agent {name!r} has its own name: no agent can ask itself")
+        if names.count(name) > 1:
+            raise InvalidAgent(agent.name, f"two of its sub-agents are named {name!r}: rename one, or leave one out")
+
+
+def check_prompt(agent: AgentDefinition) -> None:
+    """See that every placeholder stands for a field of the input, or that a function takes what it will get.
+
+    Raises:
+        InvalidAgent: One does not, or the prompt is neither.
+    """
+    if isinstance(agent.prompt, str):
+        _check_placeholders(agent, placeholders(agent.prompt))
+        return
+    if not callable(agent.prompt):
+        raise InvalidAgent(
+            agent.name, f"prompt={agent.prompt!r} is no prompt: give a text, or a function that makes one"
+        )
+    problem = prompt_problem(agent.prompt, agent.input)
+    if problem is not None:
+        raise InvalidAgent(agent.name, f"its prompt does not fit: {problem}")
+
+
+def check_hooks(agent: AgentDefinition) -> None:
+    """See that every hook hooks into something.
+
+    Raises:
+        InvalidAgent: One does not.
+    """
+    for hook in agent.hooks:
+        if isinstance(hook, type) or not any(callable(getattr(hook, name, None)) for name in _HOOKS):
+            raise InvalidAgent(
+                agent.name,
+                f"hooks holds {hook!r}, which is no hook: give objects with `async def {_HOOKS[0]}` or `{_HOOKS[1]}`",
+            )
+
+
+def check_approvals(agent: AgentDefinition) -> None:
+    """Log a warning for each rule that no tool fits, be it the agent's or one below it, if all of them are known."""
+    if not agent.approvals.rules:
+        return
+    try:
+        team = tuple(reachable(agent))
+    except InvalidAgent:  # some are only names so far
+        return
+    if any(each.servers for each in team):
+        return
+    tools: list[Tool[..., object]] = [tool for each in team for tool in each.tools]
+    tools += [message_tool(below) for each in team if (below := sub_agents_of(each))]
+    for why in agent.approvals.preview(tools).warnings:
+        get_logger("agents").warning("approval_rule_unused", agent=agent.name, why=why)
+
+
+def _check_placeholders(agent: AgentDefinition, names: Iterable[str]) -> None:
+    known = () if agent.input is None else tuple(agent.input.model_fields)
+    for name in names:
+        if name not in known:
+            why = f"its prompt has the placeholder {{{name}}}, and {_way_out(name, agent.input)}"
+            raise InvalidAgent(agent.name, why)
+
+
+def _check_model(agent: str, what: str, model: object) -> None:
+    named = isinstance(model, str) and bool(model)
+    if not named and not callable(getattr(model, "answer", None)):
+        way_out = 'give a name such as "openai/gpt-5-mini", or an object with `async def answer(request)`'
+        raise InvalidAgent(agent, f"{what}={model!r} is no model: {way_out}")
+
+
+def _name_of(agent: str, sub_agent: object, kind: type[AgentDefinition]) -> str:
+    if isinstance(sub_agent, str):
+        return sub_agent
+    if not isinstance(sub_agent, kind):
+        raise InvalidAgent(agent, f"sub_agents holds {sub_agent!r}, which is no agent: give agents, or their names")
+    return sub_agent.name
+
+
+def _way_out(name: str, fields: type[BaseModel] | None) -> str:
+    if fields is None:
+        return f"it has no input: give input=, a model with this field, or write {{{{{name}}}}} for the text itself"
+    return (
+        f"input={fields.__name__} has no such field (it has {', '.join(fields.model_fields)}): "
+        f"correct one of them, or write {{{{{name}}}}} for the text itself"
+    )

@@ -1,0 +1,92 @@
+"""Agents as JSON, to look at: what they are made of, and no secrets."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, JsonValue
+from pydantic_core import from_json, to_json
+
+from .._definition._definition import AgentDefinition, Delegating
+from .._definition._prompting import prompt_name
+from .._mcp import McpServer
+from .._mcp._server import Http, Stdio, Transport
+from .._models._model import Model
+from .._tools._tool import Tool
+
+Description: TypeAlias = dict[str, JsonValue]
+
+
+def describe(agent: AgentDefinition) -> Description:
+    """What an agent is made of, with the agents below it."""
+    described: Description = from_json(to_json(_agent(agent)))  # a copy: nothing in it belongs to the agent
+    return described
+
+
+def _agent(agent: AgentDefinition) -> Mapping[str, object]:
+    return {
+        "name": agent.name,
+        "description": agent.description,
+        "prompt": agent.prompt if isinstance(agent.prompt, str) else f"<{prompt_name(agent.prompt)}>",
+        "model": None if agent.model is None else _model(agent.model),
+        "models": {name: _model(model) for name, model in agent.models.items()},
+        "tools": [_tool(tool) for tool in agent.tools],
+        "servers": [_server(server) for server in agent.servers],
+        "sub_agents": [each if isinstance(each, str) else _agent(each) for each in agent.sub_agents],
+        "input": _schema(agent.input),
+        "output": _schema(agent.output),
+        "budget": asdict(agent.budget),
+        "approvals": asdict(agent.approvals),
+        "hooks": [type(hook).__name__ for hook in agent.hooks],
+    }
+
+
+def _model(model: Model | str) -> str:
+    """The name of a model, or of its class where it has none."""
+    name = model if isinstance(model, str) else getattr(model, "name", None)
+    return name if isinstance(name, str) else type(model).__name__
+
+
+def _tool(tool: Tool[..., object]) -> Mapping[str, object]:
+    delegated = {"agent": _agent(tool.agent)} if isinstance(tool, Delegating) else {}
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.schema.parameters,
+        "idempotent": tool.idempotent,
+        "timeout": tool.timeout,
+        "needs_approval": tool.needs_approval,
+        **delegated,
+    }
+
+
+def _server(server: McpServer) -> Mapping[str, object]:
+    return {
+        "name": server.name,
+        **_transport(server.transport),
+        "prefix": server.prefix,
+        "include": server.include,
+        "exclude": server.exclude,
+        "needs_approval": server.needs_approval,
+    }
+
+
+def _transport(transport: Transport) -> Mapping[str, object]:
+    """Where a server is; of what may be secret, the names."""
+    if isinstance(transport, Stdio):
+        shown = {"command": transport.command, "args": transport.args, "cwd": transport.cwd}
+        return {"kind": "stdio", **shown, "env": list(transport.env)}
+    if isinstance(transport, Http):
+        return {"kind": "http", "url": _address(transport.url), "headers": list(transport.headers)}
+    return {"kind": "memory"}
+
+
+def _address(url: str) -> str:
+    """An address without a name, a password and a query."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def _schema(model: type[BaseModel] | None) -> Mapping[str, object] | None:
+    return None if model is None else model.model_json_schema()

@@ -1,0 +1,60 @@
+"""Which model an agent asks, where it has none of its own or only a name of one."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from .._definition._definition import AgentDefinition
+from .._models._as_model import as_model
+from .._models._model import Model
+
+Models: TypeAlias = Mapping[str, Model | str]
+
+
+class Link(NamedTuple):
+    """One agent on the way from a root to a member of its team.
+
+    Attributes:
+        agent: The agent.
+        given: The model that the tool gives it by which the agent above asks it; None if it gives none.
+    """
+
+    agent: AgentDefinition
+    given: Model | str | None = None
+
+
+def resolve_model(way: Sequence[Link], *, run: Model | str | None = None) -> Model | None:
+    """The model that the last agent of a way asks: its own, or that of its tool, of the agent above, of the run.
+
+    A name is looked up where it is written: in ``models=`` of that agent, then of the agents above it. What it means
+    there may be a name again, which is looked up further above. A name that nobody knows is one of litellm's.
+
+    Args:
+        way: From the root to the agent, both included.
+        run: What the run was given; it stands in for the root's own, as if it were written there.
+
+    Returns:
+        None if there is no model anywhere.
+
+    Raises:
+        InvalidModel: What is found is no model.
+    """
+    registries: list[Models] = []
+    found: Model | str | None = None
+    for agent, given in way:
+        given_above = _meant(given, registries)
+        own = agent.model if registries or run is None else run
+        registries.insert(0, agent.models)
+        found = _first(_meant(own, registries), given_above, found)
+    return None if found is None else as_model(found)
+
+
+def _meant(model: Model | str | None, registries: Sequence[Models]) -> Model | str | None:
+    """What a model stands for, asking the nearest registry first; each is asked once, so it comes to an end."""
+    for models in registries:
+        if isinstance(model, str):
+            model = models.get(model, model)
+    return model
+
+
+def _first(*models: Model | str | None) -> Model | str | None:
+    return next((model for model in models if model is not None), None)

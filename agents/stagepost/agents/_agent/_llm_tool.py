@@ -1,0 +1,106 @@
+"""Tools that are prompts."""
+
+from collections.abc import Mapping
+from inspect import Parameter, Signature
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from stagepost.hub import Duration, check_name
+
+from .._definition._budget import Budget
+from .._definition._prompt import fill, placeholders
+from .._delegation._delegate_tool import DelegateTool
+from .._models._model import Model
+from .._tools._arguments import Arguments, read_arguments
+from ..errors import InvalidTool
+from ._agent import Agent
+
+_TASK: Final = "Do what you are asked to do, and answer with the result alone."
+_BUDGET: Final = Budget(turns=3)  # an answer, and two corrections
+_CONTEXT: Final = "context"
+
+
+class LLMTool(DelegateTool):
+    """A tool that is a prompt: a model answers it, and knows of nothing else that was said.
+
+    A call has no effect but its cost, so the tool is idempotent. Under a runner each call is a durable run below the
+    calling one: a crash does not have an answer paid for twice. Its turns and tokens count against the budget of the
+    run at the root.
+
+    Args:
+        name: What the calling model calls it by.
+        prompt: What is asked. Each ``{placeholder}`` is a parameter of the tool, a text.
+        description: What the tool is for; by default the prompt.
+        model: Who is asked, or its name; by default the model of the agent that calls.
+        output: Pydantic model of the answer; None for plain text. An answer that does not fit is corrected twice.
+        timeout: Seconds (or a `timedelta`) that a call may take.
+        needs_approval: A person has to allow each call.
+
+    Raises:
+        InvalidTool: The prompt has no placeholder, or one that cannot be.
+        InvalidAgent: The output is no pydantic model, or the model no model.
+        InvalidName: The name holds characters that are not allowed.
+    """
+
+    _prompt: str
+
+    def __init__(
+        self,
+        name: str,
+        prompt: str,
+        *,
+        description: str | None = None,
+        model: Model | str | None = None,
+        output: type[BaseModel] | None = None,
+        timeout: Duration | None = None,
+        needs_approval: bool = False,
+    ) -> None:
+        check_name("tool name", name)
+        super().__init__(
+            _answerer(name, model, output),
+            name=name,
+            description=prompt if description is None else description,
+            model=None,
+            parameters=_arguments(name, prompt),
+            idempotent=True,
+            timeout=timeout,
+            needs_approval=needs_approval,
+        )
+        vars(self)["_prompt"] = prompt
+
+    def request(self, arguments: Mapping[str, object]) -> object:
+        """The prompt, filled."""
+        return fill(self._prompt, arguments)
+
+
+def _answerer(name: str, model: Model | str | None, output: type[BaseModel] | None) -> Agent[Any]:
+    """Asks the model, and has it correct what does not fit."""
+    if output is None:
+        return Agent(name, prompt=_TASK, model=model, budget=_BUDGET)
+    return Agent(name, prompt=_TASK, model=model, output=output, budget=_BUDGET)
+
+
+def _arguments(name: str, prompt: str) -> Arguments:
+    """A parameter for each placeholder."""
+
+    def takes() -> None:
+        """What a call looks like."""
+
+    names = _parameters(name, prompt)
+    vars(takes)["__signature__"] = Signature(
+        [Parameter(each, Parameter.KEYWORD_ONLY, annotation=str) for each in names]
+    )
+    return read_arguments(name, takes, {})
+
+
+def _parameters(name: str, prompt: str) -> tuple[str, ...]:
+    """The placeholders."""
+    names = tuple(placeholders(prompt))
+    if not names:
+        raise InvalidTool(
+            name, "its prompt takes nothing, so each call would be the same: write {text}, for one, into it"
+        )
+    if _CONTEXT in names:
+        raise InvalidTool(name, "its prompt has the placeholder {context}, which tools get otherwise: rename it")
+    return names

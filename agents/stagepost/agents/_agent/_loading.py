@@ -1,0 +1,121 @@
+"""Agents from data as JSON and TOML have it: names there, objects here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeAlias, cast
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
+
+from .._definition._approvals import Approvals
+from .._definition._budget import Budget
+from .._mcp import McpServer
+from .._models._model import Model
+from .._tools._tool import ToolLike
+from .._validation import problems
+from ..errors import InvalidAgentData
+from ._agent import Agent
+
+_APPROVALS: Final = Approvals()
+_BUDGET: Final = Budget()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What names in the data stand for.
+
+    Attributes:
+        tools: Tools and servers.
+        models: Models, beside those that litellm knows.
+        types: Models of requests and answers.
+    """
+
+    tools: Mapping[str, ToolLike | McpServer]
+    models: Mapping[str, Model | str]
+    types: Mapping[str, type[BaseModel]]
+
+
+def read_agents(data: object, known: Known) -> Sequence[Agent[object]]:
+    """The agents that data describes; their sub-agents are names.
+
+    Raises:
+        InvalidAgentData: It has another form, or a name stands for nothing.
+        InvalidAgent: The parts of an agent do not fit together.
+    """
+    try:
+        found = _Agents.model_validate(data, context=known)
+    except ValidationError as error:
+        raise InvalidAgentData(problems(error)) from None
+    return [each.made(known.models) for each in found.agents]
+
+
+def _tool(name: object, info: ValidationInfo) -> ToolLike | McpServer:
+    known = _context(info)
+    return known.tools[_checked("tool", name, known.tools)]
+
+
+def _type(name: object, info: ValidationInfo) -> type[BaseModel] | None:
+    known = _context(info)
+    return None if name is None else known.types[_checked("type", name, known.types)]
+
+
+def _context(info: ValidationInfo) -> Known:
+    return cast("Known", info.context)
+
+
+def _checked(kind: str, name: object, known: Mapping[str, object]) -> str:
+    if isinstance(name, str) and name in known:
+        return name
+    told = {"kind": kind, "name": repr(name), "known": ", ".join(known) or "none"}
+    raise PydanticCustomError("unknown_name", "there is no {kind} {name}; there are: {known}", told)
+
+
+_Tool: TypeAlias = Annotated[Any, PlainValidator(_tool)]
+_Type: TypeAlias = Annotated[Any, PlainValidator(_type)]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Approvals(_Data):
+    rules: tuple[str, ...] = ()
+    within: float | None = Field(default=_APPROVALS.within, ge=0, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_rules(cls, given: object) -> object:
+        return {"rules": given} if isinstance(given, list | tuple) else given
+
+
+class _Agent(_Data):
+    name: str = Field(pattern="^[A-Za-z0-9_-]{1,100}$")
+    prompt: str
+    description: str = ""
+    model: str | None = Field(default=None, min_length=1)
+    tools: tuple[_Tool, ...] = ()
+    sub_agents: tuple[str, ...] = ()
+    input: _Type = None
+    output: _Type = None
+    budget: Budget = _BUDGET
+    approvals: _Approvals = _Approvals()
+
+    def made(self, models: Mapping[str, Model | str]) -> Agent[object]:
+        made: Agent[object] = Agent(
+            self.name,
+            prompt=self.prompt,
+            description=self.description,
+            model=self.model,
+            models=models,
+            tools=self.tools,
+            sub_agents=self.sub_agents,
+            input=self.input,
+            output=self.output,
+            budget=self.budget,
+            approvals=Approvals(self.approvals.rules, within=self.approvals.within),
+        )
+        return made
+
+
+class _Agents(_Data):
+    agents: tuple[_Agent, ...]

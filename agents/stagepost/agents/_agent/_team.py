@@ -1,0 +1,106 @@
+"""An agent and all that it can reach, as the workflows that do their work."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cached_property
+from typing import Final
+
+from .._definition._approvals import Approvals
+from .._definition._definition import AgentDefinition, sub_agents_of
+from .._delegation._delegate_tool import DelegateTool
+from .._delegation._delegation import Delegation
+from .._loop._loop import AgentLoop
+from .._loop._member import Member
+from .._loop._session import Approve, Session
+from .._mcp import McpConnections
+from .._models._around import prepare_model
+from .._models._model import Model
+from ..errors import ModelMissing
+from ._inheritance import Link, resolve_model
+
+_FREE: Final = Approvals(within=None)
+
+
+class Team:
+    """The loops of an agent and of those below it, each with what it inherits.
+
+    One agent that can be reached on two ways has two loops, since it may inherit two models.
+
+    Args:
+        root: The agent at the top.
+        model: Instead of its own model.
+
+    Attributes:
+        loop: The loop of the agent at the top.
+
+    Raises:
+        ModelMissing: There is no model for one of them.
+        InvalidAgent: A sub-agent is only a name.
+    """
+
+    def __init__(self, root: AgentDefinition, model: Model | str | None = None) -> None:
+        self._root = root
+        self._model = model
+        self._loops: list[AgentLoop] = []
+        self.loop = self._built((Link(root),), _FREE, root.name)
+        self.loop.below = tuple(loop for loop in self._loops if loop is not self.loop)
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[Session]:
+        """Prepare models and connections, and close what was opened."""
+        async with self.open() as session:
+            yield session
+
+    @asynccontextmanager
+    async def open(self, approve: Approve | None = None) -> AsyncIterator[Session]:
+        """The same, for a run in memory.
+
+        Args:
+            approve: Decides about calls that a person has to allow.
+        """
+        for model in self._models:
+            await prepare_model(model)
+        if not any(loop.agent.servers for loop in self._loops):
+            yield Session(approve=approve)
+            return
+        async with AsyncExitStack() as stack:
+            connections = {
+                loop.name: await stack.enter_async_context(McpConnections(loop.agent.servers))
+                for loop in self._loops
+                if loop.agent.servers
+            }
+            yield Session(connections, approve)
+
+    @cached_property
+    def _models(self) -> Sequence[Model]:
+        return tuple({id(loop.model): loop.model for loop in self._loops}.values())
+
+    def _built(self, way: Sequence[Link], above: Approvals, name: str) -> AgentLoop:
+        agent = way[-1].agent
+        model = resolve_model(way, run=self._model)
+        if model is None:
+            raise ModelMissing(agent.name)
+        approvals = agent.approvals.with_inherited(above)
+        agents = {
+            each.name: self._below(way, Link(each), approvals, name, f".{each.name}") for each in sub_agents_of(agent)
+        }
+        tools = {
+            tool.name: self._below(way, Link(tool.agent, tool.model), approvals, name, f":{tool.name}")
+            for tool in agent.tools
+            if isinstance(tool, DelegateTool)
+        }
+        member = Member(
+            name=name,
+            agent=agent,
+            model=model,
+            approvals=approvals,
+            root=(self._root.name, self._root.budget),
+            depth=len(way) - 1,
+            is_alone=len(way) == 1 and not agents and not tools,
+        )
+        loop = AgentLoop(member, Delegation(agents, tools), self.lifespan)
+        self._loops.append(loop)
+        return loop
+
+    def _below(self, way: Sequence[Link], link: Link, above: Approvals, parent: str, own: str) -> AgentLoop:
+        return self._built((*way, link), above, parent + own)

@@ -1,0 +1,143 @@
+"""Which tool calls a person has to allow, and what the person may say: data and pure functions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Discriminator, JsonValue
+from pydantic_core import from_json, to_json
+
+from stagepost.hub import Duration, seconds
+
+from .._models._messages import Text, ToolCall
+from .._tools._globs import first_match, matches, read_globs
+from .._tools._tool import Tool
+
+_WEEK: Final = timedelta(days=7)
+_MARK: Final = "needs_approval"
+
+
+class Allow(BaseModel):
+    """The call may be made.
+
+    Attributes:
+        kind: Tells the decisions apart.
+        arguments: Instead of those that the model has written; None leaves them as they are.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["allow"] = "allow"
+    arguments: dict[str, JsonValue] | None = None
+
+
+class Deny(BaseModel):
+    """The call is not made.
+
+    Attributes:
+        kind: Tells the decisions apart.
+        reason: Told to the model.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["deny"] = "deny"
+    reason: Text = ""
+
+
+Decision: TypeAlias = Annotated[Allow | Deny, Discriminator("kind")]
+"""What a person says to a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What rules mean for given tools.
+
+    Attributes:
+        gated: Tools whose calls wait for a person, by name, with the rule that says so, or ``"needs_approval"`` if the
+            tool itself does.
+        free: Names of the others.
+        warnings: A sentence for each rule that no tool fits.
+    """
+
+    gated: Mapping[str, str]
+    free: Sequence[str]
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True, init=False, slots=True)
+class Approvals:
+    """Rules that say which tool calls wait for a person: patterns as shells have them (``send_*``), first match counts.
+
+    Tools that are marked with ``needs_approval=True`` wait without any rule.
+
+    Attributes:
+        rules: The patterns.
+        within: Seconds that a person has for the answer; None for no limit.
+
+    Raises:
+        TypeError: The rules are one text, or hold something else than texts.
+        ValueError: ``within`` is no duration.
+    """
+
+    rules: tuple[str, ...]
+    within: float | None
+
+    def __init__(self, rules: Iterable[str] = (), *, within: Duration | None = _WEEK) -> None:
+        object.__setattr__(self, "rules", read_globs("rules", rules))
+        object.__setattr__(self, "within", None if within is None else seconds(within))
+
+    def rule(self, tool: Tool[..., object]) -> str | None:
+        """What makes calls of a tool wait: a rule, or ``"needs_approval"`` for its own mark; None if nothing does."""
+        found = first_match(tool.name, self.rules)
+        return _MARK if found is None and tool.needs_approval else found
+
+    def preview(self, tools: Iterable[Tool[..., object]]) -> Preview:
+        """What the rules mean for an agent's tools: ``approvals.preview(agent.tools)``."""
+        given = tuple(tools)
+        why = {tool.name: self.rule(tool) for tool in given}
+        return Preview(
+            gated={name: rule for name, rule in why.items() if rule is not None},
+            free=tuple(name for name, rule in why.items() if rule is None),
+            warnings=tuple(_unused(rule, list(why)) for rule in self.rules if not _fits_any(rule, why)),
+        )
+
+    def with_inherited(self, parent: "Approvals") -> "Approvals":
+        """The rules of an agent that another one asks: the other's, then its own; the shorter time counts."""
+        limits = [limit for limit in (self.within, parent.within) if limit is not None]
+        return Approvals(dict.fromkeys((*parent.rules, *self.rules)), within=min(limits, default=None))
+
+
+def asked(agent: str, call: ToolCall, rule: str) -> Mapping[str, object]:
+    """What is shown to the person who has to allow a call: a JSON object.
+
+    Args:
+        agent: Name of the agent that wants it.
+        call: The call; its arguments are known to fit.
+        rule: What makes it wait.
+    """
+    return {"agent": agent, "tool": call.name, "arguments": from_json(call.arguments), "rule": rule}
+
+
+def decided(call: ToolCall, decision: Allow | Deny) -> ToolCall | str:
+    """What becomes of a call: the call to make, or the text that its model is told instead."""
+    if isinstance(decision, Allow):
+        if decision.arguments is None:
+            return call
+        return call.model_copy(update={"arguments": to_json(decision.arguments).decode()})
+    why = f": {decision.reason}" if decision.reason else ", without a reason"
+    return f"denied by a person, {call.name} was not called{why}"
+
+
+def expired(call: ToolCall) -> Deny:
+    """What counts as said when nobody has answered in time."""
+    return Deny(reason=f"nobody has answered in time whether {call.name} may be called")
+
+
+def _fits_any(rule: str, names: Iterable[str]) -> bool:
+    return any(matches(name, (rule,)) for name in names)
+
+
+def _unused(rule: str, names: Sequence[str]) -> str:
+    return f"no tool fits the rule {rule!r}: correct it, or leave it out (tools: {', '.join(names) or 'none'})"

@@ -1,0 +1,137 @@
+"""What an agent is made of, as everything sees it that works with agents and does not build them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, runtime_checkable
+
+from pydantic import BaseModel
+
+from .._mcp import McpServer
+from .._models._model import Model
+from .._tools._closing import RESERVED
+from .._tools._tool import Tool
+from ..errors import InvalidAgent
+from ._approvals import Approvals
+from ._budget import Budget
+from ._prompting import PromptFunction
+
+MESSAGE_AGENT: Final = "message_agent"
+
+
+class AgentDefinition(Protocol):
+    """An agent as data; `Agent` is one."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What those who ask it have to know of it."""
+        ...
+
+    @property
+    def prompt(self) -> str | PromptFunction:
+        """What it is for, or the function that says it for each turn."""
+        ...
+
+    @property
+    def model(self) -> Model | str | None:
+        """The model that it asks, or its name; None for that of whoever asks the agent."""
+        ...
+
+    @property
+    def models(self) -> Mapping[str, Model | str]:
+        """What names of models mean to it and to all below it."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[Tool[..., object]]:
+        """What its model may call."""
+        ...
+
+    @property
+    def servers(self) -> Sequence[McpServer]:
+        """Servers whose tools its model may call."""
+        ...
+
+    @property
+    def sub_agents(self) -> "Sequence[AgentDefinition | str]":
+        """The agents that it may ask; see `sub_agents_of`."""
+        ...
+
+    @property
+    def input(self) -> type[BaseModel] | None:
+        """Model of its requests; None for plain text."""
+        ...
+
+    @property
+    def output(self) -> type[Any] | None:
+        """Model of its answers; None for plain text."""
+        ...
+
+    @property
+    def budget(self) -> Budget:
+        """What one run may use."""
+        ...
+
+    @property
+    def approvals(self) -> Approvals:
+        """Which calls a person has to allow."""
+        ...
+
+    @property
+    def hooks(self) -> Sequence[object]:
+        """What stands round its calls of models and tools, the outermost first."""
+        ...
+
+
+@runtime_checkable
+class Delegating(Protocol):
+    """A tool that asks an agent."""
+
+    @property
+    def agent(self) -> AgentDefinition:
+        """The agent."""
+        ...
+
+
+def reserved(agent: AgentDefinition) -> tuple[str, ...]:
+    """Names that no tool of an agent may have, because the agent needs them itself."""
+    return (*RESERVED, MESSAGE_AGENT) if agent.sub_agents else RESERVED
+
+
+def sub_agents_of(agent: AgentDefinition) -> Sequence[AgentDefinition]:
+    """The agents that an agent may ask.
+
+    Raises:
+        InvalidAgent: One is only a name.
+    """
+    return tuple(_found(agent, each) for each in agent.sub_agents)
+
+
+def reachable(agent: AgentDefinition) -> Iterator[AgentDefinition]:
+    """An agent and the agents below it, sub-agents and those that tools ask, each once, those above first.
+
+    Raises:
+        InvalidAgent: One has a sub-agent that is only a name.
+    """
+    seen: set[int] = set()
+    waiting = [agent]
+    while waiting:
+        found = waiting.pop(0)
+        if id(found) not in seen:
+            seen.add(id(found))
+            yield found
+            waiting.extend(sub_agents_of(found))
+            waiting.extend(tool.agent for tool in found.tools if isinstance(tool, Delegating))
+
+
+def _found(agent: AgentDefinition, sub_agent: AgentDefinition | str) -> AgentDefinition:
+    if not isinstance(sub_agent, str):
+        return sub_agent
+    raise InvalidAgent(
+        agent.name,
+        f"its sub-agent {sub_agent!r} is only a name: "
+        f"put both into agents = Agents([…]), and take agents[{agent.name!r}]",
+    )

@@ -1,0 +1,100 @@
+"""Prompts that are functions, asked anew for each turn."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from types import UnionType
+from typing import Any, Generic, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from ..errors import PromptFailed
+
+FieldsT_co = TypeVar("FieldsT_co", bound=BaseModel, covariant=True)
+
+
+@dataclass(frozen=True)  # no slots: frozen, they would refuse PromptContext[Query](…)
+class PromptContext(Generic[FieldsT_co]):
+    """What a prompt may depend on: given to prompts that are functions.
+
+    Annotate the parameter as ``PromptContext[Query]`` where the agent has ``input=Query``.
+
+    Attributes:
+        agent: Name of the agent.
+        run_id: The run. Runs in memory have one too.
+        fields: What the agent was asked with; None if it was a text.
+        deps: What the process gave to the runner or to ``run``; never stored.
+    """
+
+    agent: str
+    run_id: str
+    fields: FieldsT_co | None
+    deps: Any
+
+
+PromptFunction: TypeAlias = Callable[[PromptContext[Any]], str | Awaitable[str]]
+"""A prompt as a function, sync or async. A sync one runs in the event loop and must not block."""
+
+
+async def ask_prompt(function: PromptFunction, context: PromptContext[BaseModel]) -> str:
+    """The prompt for one turn.
+
+    Raises:
+        PromptFailed: The function has raised an error, or returned no text.
+    """
+    try:
+        given = function(context)
+        text: object = await given if inspect.isawaitable(given) else given
+    except Exception as error:  # whatever a prompt raises ends the run, as what it is
+        raise PromptFailed(context.agent, f"{type(error).__name__}: {error}") from error
+    if not isinstance(text, str):
+        raise PromptFailed(context.agent, f"it returned {type(text).__name__}, not a text")
+    return text
+
+
+def prompt_name(function: PromptFunction) -> str:
+    """What a prompt function is called."""
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+def prompt_problem(function: PromptFunction, fields: type[BaseModel] | None) -> str | None:
+    """What is wrong with a prompt function, as far as its signature says.
+
+    Args:
+        function: The function.
+        fields: Model of what the agent is asked with; None if that is always a text.
+    """
+    try:
+        parameters = inspect.signature(function)
+        parameters.bind(None)
+    except ValueError:  # a builtin, for one, does not tell
+        return None
+    except TypeError:
+        return f"{prompt_name(function)}{parameters} takes one argument: make it (context: PromptContext) -> str"
+    expected = _expected(function, next(iter(parameters.parameters)))
+    if not expected or (fields is not None and issubclass(fields, expected)):
+        return None
+    names = " or ".join(each.__name__ for each in expected)
+    given = "no input" if fields is None else f"input={fields.__name__}"
+    return f"{prompt_name(function)} takes PromptContext[{names}], and the agent has {given}: make them agree"
+
+
+def _expected(function: PromptFunction, parameter: str) -> tuple[type[BaseModel], ...]:
+    """The models that a function's context may have as fields; none if it does not say."""
+    plain: Callable[..., object] = function
+    while isinstance(plain, partial):
+        plain = plain.func
+    plain = inspect.unwrap(plain)
+    called = plain if inspect.isroutine(plain) else type(plain).__call__
+    try:
+        annotation = get_type_hints(called).get(parameter)
+    except (AttributeError, NameError, TypeError):  # annotations for type checkers alone
+        return ()
+    if get_origin(annotation) is not PromptContext:
+        return ()
+    (fields,) = get_args(annotation)
+    models = get_args(fields) if get_origin(fields) in (Union, UnionType) else (fields,)
+    return tuple(
+        each for each in models if isinstance(each, type) and issubclass(each, BaseModel) and each != BaseModel
+    )

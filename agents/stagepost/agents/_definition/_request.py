@@ -1,0 +1,92 @@
+"""What an agent is asked with, as the beginning of a conversation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic import BaseModel, ValidationError
+
+from .._models._messages import SystemMessage, UserMessage
+from .._validation import problems
+from ..errors import InvalidRequest
+from ._prompt import fill, placeholders
+from ._prompting import PromptContext, PromptFunction, ask_prompt
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What an agent is for and what it can be asked with.
+
+    Attributes:
+        agent: Name of the agent.
+        prompt: Its prompt, or the function that makes it.
+        input: Model of its requests; None if they are plain text.
+    """
+
+    agent: str
+    prompt: str | PromptFunction
+    input: type[BaseModel] | None
+
+    def read(self, request: object) -> tuple[UserMessage, BaseModel | None]:
+        """The first message of a request, and its fields if it has any.
+
+        Raises:
+            InvalidRequest: It is not what the agent takes.
+        """
+        if isinstance(request, str):
+            self._check_placeholders({})
+            return UserMessage(text=request), None
+        if self.input is None:
+            raise InvalidRequest(
+                self.agent,
+                f"it takes a text, not {type(request).__name__}: give the agent input=, a model of its requests",
+            )
+        fields = self._fields(request, self.input)
+        return UserMessage(text=fields.model_dump_json()), fields
+
+    @cached_property
+    def fixed(self) -> SystemMessage | None:
+        """The prompt, if it is the same for each turn of each run."""
+        if isinstance(self.prompt, str) and not self._needed:
+            return SystemMessage(text=fill(self.prompt, {}))
+        return None
+
+    async def system(self, context: PromptContext[BaseModel]) -> str:
+        """The prompt for one turn: made by its function, or filled with the fields of a request.
+
+        Raises:
+            InvalidRequest: It needs a field that the request does not have: the prompt is not that of the run's start.
+            PromptFailed: Its function has failed.
+        """
+        if not isinstance(self.prompt, str):
+            return await ask_prompt(self.prompt, context)
+        known = context.fields.model_dump(mode="json") if self._needed and context.fields is not None else {}
+        self._check_placeholders(known)
+        return fill(self.prompt, known)
+
+    @cached_property
+    def _needed(self) -> Sequence[str]:
+        return placeholders(self.prompt) if isinstance(self.prompt, str) else ()
+
+    def _check_placeholders(self, known: Mapping[str, object]) -> None:
+        missing = [name for name in self._needed if name not in known]
+        if missing:
+            asked = "a model" if self.input is None else self.input.__name__
+            raise InvalidRequest(
+                self.agent,
+                f"its prompt needs {', '.join(missing)}, which the request does not have: "
+                f"ask with {asked} or a mapping of its fields",
+            )
+
+    def _fields(self, request: object, model: type[BaseModel]) -> BaseModel:
+        if isinstance(request, model):
+            return request
+        if not isinstance(request, Mapping):
+            raise InvalidRequest(
+                self.agent,
+                f"it takes {model.__name__}, a mapping of its fields, or a text, not {type(request).__name__}",
+            )
+        try:
+            return model.model_validate(request)
+        except ValidationError as error:
+            raise InvalidRequest(self.agent, f"that is no valid {model.__name__}: {problems(error)}") from error

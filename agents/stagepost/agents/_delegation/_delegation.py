@@ -1,0 +1,172 @@
+"""Asking other agents: each question is a run of its own below the run that asks, begun once and joined again."""
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final, Protocol
+
+import anyio
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from stagepost.workflows import ChildFailed, Servable, State, StepContext
+
+from .._definition._budget import Spent
+from .._definition._definition import AgentDefinition
+from .._tools._invoking import ToolResult, as_text
+from ..errors import AgentError
+from ._delegate_tool import DelegateTool
+from ._messaging import IDLE, Entry, Talk, is_readdressed, request_of
+
+_LONGEST: Final = 60  # characters of a name in a key
+_PLACE: Final = re.compile(r"^(?:GraphError: )?graph '[^']*' failed at node '[^']*': ")  # a model knows of no graph
+_READDRESSED: Final = (
+    "nothing was sent: behind the model's answer nobody can change who a message is for or whether it is the last one, "
+    "only what it says"
+)
+
+
+class AgentWorkflow(Servable, Protocol):
+    """What an agent's work is, as far as those need it who ask the agent."""
+
+    agent: AgentDefinition
+
+    def begin(self, payload: object, root: str) -> Mapping[str, object]:
+        """What a run starts with."""
+        ...
+
+    def go_on(self, before: State, payload: object, root: str | None = None) -> Mapping[str, object]:
+        """What a run starts with that goes on where another one has ended."""
+        ...
+
+    def total(self, state: State) -> Spent:
+        """What a run and all below it have used."""
+        ...
+
+    def reply(self, state: State) -> object:
+        """The final answer."""
+        ...
+
+
+class Delegation:
+    """Asks the agents that an agent can reach.
+
+    Args:
+        agents: The loops of those that it can speak to, by name.
+        tools: The loops of those that are its tools, by the tools' names.
+    """
+
+    def __init__(self, agents: Mapping[str, AgentWorkflow], tools: Mapping[str, AgentWorkflow]) -> None:
+        self._agents = agents
+        self._tools = tools
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether there is somebody to speak to."""
+        return bool(self._agents)
+
+    async def ask(
+        self,
+        tool: DelegateTool,
+        arguments: Mapping[str, object],
+        entry: Entry,
+        context: StepContext,
+        said: dict[str, object],
+    ) -> ToolResult:
+        """What an agent that is a tool says."""
+        loop = self._tools[tool.name]
+        key = f"{tool.name[:_LONGEST]}-{entry['number']}-tool"  # no turn of a conversation ends so
+        start = partial(loop.begin, tool.request(arguments), _root(context, entry))
+        try:
+            with anyio.move_on_after(tool.timeout) as limit:
+                state = await context.child(loop, key, start)
+            if limit.cancelled_caught:
+                await context.cancel_child(loop, key)
+                state = await context.child(loop, key, start)  # it may have ended at the last moment
+        except (AgentError, ChildFailed) as error:
+            _count(said, key, loop, _left_by(error))
+            late = tool.timeout is not None and limit.cancelled_caught
+            return ToolResult(f"timed out after {tool.timeout:g} s" if late else _why(error), is_error=True)
+        _count(said, key, loop, state)
+        return ToolResult(as_text(tool, loop.reply(state)))
+
+    async def message(
+        self, arguments: Mapping[str, Any], entry: Entry, context: StepContext, said: dict[str, object]
+    ) -> ToolResult:
+        """What an agent answers in a conversation."""
+        if is_readdressed(arguments, entry.get("talk")):
+            return ToolResult(_READDRESSED, is_error=True)
+        talk = entry["talk"]
+        loop = self._agents[talk["agent"]]
+        key = f"{talk['id']}-{talk['turn']}"
+        start = partial(self._started, loop, arguments["message"], entry, context)
+        ended = bool(talk["end"])
+        try:
+            state = await context.child(loop, key, start)
+        except (AgentError, ChildFailed) as error:
+            _count(said, key, loop, _left_by(error))
+            answer: object = _why(error)
+            failed = ended = True
+        else:
+            _count(said, key, loop, state)
+            answer, failed = loop.reply(state), False
+        now = context.execution.clock()
+        after = Talk(agent=talk["agent"], turns=talk["turn"] + 1, run=context.run_id, last=now, ended=ended)
+        said["talk"] = {"id": talk["id"], "is": after.model_dump()}
+        return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
+
+    async def _started(
+        self, loop: AgentWorkflow, message: str, entry: Entry, context: StepContext
+    ) -> Mapping[str, object]:
+        """What the next run of a conversation starts with; asked for once."""
+        talk = entry["talk"]
+        request = request_of(message, loop.agent)
+        root = _root(context, entry)
+        if not talk["turn"]:
+            return loop.begin(request, root)
+        if talk.get("idle", 0.0) > IDLE:
+            raise ConversationEnded(talk["id"], f"nobody has written for more than {IDLE / 60:g} minutes")
+        before = await context.child_state(f"{talk['id']}-{talk['turn'] - 1}", of=talk.get("run"))
+        if before is None:
+            raise ConversationEnded(talk["id"], "its last answer has failed, or is no longer stored")
+        return loop.go_on(before, request, root)
+
+
+class ConversationEnded(AgentError):
+    """A conversation between agents cannot go on."""
+
+    def __init__(self, conversation_id: str, why: str) -> None:
+        super().__init__(f"conversation {conversation_id!r} has ended: {why}; start another one with agent_name")
+
+
+def _root(context: StepContext, entry: Entry) -> str:
+    return str(entry.get("root", context.run_id))
+
+
+def _count(said: dict[str, object], key: str, loop: AgentWorkflow, state: State | None) -> None:
+    """Tell what a run below has used, however it has ended."""
+    if state is not None:
+        said["nested"] = {key: loop.total(state).stored()}
+
+
+def _left_by(error: AgentError | ChildFailed) -> State | None:
+    """What a run below had come to when it failed; None if it had not begun."""
+    state: State | None = error.state if isinstance(error, ChildFailed) else None
+    return state
+
+
+def _why(error: AgentError | ChildFailed) -> str:
+    """What the model is told: of a run below, what is stored of it, whether it has failed in this process or not."""
+    return _PLACE.sub("", error.why) if isinstance(error, ChildFailed) else str(error)
+
+
+def _answer(talk: Mapping[str, Any], answer: object, *, is_complete: bool) -> str:
+    plain = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
+    return to_json(
+        {
+            "conversation_id": talk["id"],
+            "agent_name": talk["agent"],
+            "response": plain,
+            "is_complete": is_complete,
+        }
+    ).decode()

@@ -1,0 +1,90 @@
+"""What can go wrong with the tools of an MCP server."""
+
+from ._root import AgentError
+
+
+class InvalidServer(AgentError, ValueError):
+    """An MCP server is described wrong.
+
+    Attributes:
+        server: Its name.
+        why: What is wrong, and what to do about it.
+    """
+
+    def __init__(self, server: str, why: str) -> None:
+        super().__init__(f"MCP server {server!r}: {why}")
+        self.server = server
+        self.why = why
+
+
+class McpError(AgentError):
+    """Something is wrong with an MCP server.
+
+    Attributes:
+        server: Its name.
+    """
+
+    def __init__(self, server: str, message: str) -> None:
+        super().__init__(message)
+        self.server = server
+
+
+class McpUnavailable(McpError, ConnectionError):
+    """A server cannot be reached, or not be understood. Nothing was called.
+
+    Attributes:
+        why: What was tried and has come of it, and what to do about it.
+    """
+
+    def __init__(self, server: str, why: str) -> None:
+        super().__init__(server, f"MCP server {server!r} is not available: {why}")
+        self.why = why
+
+
+class McpCallLost(McpError, ConnectionError):
+    """A server went away while a call was under way.
+
+    Attributes:
+        tool: The server's name of the tool.
+    """
+
+    def __init__(self, server: str, tool: str) -> None:
+        super().__init__(
+            server,
+            f"the connection to MCP server {server!r} was lost while {tool} was called: "
+            "it may or may not have taken effect. The next call connects anew",
+        )
+        self.tool = tool
+
+
+class McpCallFailed(McpError):
+    """A server has answered a call with an error.
+
+    Attributes:
+        tool: The server's name of the tool.
+        text: What the server says.
+    """
+
+    def __init__(self, server: str, tool: str, text: str) -> None:
+        super().__init__(server, text or f"{tool} failed, and the server does not say why")
+        self.tool = tool
+        self.text = text
+
+
+class ToolClash(AgentError, ValueError):
+    """Two tools have one name, and one comes from a server.
+
+    Attributes:
+        tool: The name.
+        first: Where one comes from.
+        second: Where the other comes from.
+    """
+
+    def __init__(self, tool: str, first: str, second: str) -> None:
+        super().__init__(
+            f"two tools are named {tool!r}: {first}, and {second}: "
+            "give the server prefix=, or leave one out with exclude=",
+        )
+        self.tool = tool
+        self.first = first
+        self.second = second

@@ -1,0 +1,65 @@
+"""What can go wrong with runs of agents that somebody looks after: tasks and conversations."""
+
+from ._root import AgentError
+
+
+class NotAnAgent(AgentError, TypeError):
+    """A workflow, or a run of it, is no agent's.
+
+    Attributes:
+        workflow: Name of the workflow.
+        run_id: The run; None if it is about the workflow itself.
+    """
+
+    def __init__(self, workflow: str, run_id: str | None = None) -> None:
+        what = f"workflow {workflow!r}" if run_id is None else f"run {run_id!r} of workflow {workflow!r}"
+        super().__init__(f"{what} is no agent's: use the runner itself for it, or name an agent")
+        self.workflow = workflow
+        self.run_id = run_id
+
+
+class TaskFinished(AgentError):
+    """A task has ended, and can be told nothing more.
+
+    Attributes:
+        task_id: The task.
+        status: How its run has ended.
+    """
+
+    def __init__(self, task_id: str, status: str) -> None:
+        super().__init__(f"task {task_id!r} has ended ({status}): follow_up({task_id!r}, …) asks more of it")
+        self.task_id = task_id
+        self.status = status
+
+
+class TaskNotFinished(AgentError):
+    """A task is under way, and cannot be followed up yet.
+
+    Attributes:
+        task_id: The task.
+        status: Where its run stands.
+    """
+
+    def __init__(self, task_id: str, status: str) -> None:
+        super().__init__(
+            f"task {task_id!r} has not ended ({status}): tell({task_id!r}, …) reaches it while it is under way, "
+            "or cancel it first",
+        )
+        self.task_id = task_id
+        self.status = status
+
+
+class ConversationOver(AgentError):
+    """A conversation has ended, and nothing more can be said in it.
+
+    Attributes:
+        conversation_id: The conversation.
+        why: What has ended it.
+    """
+
+    def __init__(self, conversation_id: str, why: str) -> None:
+        super().__init__(
+            f"conversation {conversation_id!r} is over: {why}; start another one with converse(runner, agent)",
+        )
+        self.conversation_id = conversation_id
+        self.why = why

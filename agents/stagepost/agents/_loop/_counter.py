@@ -1,0 +1,113 @@
+"""What a run may still use: by its agent's own budget, and by the budget of the run at the root, which all share."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from .._definition._budget import Budget, Spent
+from ..errors import BudgetExceeded
+
+COUNTER: Final = "counter"  # where a run keeps its counter while a process works on it
+
+
+class Counter:
+    """What a root run and all runs below it have used together, as far as they are known to this process.
+
+    A run takes part from its first turn in this process on, with what it has used before. Turns are reserved before the
+    model is asked, so that runs side by side cannot use one turn twice.
+    """
+
+    def __init__(self) -> None:
+        self._used: dict[str, Spent] = {}
+        self._reserved = 0
+
+    @property
+    def spent(self) -> Spent:
+        """All together, turns under way among them."""
+        return sum(self._used.values(), Spent(turns=self._reserved))
+
+    def note(self, run_id: str, spent: Spent) -> None:
+        """Say what a run has used by itself."""
+        self._used[run_id] = spent
+
+    def settle(self, run_id: str, total: Spent) -> None:
+        """Say what a run that has ended has used, with all below it."""
+        for known in [known for known in self._used if known.startswith(f"{run_id}.")]:
+            del self._used[known]
+        self._used[run_id] = total
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Reserve a turn for as long as the model is asked."""
+        self._reserved += 1
+        try:
+            yield
+        finally:
+            self._reserved -= 1
+
+
+class Shares:
+    """What a run counts beside its own turns: the runs below it, each with its total.
+
+    Args:
+        run_id: The run.
+        nested: Totals of runs below it that have ended, by their keys, as `stored` in the state.
+    """
+
+    def __init__(self, run_id: str, nested: Mapping[str, Mapping[str, int]]) -> None:
+        self._run_id = run_id
+        self._nested = {key: Spent.read(total) for key, total in nested.items()}
+
+    def tell(self, counter: Counter, own: Spent) -> None:
+        """Bring a counter up to date with what the run has used."""
+        counter.note(self._run_id, own)
+        for key, total in self._nested.items():
+            counter.settle(f"{self._run_id}.{key}", total)
+
+    def total(self, own: Spent) -> Spent:
+        """What the run and all below it have used."""
+        return sum(self._nested.values(), own)
+
+
+class Allowance:
+    """What a run may do next.
+
+    Args:
+        agent: Name of the agent.
+        budget: Its own.
+        root: Name and budget of the agent at the root, and how many agents stand between and above; each of them
+            needs a turn of its own to answer. None if nothing is shared.
+    """
+
+    def __init__(self, agent: str, budget: Budget, root: tuple[str, Budget, int] | None = None) -> None:
+        self._agent = agent
+        self._budget = budget
+        self._root = root
+
+    def check_turn(self, own: Spent, shared: Spent) -> None:
+        """See that there may be another turn.
+
+        Raises:
+            BudgetExceeded: There may not.
+        """
+        self._budget.check_turn(self._agent, own)
+        if self._root is not None:
+            name, budget, depth = self._root
+            budget.check_turn(name, shared, keep=depth)
+
+    def may_call(self, own: Spent, shared: Spent) -> bool:
+        """Whether calls that were asked for may be made."""
+        try:
+            self._budget.check_calls(self._agent, own)
+            if self._root is not None:
+                name, budget, depth = self._root
+                budget.check_calls(name, shared, keep=depth)
+        except BudgetExceeded:
+            return False
+        return True
+
+    def is_last_turn(self, own: Spent, shared: Spent) -> bool:
+        """Whether the turn that comes next is the last one."""
+        if self._root is not None and self._root[1].is_last_turn(shared, keep=self._root[2]):
+            return True
+        return self._budget.is_last_turn(own)

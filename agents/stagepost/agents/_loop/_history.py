@@ -1,0 +1,28 @@
+"""What was said before, as the beginning of something new."""
+
+from collections.abc import Iterable, Sequence
+
+from .._models._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage
+
+_UNANSWERED = "not called: the run ended before"
+
+
+def repaired(messages: Iterable[ChatMessage]) -> Sequence[ChatMessage]:
+    """A transcript in which each call has its result behind it, as providers insist on.
+
+    A call without one, as a run that has failed or was cancelled leaves it, gets a result that says so.
+    """
+    whole: list[ChatMessage] = []
+    due: dict[str, ToolCall] = {}
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            due.pop(message.call_id, None)
+        else:
+            whole += _unanswered(due)
+            due = {call.id: call for call in message.calls} if isinstance(message, AssistantMessage) else {}
+        whole.append(message)
+    return (*whole, *_unanswered(due))
+
+
+def _unanswered(due: dict[str, ToolCall]) -> list[ToolMessage]:
+    return [ToolMessage(call_id=call.id, tool=call.name, text=_UNANSWERED, is_error=True) for call in due.values()]

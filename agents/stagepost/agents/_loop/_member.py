@@ -1,0 +1,31 @@
+"""An agent in its place: what it has of its own, and what those above it have left it."""
+
+from dataclasses import dataclass
+
+from .._definition._approvals import Approvals
+from .._definition._budget import Budget
+from .._definition._definition import AgentDefinition
+from .._models._model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One agent of a team.
+
+    Attributes:
+        name: Its name with those of the agents above it: ``lead.weather``.
+        agent: What it is.
+        model: What it asks: its own model, or that of the nearest agent above it that has one.
+        approvals: Its own rules, and all rules above it.
+        root: Name and budget of the agent at the top.
+        depth: How many agents stand above it.
+        is_alone: Whether it is asked by nobody and asks nobody.
+    """
+
+    name: str
+    agent: AgentDefinition
+    model: Model
+    approvals: Approvals
+    root: tuple[str, Budget]
+    depth: int
+    is_alone: bool

@@ -1,0 +1,33 @@
+"""What is said to a run of an agent while it is under way: signals that its model hears before its next turn."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from stagepost.workflows import StepContext
+
+from .._models._messages import UserMessage
+
+MESSAGE: Final = "message"  # the signal
+
+
+class News(NamedTuple):
+    """What was said to the run while it was under way.
+
+    Attributes:
+        messages: That.
+        heard: Number of the last message so far; 0 if there was none.
+    """
+
+    messages: Sequence[UserMessage]
+    heard: int
+
+
+NO_NEWS: Final = News((), 0)
+
+
+async def news_of(context: StepContext, heard: int) -> News:
+    """What was said behind the message with a number."""
+    signals = await context.signals(MESSAGE, after=heard)
+    if not signals:
+        return News((), heard)
+    return News([UserMessage(text=signal.value) for signal in signals], signals[-1].number)

@@ -1,0 +1,174 @@
+"""One tool call: allowed by a person where that has to be, with hooks round it, and never made twice if it has effects.
+
+A tool that is not idempotent is called only where nobody has been before: that a process goes there is saved first
+(see `_beginning`). So wherever a process is killed, the next one finds one of these:
+
+- nothing: the tool was not called; it is now.
+- a beginning and no result: the call may or may not have been made; the model is told that nobody knows, or the run
+  waits until somebody says.
+- a result: it stands.
+
+An idempotent tool leaves no mark and is called again. A call that another agent answers is a run of its own, which is
+joined again. The arguments are checked before anything else, each time: a call that cannot be made was never made.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pydantic_core import to_json
+
+from stagepost.workflows import StepContext
+
+from .._definition._approvals import Allow, Decision, Deny, asked, decided, expired
+from .._definition._definition import MESSAGE_AGENT
+from .._definition._hooks import ToolHook, tool_chain
+from .._delegation._delegate_tool import DelegateTool
+from .._delegation._delegation import Delegation
+from .._delegation._messaging import Entry
+from .._models._messages import ToolCall
+from .._tools._arguments import InvalidArguments
+from .._tools._context import ToolContext
+from .._tools._invoking import ToolResult, invoke
+from .._tools._tool import Tool
+from ..errors import NobodyToAsk
+from ._beginning import call_key, is_first, is_in_doubt, mark
+from ._keeping import keepable
+from ._member import Member
+from ._session import Session
+
+
+@dataclass(slots=True)
+class OneCall:
+    """One call of a tool that there is.
+
+    Attributes:
+        member: The agent that wants it.
+        delegation: Asks other agents.
+        hooks: Stand round it.
+        tool: The tool.
+        entry: What is known of the call beside what the model has written.
+        context: The step that makes it.
+        said: Takes what the run has to know beside the result.
+        result: What has come of it, if it must not be made twice, whatever hooks do.
+    """
+
+    member: Member
+    delegation: Delegation
+    hooks: Sequence[ToolHook]
+    tool: Tool[..., object]
+    entry: Entry
+    context: StepContext
+    said: dict[str, object]
+    result: ToolResult | None = None
+
+    async def made(self, call: ToolCall) -> ToolResult:
+        """What comes of it, once it is allowed."""
+        rule = self.member.approvals.rule(self.tool)
+        if rule is not None:
+            told = self._complaint(call) or await self._allowed(call, rule)
+            if isinstance(told, ToolResult):
+                return told
+            call = told
+        if not self.hooks:
+            return await self._through(call, None)
+        return await tool_chain(self.hooks, self._through)(call, self._tool_context())
+
+    async def _allowed(self, call: ToolCall, rule: str) -> ToolCall | ToolResult:
+        """The call as a person has allowed it, or what is told instead."""
+        session: Session = self.context.resources
+        decision: Allow | Deny
+        if session.approve is not None:
+            decision = await session.approve(call)
+        elif not self.context.is_durable:
+            raise NobodyToAsk(self.member.agent.name, call.name, rule)
+        else:
+            decision = await self.context.wait_for_answer(
+                f"approve-{self.entry['number']}",
+                expect=Decision,
+                show=asked(self.member.agent.name, call, rule),
+                within=self.member.approvals.within,
+                otherwise=expired(call),
+            )
+        told = decided(call, decision)
+        return ToolResult(told, is_error=True) if isinstance(told, str) else told
+
+    def _complaint(self, call: ToolCall) -> ToolResult | None:
+        try:
+            self.tool.parse(call.arguments)
+        except InvalidArguments as error:
+            return ToolResult(_misfit(error), is_error=True)
+        return None
+
+    async def _through(self, call: ToolCall, context: ToolContext | None) -> ToolResult:
+        """Make it."""
+        try:
+            arguments = self.tool.parse(call.arguments)
+        except InvalidArguments as error:
+            return unmade(call, self.entry, self.context, _misfit(error))
+        if self.tool.name == MESSAGE_AGENT and self.delegation.has_agents:
+            return await self.delegation.message(arguments, self.entry, self.context, self.said)
+        if isinstance(self.tool, DelegateTool):
+            return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.said)
+        if context is None and self.tool.takes_context:
+            context = self._tool_context()
+        invoked = partial(invoke, self.tool, arguments, context)
+        if self.tool.idempotent:
+            return await invoked()
+        if self.result is None:
+            self.result = await self._at_most_once(invoked)
+        return self.result
+
+    async def _at_most_once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+        if self.tool.on_unknown == "park":
+            await mark(self.entry, self.context)
+            return await self._once(invoked)
+        return await invoked() if await is_first(self.entry, self.context) else interrupted(self.tool.name)
+
+    async def _once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+        """The result; if nobody knows whether the call was made, the run waits until somebody says what came of it."""
+
+        async def effect() -> dict[str, object]:
+            result = keepable(await invoked(), self.context)
+            return {"tool_result": result.text, "is_error": result.is_error}
+
+        value: Any = await self.context.once(call_key(self.entry), effect)  # or what a person has said
+        if isinstance(value, Mapping) and value.keys() == {"tool_result", "is_error"}:
+            return ToolResult(value["tool_result"], is_error=value["is_error"])
+        return ToolResult(value if isinstance(value, str) else to_json(value).decode())
+
+    def _tool_context(self) -> ToolContext:
+        return ToolContext(
+            run_id=self.context.run_id,
+            agent=self.member.agent.name,
+            call_id=self.entry["id"],
+            idempotency_key=f"{self.context.run_id}/{self.entry['number']}",
+            deps=self.context.deps,
+            model=self.member.model,
+            secrets=self.context.secrets,
+        )
+
+
+def leaves_mark(tool: Tool[..., object]) -> bool:
+    """Whether it has to be saved that a tool is called, and whoever finds the mark tells the model."""
+    asks_agent = tool.name == MESSAGE_AGENT or isinstance(tool, DelegateTool)
+    return not asks_agent and not tool.idempotent and tool.on_unknown == "tell"
+
+
+def unmade(call: ToolCall, entry: Entry, context: StepContext, why: str) -> ToolResult:
+    """Why a call cannot be made; unless a process before this one has begun it, when it still could be."""
+    return interrupted(call.name) if is_in_doubt(entry, context) else ToolResult(why, is_error=True)
+
+
+def interrupted(tool: str) -> ToolResult:
+    """What is told of a call of which nobody knows whether it was made."""
+    return ToolResult(
+        f"interrupted, outcome unknown: the process ended while {tool} was called. "
+        "It may or may not have taken effect, and has not been called again.",
+        is_error=True,
+    )
+
+
+def _misfit(error: InvalidArguments) -> str:
+    return f"the arguments do not fit, nothing was called: {error}"

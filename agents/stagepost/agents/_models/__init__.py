@@ -1,0 +1,1 @@
+"""Language models: what is said to them, what is asked of them, and all that can stand for one."""

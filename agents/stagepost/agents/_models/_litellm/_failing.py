@@ -1,0 +1,124 @@
+"""What litellm raises, in our own errors.
+
+Its classes do not say what happened: a refused connection, a missing key and a page of HTML are all the same
+InternalServerError with status 500. What can be relied on:
+
+- The provider's headers are there exactly if a provider has answered. Then the status is its own and decides.
+- Without them the causes decide, down to the connection: see `_SILENT`.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from ...errors import (
+    AnswerCut,
+    ContentRefused,
+    ModelError,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnavailable,
+    RateLimitReached,
+    UnreadableAnswer,
+)
+from .._masking import Mask
+
+_LONGEST: Final = 500  # characters of a provider's text
+_PREFIX: Final = "litellm."
+
+# Names of classes among the causes of an error that came without an answer, the first that fits: what httpx, aiohttp
+# and the providers' libraries call things. They are named rather than imported, so that nothing of it has to be there.
+_SILENT: Final[tuple[tuple[frozenset[str], type[ModelError]], ...]] = (
+    (frozenset({"ContentPolicyViolationError"}), ContentRefused),
+    (
+        frozenset(
+            {
+                "AuthenticationError",
+                "BadRequestError",
+                "ContextWindowExceededError",
+                "NotFoundError",
+                "PermissionDeniedError",
+                "UnsupportedParamsError",
+                "UnprocessableEntityError",
+            }
+        ),
+        ModelRejected,
+    ),
+    (frozenset({"RateLimitError"}), RateLimitReached),
+    (frozenset({"ReadTimeout", "ConnectTimeout", "PoolTimeout", "Timeout", "TimeoutError"}), ModelTimeout),
+    (frozenset({"ClientPayloadError", "RemoteProtocolError", "ReadError"}), AnswerCut),
+    (frozenset({"ConnectError", "APIConnectionError", "ConnectionError"}), ModelUnavailable),
+)
+_NO_KEY: Final = ("Missing credentials", "api_key client option")
+
+
+class Failures:
+    """Reads errors.
+
+    Args:
+        model: Name of the model.
+        mask: What hides the secrets in their texts.
+    """
+
+    def __init__(self, model: str, mask: Mask) -> None:
+        self._model = model
+        self._mask = mask
+
+    def read(self, error: Exception, attempt: int) -> ModelError:
+        """What an error means."""
+        detail = self._detail(error)
+        headers = getattr(error, "litellm_response_headers", None)
+        kinds = {base.__name__ for cause in _causes(error) for base in type(cause).__mro__}
+        if headers is not None and "ContentPolicyViolationError" not in kinds:
+            return self._answered(int(getattr(error, "status_code", 500)), headers, detail, attempt)
+        if any(sign in str(error) for sign in _NO_KEY):
+            return ModelRejected(self._model, detail, attempt=attempt)
+        kind = next((kind for names, kind in _SILENT if names & kinds), UnreadableAnswer)
+        return kind(self._model, detail, attempt=attempt)
+
+    def _answered(self, status: int, headers: Mapping[str, str], detail: str, attempt: int) -> ModelError:
+        after = retry_after(headers)
+        if status == 429:  # noqa: PLR2004  # Too Many Requests
+            return RateLimitReached(self._model, detail, attempt=attempt, retry_after=after)
+        if status == 408:  # noqa: PLR2004  # Request Timeout
+            return ModelTimeout(self._model, detail, attempt=attempt, retry_after=after)
+        if status in (409, 425) or status >= 500:  # noqa: PLR2004  # Conflict, Too Early; a server's own fault
+            return ModelUnavailable(self._model, f"status {status}: {detail}", attempt=attempt, retry_after=after)
+        return ModelRejected(self._model, f"status {status}: {detail}", attempt=attempt, status=status)
+
+    def _detail(self, error: Exception) -> str:
+        text = self._mask.all(str(error) or type(error).__name__).removeprefix(_PREFIX)
+        return " ".join(text.split())[:_LONGEST].rstrip(". ")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a provider wants to be left alone, from its headers: a number or a date."""
+    named = {name.lower(): value for name, value in headers.items()}
+    text = named.get("retry-after")
+    if text is None:
+        return None
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return _until(text)
+
+
+def _until(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what has led to it, from the outside in."""
+    seen: set[int] = set()
+    inner: BaseException | None = error
+    while inner is not None and id(inner) not in seen:
+        seen.add(id(inner))
+        yield inner
+        inner = inner.__cause__ or inner.__context__

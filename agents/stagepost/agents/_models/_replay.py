@@ -1,0 +1,115 @@
+"""Answers that were recorded once, from a file."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Final
+
+from anyio import to_thread
+from anyio.lowlevel import checkpoint
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from ..errors import InvalidModel, RecordingMissing
+from ._around import Around
+from ._masking import Mask
+from ._messages import ToolCall, Usage
+from ._model import Model, ModelRequest, ModelResponse
+from ._tokens import Tokens
+
+
+class _Recording(BaseModel):
+    """One line of the file."""
+
+    key: str
+    text: str
+    calls: tuple[ToolCall, ...]
+    usage: Usage
+
+    @property
+    def response(self) -> ModelResponse:
+        return ModelResponse(self.text, self.calls, self.usage)
+
+
+_REQUEST: Final = TypeAdapter(ModelRequest)
+
+
+class ReplayModel(Around):
+    """Gives the answers that a file holds: for tests that want a real model's words without asking it each time.
+
+    A request is found by what it says: messages, tools and the form of the answer. The file holds a key made of that
+    and the answer, one line of JSON each; of the request itself nothing can be read from it. Commit it beside the test.
+
+    Args:
+        path: The file.
+        record: The model, or its name, that is asked what the file does not hold; its answer is added to the file.
+            Without it that is an error.
+        secrets: Texts that the file must not show: three stars stand for them, also when the key is made.
+
+    Raises:
+        InvalidModel: `record` is no model.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        record: Model | str | None = None,
+        secrets: Iterable[str] = (),
+    ) -> None:
+        self._path = Path(path)
+        super().__init__([] if record is None else [record])
+        self._mask = Mask(secrets)
+        self._known: dict[str, ModelResponse] = {}
+        self._loaded = False
+
+    async def answer(self, request: ModelRequest) -> ModelResponse:
+        """The recorded answer.
+
+        Raises:
+            RecordingMissing: There is none, and nobody to ask.
+            InvalidModel: The file holds something else.
+        """
+        await checkpoint()  # any real model would let others run
+        if not self._loaded:
+            self._known = {**await to_thread.run_sync(self._read), **self._known}  # another task may have been faster
+            self._loaded = True
+        key = self._key(request)
+        if key not in self._known:
+            return await self._ask(request, key)
+        Tokens(request).add_words(self._known[key].text)
+        return self._known[key]
+
+    async def _ask(self, request: ModelRequest, key: str) -> ModelResponse:
+        if not self._inside:
+            last = request.messages[-1].text if request.messages else ""
+            raise RecordingMissing(fspath(self._path), key, last)
+        response = await self._inside[0].answer(request)
+        if key not in self._known:  # it was asked twice at once: the first answer stands
+            made = _Recording(key=key, text=response.text, calls=tuple(response.calls), usage=response.usage)
+            line = self._mask.known(made.model_dump_json())
+            self._known[key] = _Recording.model_validate_json(line).response  # what another process will read
+            await to_thread.run_sync(self._append, line)
+        return self._known[key]
+
+    def _key(self, request: ModelRequest) -> str:
+        said = _REQUEST.dump_json(request, exclude={"on_token"}).decode()
+        return sha256(self._mask.known(said).encode()).hexdigest()
+
+    def _read(self) -> dict[str, ModelResponse]:
+        try:
+            lines = self._path.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return {}
+        return {made.key: made.response for made in map(self._parse, range(1, len(lines) + 1), lines)}
+
+    def _parse(self, number: int, line: str) -> _Recording:
+        try:
+            return _Recording.model_validate_json(line)
+        except ValidationError as error:
+            why = f"line {number} is no recorded answer: remove it, and have it recorded again with record="
+            raise InvalidModel(f"ReplayModel({fspath(self._path)!r})", why) from error
+
+    def _append(self, line: str) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")

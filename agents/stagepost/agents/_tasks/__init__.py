@@ -1,0 +1,1 @@
+"""Runs of agents as a service sees them: tasks, and conversations with somebody outside."""

@@ -1,0 +1,205 @@
+"""Conversations of somebody outside with an agent."""
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Generic, Self, TypeVar, overload
+from uuid import uuid4
+
+import anyio
+
+from stagepost.hub import Duration, check_name, seconds
+from stagepost.workflows import Run, Runner, State
+
+from .._agent._agent import Agent
+from .._delegation._messaging import IDLE
+from .._delegation._result import AgentResult
+from .._loop._loop import AgentLoop
+from .._models._messages import ChatMessage
+from ..errors import ConversationOver
+from ._tasks import known_loop
+from ._turns import Turn, Turns
+
+OutputT = TypeVar("OutputT")
+OutputT_co = TypeVar("OutputT_co", covariant=True)
+
+_ID_LENGTH: Final = 80  # with the number behind it, it is the id of a run
+
+
+@overload
+def converse(
+    runner: Runner, agent: Agent[OutputT], *, id: str | None = ..., idle: Duration | None = ...
+) -> "OpenConversation[OutputT]": ...
+@overload
+def converse(
+    runner: Runner, agent: str, *, id: str | None = ..., idle: Duration | None = ...
+) -> "OpenConversation[Any]": ...
+def converse(
+    runner: Runner,
+    agent: Agent[Any] | str,
+    *,
+    id: str | None = None,  # noqa: A002  # the word for it
+    idle: Duration | None = IDLE,
+) -> "OpenConversation[Any]":
+    """A conversation with an agent: an async context manager whose messages outlive the process.
+
+    ::
+
+        async with converse(runner, "weather") as talk:
+            print((await talk.send("How is Oslo?")).output)
+            print((await talk.send("And tomorrow?")).output)
+        ...
+        async with converse(runner, "weather", id=talk.id) as talk:    # later, or in another process
+            print((await talk.send("And the day after?")).output)
+
+    Each message is a run of its own, ``<id>-0``, ``<id>-1`` and so on, which is also one of `Tasks`: it can be looked
+    at, told something, cancelled. It begins with all that was said before, and has a budget of its own. A conversation
+    is known for as long as the runner keeps its runs (``Runner(keep_for=…)``).
+
+    Args:
+        runner: Where the agent runs.
+        agent: An agent that the runner knows, or its name.
+        id: The conversation; by default a new one. One that exists goes on behind its last turn: a turn that a process
+            has left open is taken up, and awaited before the next message is sent; one that has failed or was cancelled
+            stays in the transcript.
+        idle: Seconds (or a `timedelta`) after the last answer after which the conversation has ended, whether anybody
+            had it open meanwhile or not; None for no limit. It is that of this opening, not of an earlier one.
+
+    Raises:
+        WorkflowNotFound: The runner knows no agent of this name.
+        NotAnAgent: The name stands for a workflow that is no agent.
+        InvalidName: The id holds characters that are not allowed.
+        ValueError: The id has more than 80 characters, or `idle` is negative.
+    """
+    conversation_id = uuid4().hex if id is None else check_name("conversation id", id)
+    if len(conversation_id) > _ID_LENGTH:
+        raise ValueError(f"conversation id {conversation_id!r} is too long: give at most {_ID_LENGTH} characters")
+    limit = None if idle is None else seconds(idle)
+    return OpenConversation(runner, known_loop(runner, agent), conversation_id, limit)
+
+
+class OpenConversation(Generic[OutputT_co]):
+    """What `converse` opens.
+
+    Messages are answered one after the other, in the order of their sending, also those that somebody else sends to the
+    same conversation meanwhile. Leaving it ends nothing: it can be opened again.
+
+    Attributes:
+        id: The conversation; ``converse(runner, agent, id=…)`` opens it again.
+    """
+
+    def __init__(self, runner: Runner, loop: AgentLoop, conversation_id: str, idle: float | None) -> None:
+        self.id = conversation_id
+        self._clock = runner.clock
+        self._loop = loop
+        self._idle = idle
+        self._turns = Turns(runner, loop, conversation_id)
+        self._last: Turn | None = None
+        self._is_current = False  # whether `_last` is the last one, as far as is known
+        self._speaking = anyio.Lock()
+
+    def __repr__(self) -> str:
+        return f"<OpenConversation {self.id} with {self._loop.name}>"
+
+    async def __aenter__(self) -> Self:
+        """Open it.
+
+        Raises:
+            RunConflict: It is one with another agent, or runs that are no conversation have such names.
+        """
+        self._last = await self._turns.take_up()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave it; it does not end."""
+
+    @property
+    def messages(self) -> Sequence[ChatMessage]:
+        """What was said, up to the last turn that has ended here; the prompt is not part of it."""
+        return () if self._last is None or self._last.state is None else tuple(self._last.state["messages"])
+
+    async def send(self, request: object, *, key: str | None = None) -> AgentResult[OutputT_co]:
+        """Say something and get the answer, however long that takes: a call may wait for a person, for one.
+
+        Whoever stops waiting does not stop the turn; the next message then waits for its end.
+
+        Args:
+            request: A text, or what the agent takes.
+            key: Start-once key: what is sent with one key is said once, also when it is sent again by another process;
+                each gets the answer. Behind the end of the conversation that is so for its last message only.
+
+        Returns:
+            The answer, with the whole transcript; tokens and turns are those of this message.
+
+        Raises:
+            ConversationOver: It has ended.
+            InvalidRequest: The request is not what the agent takes.
+            RunFailed: The turn has failed; the conversation can go on.
+            RunCancelled: Somebody has cancelled the turn; the conversation can go on.
+            RunConflict: The key stands for another message.
+            RunnerStopped: The runner was left; the turn stays open.
+        """
+        async with self._speaking:
+            run = await self._said(request, key)
+            self._is_current = False
+            state = await self._turns.state_of(run)
+            self._note(run, state)
+            return self._loop.result(state)
+
+    async def end(self) -> None:
+        """End it, behind what is being said: nothing can be said in it any more, in no process."""
+        async with self._speaking:
+            while not self._why_over(last := await self._before()):
+                self._is_current = False
+                await self._turns.begin(_next(last), self._loop.end())
+
+    async def _said(self, request: object, key: str | None) -> Run:
+        """The run that answers a message: the next turn, or the one that was begun with the key."""
+        while True:
+            last = await self._before()
+            self._check_not_over(last, key)
+            run = await self._turns.begin(_next(last), self._beginning(last, request), key)
+            if run is not None:
+                return run
+            self._is_current = False
+
+    def _beginning(self, last: Turn | None, request: object) -> Mapping[str, object]:
+        if last is None or last.state is None:
+            return self._loop.accept(request)
+        return self._loop.go_on(last.state, request)
+
+    async def _before(self) -> Turn | None:
+        """The last turn, once it has ended; looked for, if somebody else may have said something."""
+        if not self._is_current or self._why_over(self._last):
+            known = -1 if self._last is None else self._last.number
+            self._last = await self._turns.last(known) or self._last
+            self._is_current = True
+        return self._last
+
+    def _note(self, run: Run, state: State) -> None:
+        """Remember a turn that has ended here, if it is the next one."""
+        if run.id == self._turns.run_id(_next(self._last)):
+            self._last = Turn(_next(self._last), state, self._clock())
+            self._is_current = True
+
+    def _check_not_over(self, last: Turn | None, key: str | None) -> None:
+        why = self._why_over(last)
+        if why is not None and not (last is not None and last.answers(key)):
+            raise ConversationOver(self.id, why)
+
+    def _why_over(self, last: Turn | None) -> str | None:
+        if last is None:
+            return None
+        if last.ends:
+            return "somebody has ended it"
+        if self._idle is None or self._clock() - last.at <= self._idle:
+            return None
+        return f"nothing was said for more than {self._idle:g} s"
+
+
+def _next(last: Turn | None) -> int:
+    return 0 if last is None else last.number + 1

@@ -1,0 +1,165 @@
+"""A run of an agent as whoever has given it something to do sees it: frozen values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from stagepost.checkpoint import RunStatus, WaitKind
+from stagepost.workflows import PendingWait, RunView
+
+from .._definition._budget import Spent
+from .._delegation._conversations import Conversation, conversations
+from .._loop._loop import CALLING, AgentLoop
+from .._models._messages import ChatMessage, Usage
+
+
+class TaskStatus(StrEnum):
+    """Where a task stands.
+
+    - ``pending``: it is stored, nothing of it is done, and nobody works on it yet.
+    - ``thinking``: its model is asked, or is to be asked next.
+    - ``awaiting_tool``: tools are called, or other agents asked.
+    - ``awaiting_approval``: a person has to allow at least one call before it can end; others may go on meanwhile.
+    - ``completed``, ``failed``, ``cancelled``: it has ended.
+    """
+
+    PENDING = "pending"
+    THINKING = "thinking"
+    AWAITING_TOOL = "awaiting_tool"
+    AWAITING_APPROVAL = "awaiting_approval"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the task has not ended."""
+        return self not in (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingApproval:
+    """A call that a person has to allow.
+
+    Attributes:
+        id: For `Tasks.decide`.
+        task_id: The task; where a sub-agent wants the call, that of the agent at the top.
+        agent: Name of the agent that wants it.
+        tool: Name of the tool.
+        arguments: What the tool would be called with, as JSON values.
+        rule: Why somebody has to be asked: the rule that fits, or ``"needs_approval"``.
+        opened_at: Since when it waits (UTC).
+        due_at: When it is denied by itself (UTC); None for never.
+    """
+
+    id: str
+    task_id: str
+    agent: str
+    tool: str
+    arguments: Mapping[str, Any]
+    rule: str
+    opened_at: datetime
+    due_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A run of an agent, as it was when somebody looked.
+
+    Attributes:
+        id: The run's id.
+        agent: Name of the agent.
+        status: Where it stands.
+        messages: What was said so far, the prompt not among it. It is what is saved: an answer that the model is just
+            giving is not there yet, nor are results of tools before all calls of one answer have theirs.
+        output: The final answer; None until there is one.
+        error: Why it has failed; None if it has not.
+        usage: Tokens that it has cost, with those of sub-agents that have answered.
+        turns: How often its model has answered.
+        conversations: Those with sub-agents.
+        approvals: Calls that a person has to allow, those of sub-agents among them.
+        created_at: When it was started (UTC).
+        finished_at: When it ended (UTC).
+    """
+
+    id: str
+    agent: str
+    status: TaskStatus
+    messages: Sequence[ChatMessage] = field(repr=False)
+    output: Any
+    error: str | None
+    usage: Usage
+    turns: int
+    conversations: Sequence[Conversation] = field(repr=False)
+    approvals: Sequence[PendingApproval]
+    created_at: datetime
+    finished_at: datetime | None
+
+
+# The rules, the first that fits counts. An end stands above all. What a person can do something about stands above what
+# goes on by itself beside it. Whether a run that has done nothing is pending or thinks is known by who works on it.
+_ENDS: Final = {
+    RunStatus.COMPLETED: TaskStatus.COMPLETED,
+    RunStatus.FAILED: TaskStatus.FAILED,
+    RunStatus.DEAD: TaskStatus.FAILED,
+    RunStatus.CANCELLED: TaskStatus.CANCELLED,
+}
+
+
+def status_of(run: RunStatus, place: str | None, *, needs_approval: bool, is_begun: bool) -> TaskStatus:
+    """Where a task stands.
+
+    Args:
+        run: Where its run stands.
+        place: Where the run goes on.
+        needs_approval: Whether a person has to allow a call.
+        is_begun: Whether somebody works on it, or its model has answered at least once.
+    """
+    if run in _ENDS:
+        return _ENDS[run]
+    if needs_approval:
+        return TaskStatus.AWAITING_APPROVAL
+    if place in CALLING:
+        return TaskStatus.AWAITING_TOOL
+    return TaskStatus.THINKING if is_begun else TaskStatus.PENDING
+
+
+def approval_of(wait: PendingWait, depth: int) -> PendingApproval | None:
+    """The call that an agent's run waits for, if it waits for a person.
+
+    Args:
+        wait: What the run waits for.
+        depth: How many agents stand above the one that waits.
+    """
+    if wait.kind is not WaitKind.ANSWER:
+        return None
+    return PendingApproval(
+        id=wait.id,
+        task_id=wait.run_id.rsplit(".", depth)[0],  # a run's id is that of the run above it, a dot, and a key
+        **wait.shown,
+        opened_at=wait.opened_at,
+        due_at=wait.due_at,
+    )
+
+
+def task_of(view: RunView, loop: AgentLoop, approvals: Sequence[PendingApproval]) -> Task:
+    """A run of an agent as a task."""
+    state = view.state
+    spent: Spent = state["spent"]
+    is_begun = view.is_held or spent.turns > 0
+    return Task(
+        id=view.id,
+        agent=loop.agent.name,
+        status=status_of(view.status, view.next, needs_approval=bool(approvals), is_begun=is_begun),
+        messages=tuple(state["messages"]),
+        output=state.get("output"),
+        error=view.error,
+        usage=loop.total(state).usage,
+        turns=spent.turns,
+        conversations=conversations(state["messages"], state.get("conversations", {})),
+        approvals=approvals,
+        created_at=view.created_at,
+        finished_at=view.finished_at,
+    )

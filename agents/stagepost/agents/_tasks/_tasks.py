@@ -1,0 +1,195 @@
+"""What a service does with agents whose runs outlive its processes: start, look, decide, tell, follow up, cancel."""
+
+from collections.abc import Iterable, Sequence
+
+from stagepost.checkpoint import RunNotOpen, WaitKind
+from stagepost.workflows import PendingWait, Run, Runner, Servable, WorkflowNotFound
+
+from .._definition._approvals import Allow, Deny
+from .._loop._loop import AgentLoop
+from .._loop._news import MESSAGE
+from ..errors import NotAnAgent, TaskFinished, TaskNotFinished
+from ._task import PendingApproval, Task, approval_of, task_of
+
+
+class Tasks:
+    """The runs of agents on a runner, as tasks.
+
+    ::
+
+        tasks = Tasks(runner)                       # with Runner(store, workflows=[lead]) or await runner.serve(lead)
+        await tasks.start(lead, "Plan the trip.", task_id="trip-42")
+        task = await tasks.get("trip-42")           # .status .messages .output .approvals …
+        for wanted in await tasks.approvals():      # of all tasks, sub-agents' calls among them
+            await tasks.decide(wanted.id, Allow(), by="ann")
+        await tasks.tell("trip-42", "By train, please.")
+        await tasks.follow_up("trip-42", "And the way back?", new_id="trip-43")
+
+    It keeps nothing itself: any number of them may stand beside each other, and another process that has recovered the
+    runner's runs goes on with their ids. A request to an agent on the hub is a task like any other.
+
+    Args:
+        runner: Where the agents run.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def start(
+        self, agent: Servable | str, request: object, *, task_id: str | None = None, key: str | None = None
+    ) -> Run:
+        """Give an agent something to do; when this returns, it is on disk. Or attach, if id or key are known already.
+
+        Args:
+            agent: An agent that the runner knows, or its name.
+            request: The agent's input model, a mapping of its fields, or a text.
+            task_id: The task's id; by default one that sorts by time.
+            key: Start-once key: at most one task of the agent has it.
+
+        Returns:
+            The run's handle; its ``id`` is the task's, ``await run.result()`` its final state.
+
+        Raises:
+            WorkflowNotFound: The runner knows no agent of this name.
+            DefinitionError: The runner does not know this agent.
+            NotAnAgent: The name stands for a workflow that is no agent.
+            InvalidRequest: The request is not what the agent takes.
+            RunConflict: The id or key stands for a task of another agent or with another request.
+        """
+        loop = known_loop(self._runner, agent)
+        return await self._runner.start(loop, loop.accept(request), run_id=task_id, key=key)
+
+    async def get(self, task_id: str) -> Task:
+        """A task as it stands, whether anybody works on it or not.
+
+        Raises:
+            RunNotFound: There is none, or it was forgotten since its end (``Runner(keep_for=…)``).
+            NotAnAgent: The run is one of a workflow that is no agent.
+        """
+        view = await self._runner.inspect(task_id)
+        return task_of(view, self._loop(view.workflow, task_id), self._pending(view.waits))
+
+    async def approvals(self) -> Sequence[PendingApproval]:
+        """The calls of all tasks that a person has to allow: an inbox for whoever decides."""
+        return self._pending(await self._runner.waits(kind=WaitKind.ANSWER))
+
+    async def decide(self, approval_id: str, decision: Allow | Deny, *, by: str | None = None) -> None:
+        """Say whether a call may be made; when this returns that is on disk, and the task goes on.
+
+        Args:
+            approval_id: The call, as in `PendingApproval.id`.
+            decision: ``Allow()``, ``Allow(arguments={…})`` to have it made differently, or ``Deny(reason="…")``, which
+                the model is told.
+            by: Who decides; stored with it.
+
+        Raises:
+            AlreadyAnswered: Another decision came first, or the time was up.
+            WaitNotFound: There is no such call.
+            RunNotFound: There is no such task.
+            RunNotOpen: The task has ended.
+        """
+        await self._runner.answer(approval_id, decision, by=by)
+
+    async def tell(self, task_id: str, text: str, *, dedup: str | None = None) -> bool:
+        """Say something to a task that is under way: its model hears it before it answers the next time.
+
+        If it was about to end, it is asked once more. A task that waits for a person is told and waits on. What is said
+        is part of the transcript once it was heard.
+
+        Args:
+            task_id: The task.
+            text: What to say.
+            dedup: What is said with one `dedup` is said once, however often it is sent.
+
+        Returns:
+            Whether it is new.
+
+        Raises:
+            TaskFinished: It has ended; `follow_up` goes on with it.
+            RunNotFound: There is none.
+            NotAnAgent: The run is one of a workflow that is no agent.
+        """
+        await self._known(task_id)
+        try:
+            return await self._runner.signal(task_id, MESSAGE, text, dedup=dedup)
+        except RunNotOpen as error:
+            raise TaskFinished(task_id, error.status) from None
+
+    async def follow_up(
+        self, task_id: str, request: object, *, new_id: str | None = None, key: str | None = None
+    ) -> Run:
+        """Ask more of a task that has ended, whether it has completed, failed or was cancelled.
+
+        That is a task of its own, with a budget of its own. It begins with all that was said; calls that were left
+        without a result get one that says so. Conversations with sub-agents can go on.
+
+        Args:
+            task_id: The task that has ended; it stays as it is.
+            request: A text, or what the agent takes.
+            new_id: Id of the new task.
+            key: Its start-once key.
+
+        Returns:
+            The new run's handle.
+
+        Raises:
+            TaskNotFinished: It is still under way: `tell` reaches it.
+            InvalidRequest: The request is not what the agent takes.
+            RunNotFound: There is no such task.
+            NotAnAgent: The run is one of a workflow that is no agent.
+            RunConflict: The new id or the key stands for something else.
+        """
+        view = await self._runner.inspect(task_id)
+        loop = self._loop(view.workflow, task_id)
+        if view.status.is_open:
+            raise TaskNotFinished(task_id, view.status)
+        return await self._runner.start(loop, loop.go_on(view.state, request), run_id=new_id, key=key)
+
+    async def cancel(self, task_id: str) -> Run:
+        """End a task for good, and with it whatever its sub-agents do; what was said stays stored.
+
+        Raises:
+            TaskFinished: It has ended already.
+            RunNotFound: There is none.
+            NotAnAgent: The run is one of a workflow that is no agent.
+        """
+        await self._known(task_id)
+        try:
+            return await self._runner.cancel(task_id)
+        except RunNotOpen as error:
+            raise TaskFinished(task_id, error.status) from None
+
+    async def _known(self, task_id: str) -> AgentLoop:
+        """See that a run is an agent's."""
+        return self._loop((await self._runner.get(task_id)).workflow, task_id)
+
+    def _loop(self, workflow: str, task_id: str) -> AgentLoop:
+        loop = self._runner.workflow(workflow)
+        if not isinstance(loop, AgentLoop):
+            raise NotAnAgent(workflow, task_id)
+        return loop
+
+    def _pending(self, waits: Iterable[PendingWait]) -> Sequence[PendingApproval]:
+        """Those of waits that are approvals."""
+        found = (approval_of(wait, loop.depth) for wait in waits if (loop := self._loop_or_none(wait.workflow)))
+        return tuple(approval for approval in found if approval is not None)
+
+    def _loop_or_none(self, workflow: str) -> AgentLoop | None:
+        try:
+            loop = self._runner.workflow(workflow)
+        except WorkflowNotFound:  # of another process's runs
+            return None
+        return loop if isinstance(loop, AgentLoop) else None
+
+
+def known_loop(runner: Runner, agent: Servable | str) -> AgentLoop:
+    """The loop of an agent, or of the agent that a runner knows by a name.
+
+    Raises:
+        WorkflowNotFound: The runner knows none of this name.
+        NotAnAgent: It is none of an agent.
+    """
+    workflow = runner.workflow(agent) if isinstance(agent, str) else agent.as_workflow()
+    if not isinstance(workflow, AgentLoop):
+        raise NotAnAgent(workflow.name)
+    return workflow

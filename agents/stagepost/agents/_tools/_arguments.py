@@ -1,0 +1,138 @@
+"""A function's parameters as the model sees them and as its calls are checked against them."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError
+
+from .._models._model import JsonSchema
+from .._validation import problems
+from ..errors import InvalidTool
+from ._signature import Taken, read_signature
+
+
+class InvalidArguments(Exception):
+    """What the model wrote as arguments does not fit; the text goes back to it."""
+
+
+class _Schema(GenerateJsonSchema):
+    """Schemas without titles, which repeat the names; a default that JSON has no form for is left out."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  # pydantic's own way to say it
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  # pydantic's signature
+        return False
+
+    def encode_default(self, dft: object) -> object:
+        default: object = super().encode_default(dft)
+        try:
+            json.dumps(default, allow_nan=False)  # NaN is left as it is so far, and a provider would refuse all of it
+        except ValueError as error:
+            raise PydanticSerializationError(str(error)) from None
+        return default
+
+
+class Parameters(Protocol):
+    """The parameters of a tool: those of a function, or those that a schema tells of."""
+
+    @property
+    def schema(self) -> JsonSchema:
+        """JSON schema of those that the model gives."""
+        ...
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether there is one named ``context``."""
+        ...
+
+    def parse(self, text: str) -> Mapping[str, object]:
+        """The arguments that a model has written, by name.
+
+        Raises:
+            InvalidArguments: They are no JSON object, or do not fit.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The parameters of a tool's function.
+
+    Attributes:
+        schema: JSON schema of those that the model gives.
+        takes_context: Whether there is one named ``context``.
+    """
+
+    schema: JsonSchema
+    takes_context: bool
+    _model: type[BaseModel]
+    _taken: Mapping[str, Taken]
+
+    def parse(self, text: str) -> dict[str, object]:
+        """The arguments that a model has written, by name; what it left out is left to the function's defaults.
+
+        Raises:
+            InvalidArguments: They are no JSON object, or do not fit.
+        """
+        try:
+            parsed = self._model.model_validate_json(text)
+        except ValidationError as error:
+            raise InvalidArguments(problems(error)) from error
+        given = parsed.model_fields_set
+        return {
+            taken.name: getattr(parsed, field)
+            for field, taken in self._taken.items()
+            if field in given or not taken.has_default  # its default stands in the annotation then
+        }
+
+
+def read_arguments(tool: str, function: Callable[..., object], descriptions: Mapping[str, str]) -> Arguments:
+    """Read a function's parameters.
+
+    Args:
+        tool: The tool's name, for errors.
+        function: The function.
+        descriptions: What its docstring says about single parameters.
+
+    Raises:
+        InvalidTool: A parameter has no type that JSON can say, or cannot be given by name.
+    """
+    signature = read_signature(tool, function)
+    # Fields have names of their own and parameters are their aliases, so that one may be called `json` or `schema`.
+    fields = {f"field_{index}": taken for index, taken in enumerate(signature.taken)}
+    model = _model(tool, fields, descriptions)
+    return Arguments(_schema(tool, model, fields), signature.takes_context, model, fields)
+
+
+def _model(tool: str, fields: Mapping[str, Taken], descriptions: Mapping[str, str]) -> type[BaseModel]:
+    made: dict[str, Any] = {field: _field(taken, descriptions.get(taken.name)) for field, taken in fields.items()}
+    try:
+        return create_model("Arguments", __config__=ConfigDict(extra="forbid"), **made)
+    except PydanticUserError as error:
+        raise _unsayable(tool, error.message) from error
+
+
+def _schema(tool: str, model: type[BaseModel], fields: Mapping[str, Taken]) -> JsonSchema:
+    try:
+        schema = model.model_json_schema(schema_generator=_Schema)
+    except PydanticUserError as error:
+        raise _unsayable(tool, error.message) from error
+    if model.model_fields.keys() != fields.keys() or "properties" not in schema:
+        raise _unsayable(tool, "ClassVar and Self mean something in classes only")
+    del schema["title"]
+    return schema
+
+
+def _field(taken: Taken, description: str | None) -> Any:
+    """A field as `create_model` takes it."""
+    default = taken.default if taken.has_default else ...
+    described = taken.type if description is None else Annotated[taken.type, Field(description=description)]
+    return described, Field(default, alias=taken.name)
+
+
+def _unsayable(tool: str, why: str) -> InvalidTool:
+    return InvalidTool(tool, f"a parameter has a type that JSON cannot say: {why}")

@@ -1,0 +1,123 @@
+"""Executing one tool call: whatever goes wrong becomes a text for the model."""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import isawaitable
+from types import NoneType
+from typing import Final, NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from stagepost.checkpoint import PLAIN, codec_for
+from stagepost.hub import get_logger
+
+from .._retries import Passes, retried_behind
+from ..errors import McpUnavailable
+from ._context import ToolContext
+from ._tool import Tool
+
+_RESULTS: Final = codec_for(object)  # any value, by what it is
+_COMMON: Final = frozenset({int, bool, NoneType})  # have one form, so that it need not be read back to be sure
+
+
+class ToolResult(NamedTuple):
+    """What the model is told.
+
+    Attributes:
+        text: The result, or what went wrong.
+        is_error: Whether something went wrong.
+    """
+
+    text: str
+    is_error: bool = False
+
+
+class _TimedOut(TimeoutError):
+    """A tool took longer than it may."""
+
+    def __init__(self, tool: Tool[..., object]) -> None:
+        super().__init__(f"timed out after {tool.timeout:g} s: {tool.name} may or may not have taken effect")
+
+
+async def invoke(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext | None) -> ToolResult:
+    """Call a tool with arguments that fit, again if that is allowed and makes sense. Never raises an `Exception`.
+
+    Args:
+        tool: The tool.
+        arguments: All that it takes, by name.
+        context: What it may know; may be None if it does not want to.
+    """
+    function = partial(tool.function, **_all(tool, arguments, context))
+    try:
+        try:
+            return await _within_time(tool, function)
+        except Exception as error:  # noqa: BLE001  # raised again, unless it passes
+            return await _again(tool, function, error)
+    except anyio.get_cancelled_exc_class():
+        if anyio.current_effective_deadline() == -math.inf:  # the run is being left
+            raise
+        return ToolResult("cancelled: the tool awaited something that was cancelled elsewhere", is_error=True)
+    except Exception as error:  # noqa: BLE001  # the one place that contains a tool's failure
+        return error_result(error)
+
+
+def error_result(error: Exception) -> ToolResult:
+    """What the model is told of an error."""
+    text, kind = str(error), type(error).__name__
+    if isinstance(error, _TimedOut):
+        return ToolResult(text, is_error=True)
+    return ToolResult(f"{kind}: {text}" if text else kind, is_error=True)
+
+
+def _all(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext | None) -> Mapping[str, object]:
+    return {**arguments, "context": context} if tool.takes_context else arguments
+
+
+async def _again(tool: Tool[..., object], function: Callable[[], object], error: Exception) -> ToolResult:
+    """Call it again behind an error that passes, as often as that is allowed."""
+    if tool.retries is None:
+        raise error
+
+    def note(error: BaseException, attempt: int, pause: float) -> None:
+        get_logger("agents").warning(
+            "tool_retried", tool=tool.name, error=type(error).__name__, attempt=attempt, seconds=pause
+        )
+
+    async def attempt(_number: int) -> ToolResult:
+        return await _within_time(tool, function)
+
+    return await retried_behind(error, attempt, tool.retries, passes=_passes(tool), note=note)
+
+
+def _passes(tool: Tool[..., object]) -> Passes:
+    """Infrastructure may be there again; unless calls may be repeated, the error has to say that nothing was called."""
+    reasons = (ConnectionError, TimeoutError) if tool.idempotent else (McpUnavailable,)
+    return lambda error: isinstance(error, reasons)
+
+
+async def _within_time(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
+    if tool.timeout is None:
+        return ToolResult(as_text(tool, await _called(tool, function)))
+    with anyio.move_on_after(tool.timeout):
+        return ToolResult(as_text(tool, await _called(tool, function)))
+    raise _TimedOut(tool)
+
+
+async def _called(tool: Tool[..., object], function: Callable[[], object]) -> object:
+    result = function() if tool.is_async else await _in_thread(function, abandon=tool.timeout is not None)
+    return await result if isawaitable(result) else result  # a decorator may hide that a function is async
+
+
+async def _in_thread(function: Callable[[], object], *, abandon: bool) -> object:
+    boxed = await anyio.to_thread.run_sync(lambda: [function()], abandon_on_cancel=abandon)  # trio takes no coroutines
+    return boxed[0]
+
+
+def as_text(tool: Tool[..., object], result: object) -> str:
+    """A text as it is, everything else as JSON."""
+    if isinstance(result, str):
+        return result
+    codec = PLAIN if type(result) in _COMMON else _RESULTS
+    return codec.dump(result, f"the result of {tool.name!r}").decode()

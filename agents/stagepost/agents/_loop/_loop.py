@@ -18,7 +18,7 @@ root           the run at the root, if there is one above this run
 conversations  those with other agents, by id, if there are any
 nested         what the runs below this one have used, by their keys, if there are any
 heard          number of the last message that was sent to the run while it was under way, if there was one
-said           which message of a conversation with somebody outside this run answers, if it does; see `_turns`
+said           which message of a conversation with somebody outside this run answers, if it does; see `_tasks`
 ended          there is nothing to do: the run only says that such a conversation has ended
 =============  ==========================================================================================
 """

@@ -11,7 +11,8 @@ import pytest
 
 from stagepost.checkpoint import Limits
 from stagepost.checkpoint._sqlite import _connect, _writer
-from stagepost.workflows import Runner, _layout
+from stagepost.workflows import Runner
+from stagepost.workflows._values import _layout
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "durability.md").read_text()

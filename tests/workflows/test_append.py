@@ -21,7 +21,7 @@ from stagepost.workflows import (
     Step,
     step,
 )
-from stagepost.workflows._append import Elements
+from stagepost.workflows._values._append import Elements
 
 LOG: Mapping[str, Any] = {"log": Annotated[list[Any], Append]}
 

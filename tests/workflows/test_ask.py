@@ -8,7 +8,7 @@ from tests.workflows._words import PATIENCE
 
 from stagepost.hub import AgentNotFound, Context, Emitter, Hub, Message, RequestTimeout, UnexpectedReply
 from stagepost.workflows import Ask, Chain, ChainError, DefinitionError, HubRequired, Parallel, State, StepContext, step
-from stagepost.workflows._execution import Execution
+from stagepost.workflows._execution._execution import Execution
 
 
 class Question(BaseModel):

@@ -9,7 +9,7 @@ from tests.workflows.test_graph import loop
 from tests.workflows.test_laws import QUICK, pattern_of
 
 from stagepost.workflows import Chain, Conditional, State, step
-from stagepost.workflows._dominators import END, _ways, surely_passed
+from stagepost.workflows._programs._dominators import END, _ways, surely_passed
 
 A, B, C, D = (step(name, lambda _: None) for name in "abcd")
 

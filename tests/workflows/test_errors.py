@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from stagepost.workflows import Chain, ChainError, ItemAccounts, ItemFailure, errors, step
-from stagepost.workflows._state import State as MadeState
-from stagepost.workflows._state import Value
+from stagepost.workflows._values._state import State as MadeState
+from stagepost.workflows._values._state import Value
 
 STATE = MadeState({"n": Value(b"[1]")}, {})
 CAUSE = ValueError("no")

@@ -33,7 +33,7 @@ from stagepost.workflows import (
     Wait,
     step,
 )
-from stagepost.workflows._secrets import Secrets
+from stagepost.workflows._values._secrets import Secrets
 
 KEY = "sk-live-Ä\"9'f&7/q2 Zx81\\bTn4 and rather long, as tokens of clouds are"
 SECRETS = {"api_key": KEY}

@@ -20,7 +20,7 @@ from stagepost.workflows import (
     key_exists,
     not_,
 )
-from stagepost.workflows._state import store
+from stagepost.workflows._values._state import store
 
 
 class Answer(BaseModel):

@@ -4,9 +4,9 @@ import anyio
 from anyio import fail_after
 from tests.workflows._words import PATIENCE
 
-from stagepost.workflows._execution import ItemRecord
-from stagepost.workflows._queue import ItemQueue
-from stagepost.workflows._state import Value
+from stagepost.workflows._engine._queue import ItemQueue
+from stagepost.workflows._execution._execution import ItemRecord
+from stagepost.workflows._values._state import Value
 
 
 def queue(count: int) -> ItemQueue:

@@ -3,7 +3,7 @@
 import pytest
 
 from stagepost.workflows import BranchError, ItemFailure, Parallel, ParallelError
-from stagepost.workflows._reasons import summary
+from stagepost.workflows._engine._reasons import summary
 
 
 def failures(texts: str) -> list[ItemFailure]:

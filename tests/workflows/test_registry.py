@@ -7,7 +7,7 @@ from tests.workflows._words import NOTHING
 
 from stagepost.checkpoint import RunInfo, RunStatus
 from stagepost.workflows import Chain, DefinitionError, Graph, Parallel, Pattern, UnknownWorkflow
-from stagepost.workflows._registry import Registry
+from stagepost.workflows._runs._registry import Registry
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OLD, NEW = Chain("work", [NOTHING]), Chain("work", [NOTHING], version=2)

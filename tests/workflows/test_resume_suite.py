@@ -27,9 +27,9 @@ from tests.workflows._victim import POINTS
 from tests.workflows._waiting_specimens import ACTING, SIGNALS, WAITING, nameless
 
 from stagepost.checkpoint import ItemStatus, Snapshot, Wait, WaitKind, WaitStatus
-from stagepost.workflows._places import program_at, step_at
-from stagepost.workflows._recovery import check_compatible
-from stagepost.workflows._schema import to_values
+from stagepost.workflows._programs._places import program_at, step_at
+from stagepost.workflows._runs._recovery import check_compatible
+from stagepost.workflows._values._schema import to_values
 
 SHAPES = (*NAMES, *WAITING)
 IN_CYCLES = {"cycle", "nested", "graph", "rounds", "effects", "grows"}  # there paths come again in other visits

@@ -22,7 +22,7 @@ from stagepost.workflows import (
     Wait,
     step,
 )
-from stagepost.workflows._registry import Registry
+from stagepost.workflows._runs._registry import Registry
 
 
 class Note(BaseModel):

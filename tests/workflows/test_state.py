@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from stagepost.checkpoint import CannotRead, CannotStore, TypedCodec, codec_for
 from stagepost.workflows import MissingKey, State
-from stagepost.workflows._state import Value, store
+from stagepost.workflows._values._state import Value, store
 
 
 class Page(BaseModel):

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from stagepost.checkpoint import CannotStore
 from stagepost.workflows import State
-from stagepost.workflows._types import codec_of, item_types
+from stagepost.workflows._values._types import codec_of, item_types
 
 
 class Page(BaseModel):

@@ -37,9 +37,9 @@ from stagepost.workflows import (
     Wait,
     WaitExpired,
     WaitOpened,
-    _patience,
     step,
 )
+from stagepost.workflows._background import _patience
 
 
 class Decision(BaseModel):

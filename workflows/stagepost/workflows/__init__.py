@@ -2,11 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ._append import Append, ListCodec
-from ._ask import Ask
-from ._chain import Chain
-from ._conditional import Conditional
-from ._context import StepContext
+from ._engine._intermediates import Intermediate
 from ._events import (
     ChainProgress,
     Checkpointed,
@@ -26,24 +22,28 @@ from ._events import (
     StepStarted,
     WaitOpened,
 )
-from ._fold import Fold
-from ._graph import END, Graph
-from ._inbox import PendingWait
-from ._inspecting import RunView
-from ._intermediates import Intermediate
+from ._execution._signal_box import Signal
 from ._lifespans import Lifespan
-from ._parallel import Parallel
-from ._pattern import Pattern, Servable
-from ._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
+from ._patterns._chain import Chain
+from ._patterns._conditional import Conditional
+from ._patterns._fold import Fold
+from ._patterns._graph import END, Graph
+from ._patterns._parallel import Parallel
+from ._patterns._pattern import Pattern, Servable
+from ._patterns._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
 from ._progress import ProgressObserver
-from ._recovery import RecoveryReport
-from ._retry import Retry
-from ._run import Run
-from ._runner import Runner
-from ._signal_box import Signal
-from ._state import State
-from ._step import Receives, Step, step
-from ._wait import Receive, Sleep, Wait
+from ._runner._inbox import PendingWait
+from ._runner._inspecting import RunView
+from ._runner._runner import Runner
+from ._runs._recovery import RecoveryReport
+from ._runs._run import Run
+from ._steps._ask import Ask
+from ._steps._context import StepContext
+from ._steps._retry import Retry
+from ._steps._step import Receives, Step, step
+from ._steps._wait import Receive, Sleep, Wait
+from ._values._append import Append, ListCodec
+from ._values._state import State
 from .errors import (
     BranchError,
     ChainError,
@@ -90,7 +90,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from ._config import RunnerConfig
+    from ._runner._config import RunnerConfig
 
 __all__ = [
     "END",
@@ -194,7 +194,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import what is a pydantic model only when it is asked for: building it takes time."""
     if name == "RunnerConfig":
-        from ._config import RunnerConfig  # noqa: PLC0415  # that is the point
+        from ._runner._config import RunnerConfig  # noqa: PLC0415  # that is the point
 
         return RunnerConfig
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

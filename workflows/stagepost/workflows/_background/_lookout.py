@@ -1,0 +1,100 @@
+"""Waits that end by themselves: by the time, or with the run that they wait for."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from stagepost.checkpoint import CheckpointStore, NewWait, RunNotFound, Wait, WaitKind
+
+from ..errors import ChildElsewhere
+from ._telling import Telling
+from ._timers import Timers
+
+_PAGE = 200
+
+
+class Lookout:
+    """Ends such waits and wakes the runs that waited.
+
+    Args:
+        store: Where waits are kept.
+        clock: Seconds since 1970.
+        wake: Lets runs go on; called with their ids.
+        spawn: Runs a function in the runner's task group.
+        telling: Is told of what ends waits.
+    """
+
+    def __init__(
+        self,
+        store: CheckpointStore,
+        clock: Callable[[], float],
+        wake: Callable[..., Awaitable[None]],
+        spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
+        telling: Telling,
+    ) -> None:
+        self._store = store
+        self._wake = wake
+        self._spawn = spawn
+        self._telling = telling
+        self._timers = Timers(store, clock, wake, telling)
+        self._children: set[str] = set()  # runs that others wait for
+
+    async def expect(self, wait: NewWait) -> None:
+        """A wait is about to be opened.
+
+        Raises:
+            ChildElsewhere: It is for a run that this store does not hold, so that nobody would hear of its end.
+        """
+        if wait.kind is WaitKind.CHILD:
+            try:
+                await self._store.info(wait.name)
+            except RunNotFound:
+                raise ChildElsewhere(wait.name) from None
+            self._children.add(wait.name)
+
+    async def opened(self, wait: Wait) -> None:
+        """A wait was opened."""
+        if wait.due_at is not None:
+            self._timers.expect(wait.due_at)
+            self._start()
+        if wait.kind is WaitKind.CHILD:
+            await self._look_after(wait.name)
+
+    async def ended(self, run_id: str) -> None:
+        """A run has ended.
+
+        Raises:
+            StoreError: That could not be saved; it may be said again.
+        """
+        if run_id in self._children:
+            await self._release(run_id)
+
+    async def recover(self) -> None:
+        """End the waits that nobody has ended while no runner was there, and look out from now on."""
+        after = ""
+        while page := await self._store.waits(kind=WaitKind.CHILD, after=after, limit=_PAGE):
+            after = f"{page[-1].run_id}/{page[-1].wait.place}"
+            for child in {found.wait.name for found in page}:
+                self._children.add(child)
+                await self._look_after(child)
+        await self._timers.expire()
+        self._start()
+
+    async def _look_after(self, child: str) -> None:
+        """A child may have ended before anybody waited for it."""
+        try:
+            is_open = (await self._store.info(child)).status.is_open
+        except RunNotFound:  # deleted since; asking it again says so
+            is_open = False
+        if not is_open:
+            await self._release(child)  # also if its end has been heard of: that was before this wait was open
+
+    async def _release(self, child: str) -> None:
+        with self._telling.save():
+            parents = await self._store.release(child)
+        self._children.discard(child)
+        await self._wake(*parents)
+
+    def _start(self) -> None:
+        if not self._timers.is_running:
+            self._timers.is_running = True
+            self._spawn(self._timers.run)

@@ -1,0 +1,267 @@
+"""One sequential strand of a run: where it stands, what it has written, how it is saved."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, ValueTooLarge, join_values
+
+from .._execution._execution import Execution, ItemRecord
+from .._execution._journal import Parts
+from .._execution._sizes import measure, total_size
+from .._programs._program import Place, Position, Program, Within
+from .._steps._context import StepContext
+from .._values._layout import Layout, lay_out
+from .._values._schema import to_values
+from .._values._state import Value, Values, merged
+from ..errors import WorkflowError
+
+_LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
+
+
+class Branch:
+    """The run itself, or (as `ItemBranch`) one item whose worker is a pattern.
+
+    What is in memory changes only after the store has said that it is saved.
+
+    Args:
+        execution: The run.
+        program: What the branch executes.
+        frame: Where it stands.
+        own: What it has written, where that need not be read from the frame.
+        inherited: What its steps see beside what it has written itself.
+
+    Attributes:
+        own: What it has written itself.
+        values: All that its steps see.
+    """
+
+    def __init__(
+        self,
+        execution: Execution,
+        program: Program,
+        frame: Frame,
+        *,
+        own: Values | None = None,
+        inherited: Values | None = None,
+    ) -> None:
+        self.execution = execution
+        self.program = program
+        self.path = frame.path
+        self.own: Values = to_values(frame.state, program.schema.lists) if own is None else own
+        self.refs = frame.refs
+        self.seq = frame.seq
+        self.width = frame.width
+        self.position = Position(frame.next, frame.visits)
+        self.around: tuple[int, ...] = ()
+        self._inherited = inherited or {}
+        self.values = self._seen(self.own)
+        place = self.place()
+        node = None if place is None else place.within.node
+        self.trail = deque([] if node is None else [node], maxlen=_LONGEST_TRAIL)
+
+    def view(self) -> Any:
+        """The state, made anew for one step."""
+        return self.program.schema.view(self.values)
+
+    def place(self) -> Place | None:
+        """Where it stands; None at the end."""
+        return None if self.position.next is None else self.program.places[self.position.next]
+
+    def visit(self, within: Within) -> int:
+        """Which visit of the enclosing node this is, from 1; 0 outside of graphs."""
+        return 0 if within.node is None else self.position.visits.get(within.node, 0)
+
+    def full_path(self, path: str) -> str:
+        """A place's path from the run's root."""
+        return f"{self.path}/{path}" if self.path else path
+
+    def context(self, path: str, within: Within) -> StepContext:
+        """What a step at a place may know."""
+        return StepContext(self.execution, self.full_path(path), self.visit(within), self.around)
+
+    def failure(self, within: Within, error: BaseException, *, state: Any, own: bool = True) -> WorkflowError:
+        """A step's failure with everything that encloses it."""
+        failure = within.failure(error, state=state, trail=tuple(self.trail), own=own)
+        self.execution.secrets.clean(failure)
+        return failure
+
+    async def move(
+        self,
+        updates: Values,
+        after: str | None,
+        *,
+        joined: Joined | None = None,
+        visits: Mapping[str, int] | None = None,
+        straight_on: bool = False,
+    ) -> None:
+        """Save a step's result together with where the branch goes on.
+
+        If an arrow cannot be followed, the result is saved with the way on left open, and then the error raised.
+
+        Args:
+            updates: What the step changes.
+            after: Where the branch goes on.
+            joined: Items that are no longer needed.
+            visits: Counts that replace the branch's.
+            straight_on: The next step begins with this commit, whatever else is due.
+
+        Raises:
+            WorkflowError: An arrow cannot be followed, or a value is too large.
+        """
+        if self.execution.limits.mind(total_size(updates.values())):
+            self._measure(updates)
+        own = merged(self.own, updates) if updates else self.own
+        seen = self._seen(own)
+        layout = self._lay_out(updates)
+        open_end = Position(after, self.position.visits if visits is None else visits)
+        try:
+            position = self._settle(open_end, seen)
+        except WorkflowError as error:
+            self.execution.secrets.clean(error)
+            await self._save(own, layout, open_end, joined)
+            self._stand(own, seen, layout, open_end)
+            raise
+        if self.execution.journal is not None:
+            await self._save(own, layout, position, joined)
+        self._stand(own, seen, layout, position)
+        if self.execution.must_pause and not straight_on:
+            await self.execution.pause()
+
+    async def freeze(self, items: list[ItemRecord], path: str, visit: int) -> None:
+        """Save the items of the fan-out where the branch stands."""
+        if self.execution.limits.mind(total_size(item.input for item in items)):
+            self._measure({f"item {item.idx}": item.input for item in items})
+        if self.execution.journal is not None:
+            frozen = tuple(item.stored(path, visit) for item in items)
+            frame = self._frame(self.own, self.refs, self.position, len(items))
+            await self.execution.save(frame=frame, frozen=frozen)
+        self.seq, self.width = self.seq + 1, len(items)
+        if self.execution.must_pause:
+            await self.execution.pause()
+
+    def _measure(self, values: Values) -> None:
+        """See that the place where it stands writes nothing that is too large."""
+        place = self.place()
+        assert place is not None  # noqa: S101  # at the end nothing is written
+        try:
+            measure(self.execution, self.full_path(place.path), values)
+        except ValueTooLarge as error:
+            failure = self.failure(place.within, error, state=self.view())
+            raise failure from failure.__cause__
+
+    def _lay_out(self, updates: Values) -> Layout:
+        """Where its values are stored when a step's result is added; in memory that does not matter."""
+        if not updates or self.execution.journal is None:
+            return Layout(self.refs, ())
+        return lay_out(self.path, self.seq + 1, self.refs, updates)
+
+    async def _save(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> None:
+        parts = self._parts(own, layout, position)
+        if joined is not None:
+            parts["joined"] = joined
+        await self.execution.save(**parts)
+
+    def _stand(self, own: Values, seen: Values, layout: Layout, position: Position) -> None:
+        """What it has written and where it stands now: the store knows it, and nothing may come in between."""
+        self.own, self.values = own, seen
+        self.refs, self.position, self.seq, self.width = layout.refs, position, self.seq + 1, None
+
+    def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:
+        """What the commit writes; the run's last one carries its status."""
+        if position.next is None:
+            position = Position(None, {})
+        parts = Parts(frame=self._frame(own, layout.refs, position))
+        if layout.rows:
+            parts["values"] = layout.rows
+        if position.next is None:
+            parts["closing"] = Closing(RunStatus.COMPLETED)
+        return parts
+
+    def _frame(self, own: Values, refs: Mapping[str, Ref], position: Position, width: int | None = None) -> Frame:
+        state = to_bytes({key: value for key, value in own.items() if key not in refs} if refs else own)
+        return Frame(self.path, self.seq + 1, position.next, state, position.visits, width, refs)
+
+    def _seen(self, own: Values) -> Values:
+        return merged(self._inherited, own) if self._inherited else own
+
+    def _settle(self, position: Position, seen: Values) -> Position:
+        settled = self.program.settle(position, lambda: self.program.schema.view(seen), self.trail)
+        self.trail.extend(settled.entered)
+        return settled
+
+
+class ItemBranch(Branch):
+    """One item of a fan-out whose worker is a pattern: its frame holds only what its own steps wrote.
+
+    Args:
+        parent: The branch that the fan-out belongs to.
+        program: The worker.
+        fan_out: Path of the fan-out from the run's root.
+        visit: Which visit of it.
+        record: The item.
+        item_key: Key of the state that its steps find the item under; None if they get none.
+    """
+
+    def __init__(
+        self,
+        parent: Branch,
+        program: Program,
+        fan_out: str,
+        visit: int,
+        record: ItemRecord,
+        *,
+        item_key: str | None,
+    ) -> None:
+        self._fan_out = fan_out
+        self._visit = visit
+        self._record = record
+        path = f"{fan_out}[{record.idx}]"
+        inherited = parent.values if item_key is None else {**parent.values, item_key: record.input}
+        frame = parent.execution.frames.pop(path, None) or first_frame(program, {}, path, seq=0, inherited=inherited)
+        super().__init__(parent.execution, program, frame, inherited=inherited)
+        self.around = (*parent.around, visit)
+
+    def put_aside(self) -> None:
+        """Leave the frame where a branch that goes on with the item finds it, as if it came from the store."""
+        if self.seq:
+            self.execution.frames[self.path] = Frame(
+                self.path, self.seq, self.position.next, to_bytes(self.own), self.position.visits, self.width, self.refs
+            )
+
+    def _stand(self, own: Values, seen: Values, layout: Layout, position: Position) -> None:
+        super()._stand(own, seen, layout, position)
+        if position.next is None:
+            self._record.status, self._record.value = ItemStatus.OK, Value(join_values(to_bytes(own)))
+
+    def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:
+        """The item's last commit carries its outcome, and its frame is no longer needed."""
+        if position.next is not None:
+            return super()._parts(own, layout, position)
+        done = replace(self._record, status=ItemStatus.OK, value=Value(join_values(to_bytes(own))))
+        ended = self.path if self.seq else None
+        return Parts(outcomes=(done.stored(self._fan_out, self._visit),), ended=ended)
+
+
+def first_frame(
+    program: Program,
+    own: Values,
+    path: str = "",
+    *,
+    seq: int = 1,
+    inherited: Values | None = None,
+) -> Frame:
+    """Where a branch begins. The run's own frame is stored before its first step, an item's with its first step."""
+    position = first_position(program, merged(inherited or {}, own))
+    return Frame(path, seq, position.next, to_bytes(own), position.visits)
+
+
+def first_position(program: Program, seen: Values) -> Position:
+    """Where a branch begins that sees these values."""
+    return program.settle(Position(program.start, {}), lambda: program.schema.view(seen), ())
+
+
+def to_bytes(values: Values) -> Mapping[str, bytes]:
+    """JSON of each value."""
+    return {key: value.data for key, value in values.items()}

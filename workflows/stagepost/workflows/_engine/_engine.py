@@ -1,0 +1,149 @@
+"""The engine: takes a branch from place to place, saving each result before the next place is entered."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+from stagepost.checkpoint import CancelRequested
+from stagepost.hub import Hub
+
+from .._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
+from .._execution._execution import Execution
+from .._execution._signals import Parked
+from .._programs._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
+from ..errors import HubRequired, RunCancelled, WorkflowError
+from ._branch import Branch
+from ._fan_out import FanOut
+from ._folding import fold_on
+from ._intermediates import keep
+from ._performing import perform
+from ._story import Story
+
+
+def check_hub(name: str, program: Program, hub: Hub | None) -> None:
+    """See that steps that ask agents have a hub.
+
+    Raises:
+        HubRequired: They do not.
+    """
+    if program.asks and hub is None:
+        raise HubRequired(name, min(program.asks))
+
+
+async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> None:
+    """Advance the run's root branch to its end, with the events of its beginning and end."""
+    started = perf_counter()
+    if not execution.intermediates:
+        keep(branch, "")
+    execution.emit(RunStarted, recovered=recovered, trace=execution.trace)
+    status = "open"
+    try:
+        await _to_its_end(execution, branch)
+        status = "completed"
+    except Parked:
+        status = "waiting"
+        raise
+    except CancelRequested:
+        await execution.cancel()
+        status = "cancelled"
+        raise RunCancelled(execution.run_id) from None
+    except WorkflowError:
+        status = "failed"
+        raise
+    finally:
+        execution.emit(RunEnded, status=status, seconds=perf_counter() - started)
+
+
+async def _to_its_end(execution: Execution, branch: Branch) -> None:
+    with execution.scope:
+        try:
+            await advance(branch)
+        except WorkflowError as error:
+            await execution.fail(error)
+            raise
+        except Parked:
+            await execution.park()
+        return
+    raise CancelRequested(execution.run_id)
+
+
+async def advance(branch: Branch) -> None:
+    """Take a branch to its end.
+
+    Raises:
+        WorkflowError: A step failed.
+        CheckpointError: A commit failed; nothing behind it was started.
+        Parked: It waits for something.
+    """
+    if branch.execution.must_pause:
+        await branch.execution.pause()
+    story = Story(branch)
+    story.begin()
+    try:
+        while (place := branch.place()) is not None:
+            await _ACTIONS[type(place)](branch, place)
+            story.go_on()
+    except WorkflowError:
+        story.fail()
+        raise
+
+
+async def _run_step(branch: Branch, place: StepPlace) -> None:
+    run, path, started = branch.execution, branch.full_path(place.path), perf_counter()
+    if run.is_observed:
+        run.emit(StepStarted, path=path)
+    state = branch.view()
+    try:
+        result = await perform(place.step, state, branch.context(place.path, place.within))
+        if place.step.into is not None:
+            result = {place.step.into: result}
+        updates = branch.program.schema.updates(result, branch.values, place.step.name)
+        run.secrets.check_values(updates, place.step.name)
+    except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
+        run.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
+        failure = branch.failure(place.within, error, state=state)
+        raise failure from failure.__cause__
+    await branch.move(updates, place.after, straight_on=bool(run.straight) and run.goes_straight_on(path))
+    keep(branch, path)
+    if run.is_observed:
+        run.emit(StepEnded, path=path, ok=True, seconds=perf_counter() - started)
+
+
+async def _take_route(branch: Branch, place: RoutePlace) -> None:
+    state = branch.view()
+    try:
+        route = await perform(place.step, state, branch.context(place.path, place.within))
+        way, name = _way(place, route)
+    except Exception as error:  # noqa: BLE001  # another one
+        failure = branch.failure(place.within, error, state=state)
+        raise failure from failure.__cause__
+    await branch.move({}, way)
+    branch.execution.emit(RouteTaken, path=branch.full_path(place.path), route=name)
+
+
+def _way(place: RoutePlace, route: object) -> tuple[str, str]:
+    if isinstance(route, str) and route in place.ways:
+        return place.ways[route], str(route)
+    if place.default is not None:
+        return place.ways[place.default], place.default
+    raise LookupError(f"its route function returned {route!r}, and its routes are {', '.join(place.ways)}")
+
+
+async def _fan_out(branch: Branch, place: FanOutPlace) -> None:
+    path = branch.full_path(place.path)
+    await FanOut(branch, place, advance).run()
+    keep(branch, path)
+
+
+async def _follow(branch: Branch, place: ArrowPlace) -> None:
+    """An arrow that could not be followed when the step before it was committed."""
+    await branch.move({}, place.path)
+
+
+_ACTIONS: Mapping[type[Place], Callable[[Branch, Any], Awaitable[None]]] = {
+    StepPlace: _run_step,
+    RoutePlace: _take_route,
+    FoldPlace: fold_on,
+    FanOutPlace: _fan_out,
+    ArrowPlace: _follow,
+}

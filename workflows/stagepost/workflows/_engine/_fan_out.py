@@ -1,0 +1,270 @@
+"""A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import NoReturn
+
+import anyio
+from pydantic_core import to_json
+
+from stagepost.checkpoint import ItemStatus, Joined
+
+from .._events import ItemEnded, ItemsFrozen
+from .._execution._execution import ItemRecord
+from .._execution._signals import Left, Parked, Stopping
+from .._execution._sizes import note_size
+from .._pattern_errors import describe
+from .._programs._program import Done, FanOutPlace, Program, Target
+from .._steps._step import Step
+from .._values._state import Value, stored
+from ..errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
+from ._branch import Branch, ItemBranch
+from ._performing import perform
+from ._queue import ItemQueue
+from ._reasons import summary
+from ._taking import take_items
+
+Advance = Callable[[Branch], Awaitable[None]]
+
+_NULL = Value(b"null")
+
+
+class FanOut:
+    """Runs one visit of a fan-out, from wherever it was left.
+
+    Args:
+        branch: The branch that stands at it.
+        place: The fan-out.
+        advance: Takes an item's branch to its end.
+    """
+
+    def __init__(self, branch: Branch, place: FanOutPlace, advance: Advance) -> None:
+        self._branch = branch
+        self._run = branch.execution
+        self._place = place
+        self._pattern = place.pattern
+        self._advance = advance
+        self._path = branch.full_path(place.path)
+        self._visit = branch.visit(place.within)
+        self._items: list[ItemRecord] = []
+        self._done = 0
+        self._failed = 0
+
+    async def run(self) -> None:
+        """Freeze the items, run the workers, save the values.
+
+        Raises:
+            WorkflowError: The items could not be had, or one failed.
+            CheckpointError: A commit failed.
+            Parked: All that is left to do waits for something.
+        """
+        self._items = self._run.items.pop(self._path, []) if self._branch.width is not None else await self._freeze()
+        statuses = [item.status for item in self._items]
+        self._done, self._failed = statuses.count(ItemStatus.OK), statuses.count(ItemStatus.FAILED)
+        if self._run.is_observed:
+            self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
+        queue = ItemQueue(self._path, self._with(ItemStatus.WAITING))
+        self._run.listeners.append(queue.hear)
+        try:
+            await self._work(queue)
+        finally:
+            self._run.listeners.remove(queue.hear)
+        await self._join()
+
+    async def _work(self, queue: ItemQueue) -> None:
+        """Have the items worked on until each has ended or rests."""
+        if self._has_failed:  # that is committed, and stands until somebody resumes the run
+            self._give_up()
+        width = self._pattern.width(len(self._items))
+        while True:
+            if width == 1:  # a task of its own would only cost time
+                await self._worker(queue, None)
+            else:
+                await self._run_workers(queue, width)
+            if self._has_failed:
+                self._give_up()
+            if self._run.must_pause:
+                await self._run.pause()  # here the workers have ended early if the runner is being left
+            if not queue.has_work:
+                break
+        if queue.is_resting:
+            self._run.items[self._path] = self._items
+            raise Parked
+
+    async def _freeze(self) -> list[ItemRecord]:
+        items = take_items(self._branch, self._place.within, self._pattern)
+        await self._branch.freeze(items, self._path, self._visit)
+        return items
+
+    async def _run_workers(self, queue: ItemQueue, width: int) -> None:
+        try:
+            async with anyio.create_task_group() as group:
+                self._run.scopes.append(group.cancel_scope)
+                for _ in range(width):
+                    group.start_soon(self._worker, queue, group.cancel_scope)
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from None
+        finally:
+            self._run.scopes.remove(group.cancel_scope)
+
+    async def _worker(self, queue: ItemQueue, others: anyio.CancelScope | None) -> None:
+        """Take items until there are no more, each only after the one before is committed.
+
+        Args:
+            queue: Where they are.
+            others: What the other workers run in, if there are any.
+        """
+        while (item := queue.take_nowait() or await queue.take()) is not None:
+            try:
+                if self._run.must_pause:
+                    await self._run.pause()
+                if not self._has_failed:
+                    await self._account_for(item, queue)
+            except Stopping:  # passed on, it would cancel the other workers, who are given time
+                return
+            finally:
+                queue.put_down()
+            if self._has_failed:
+                if others is not None:
+                    others.cancel()
+                return
+
+    async def _account_for(self, item: ItemRecord, queue: ItemQueue) -> None:
+        news, worker = self._run.news, self._place.worker(item.idx)
+        try:
+            if isinstance(worker, Step):
+                await self._step(worker, item)
+            else:
+                await self._follow(worker, item)
+        except Parked:
+            queue.rest(item, again=self._run.news != news)
+            return
+        except Left:
+            if self._run.stopping:  # the others are given time
+                raise Stopping from None
+            raise
+        except anyio.get_cancelled_exc_class():
+            self._note_cancelled(item)
+            raise
+        self._note_ended(item)
+
+    async def _follow(self, worker: Program, item: ItemRecord) -> None:
+        """Take the branch of an item whose worker is a pattern to its end."""
+        branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
+        try:
+            await self._advance(branch)  # its last commit is the item's
+        except Parked:
+            branch.put_aside()
+            raise
+        except WorkflowError as error:
+            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=error))
+
+    async def _step(self, worker: Step, item: ItemRecord) -> None:
+        """Run a plain worker, and save what has become of the item."""
+        context = self._branch.context(f"{self._place.path}[{item.idx}]", self._place.within)
+        try:
+            made = await perform(worker, item.input.read(self._pattern.item_codec), context)
+            outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
+        except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
+            outcome = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=self._run.secrets.cover(error))
+        await self._commit(item, outcome)
+
+    def _stored(self, made: object, path: str) -> Value:
+        """What a worker has made, as it is saved.
+
+        Raises:
+            CannotStore: It has no stored form, or holds a secret.
+            ValueTooLarge: It is.
+        """
+        where = f"the value of {path}"
+        value = stored(made, self._pattern.value_codec, where)
+        self._run.secrets.check(value.data, where)
+        if self._run.limits.mind(len(value.data)):
+            note_size(self._run, path, "the value", len(value.data))
+        return value
+
+    async def _commit(self, item: ItemRecord, outcome: ItemRecord) -> None:
+        if self._run.journal is not None:
+            row = outcome.stored(self._path, self._visit)
+            await self._run.save(outcomes=(row, *self._run.take_cancelled()))
+        item.status, item.value, item.error = outcome.status, outcome.value, outcome.error
+
+    @property
+    def _has_failed(self) -> bool:
+        """Whether an item has, and with it all."""
+        return self._failed > 0 and self._pattern.failures is None
+
+    def _note_cancelled(self, item: ItemRecord) -> None:
+        if item.status is ItemStatus.WAITING:
+            item.status = ItemStatus.CANCELLED
+            self._run.note_cancelled(item.stored(self._path, self._visit))
+
+    def _give_up(self) -> NoReturn:
+        """Account for every item."""
+        failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
+        error = ParallelError(
+            self._pattern.name,
+            summary(failures, len(self._items), branches=bool(self._place.branches)),
+            failures=failures,
+            accounts=self._accounts(),
+            state=self._branch.view(),
+        )
+        error.__cause__ = next((f.error for f in failures if isinstance(f.error, BaseException)), None)
+        self._raise(error)
+
+    def _accounts(self) -> ItemAccounts:
+        indexes = {status: tuple(item.idx for item in self._with(status)) for status in ItemStatus}
+        return ItemAccounts(
+            ok=indexes[ItemStatus.OK],
+            failed=indexes[ItemStatus.FAILED],
+            cancelled=indexes[ItemStatus.CANCELLED],
+            not_started=indexes[ItemStatus.WAITING],
+        )
+
+    async def _join(self) -> None:
+        """Save the values of the items that went well, and forget the items."""
+        schema, values = self._branch.program.schema, self._branch.values
+        target = Target(self._pattern.name, schema.view(values), values, schema)
+        done = [Done(item.idx, item.input, item.value or _NULL) for item in self._with(ItemStatus.OK)]
+        try:
+            updates = self._pattern.join(target, done)
+            self._run.secrets.check_values(updates, self._pattern.name)
+            if self._pattern.failures is not None:
+                updates |= target.adopt({self._pattern.failures: _array(map(_failure, self._with(ItemStatus.FAILED)))})
+        except Exception as error:  # noqa: BLE001  # `merge` and `key` are functions of the user's
+            why = f"its values could not be put together: {describe(error)}"
+            failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.view())
+            failure.__cause__ = error
+            self._raise(failure)
+        await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit))
+
+    def _raise(self, error: ParallelError) -> NoReturn:
+        failure = self._branch.failure(self._place.within, error, state=error.state, own=False)
+        raise failure from failure.__cause__
+
+    def _with(self, status: ItemStatus) -> Iterator[ItemRecord]:
+        return (item for item in self._items if item.status is status)
+
+    def _note_ended(self, item: ItemRecord) -> None:
+        ok = item.status is ItemStatus.OK
+        self._done += ok
+        self._failed += not ok
+        if self._run.is_observed:
+            total = len(self._items)
+            self._run.emit(ItemEnded, path=self._path, index=item.idx, ok=ok, done=self._done, total=total)
+
+
+def _array(parts: Iterable[bytes]) -> bytes:
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _failure(item: ItemRecord) -> bytes:
+    error = describe(item.error) if isinstance(item.error, BaseException) else item.error
+    return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input.data, to_json(error))
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that made a group of workers end; others may have met the same."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

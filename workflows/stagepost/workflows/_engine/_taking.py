@@ -1,0 +1,30 @@
+"""The items of a fan-out or a fold, taken from the state once."""
+
+from typing import Any
+
+from .._execution._execution import ItemRecord
+from .._programs._program import Source, Within
+from .._values._state import Value, stored
+from ._branch import Branch
+
+
+def take_items(branch: Branch, within: Within, source: Source) -> list[ItemRecord]:
+    """The items that a branch's state gives, in their stored form.
+
+    Raises:
+        WorkflowError: They could not be had, or one has no stored form.
+    """
+    state = branch.view()
+    try:
+        found = [ItemRecord(index, _stored(source, item, index)) for index, item in enumerate(source.items(state))]
+        for item in found:
+            branch.execution.secrets.check(item.input.data, f"{source.name}[{item.idx}]")
+    except Exception as error:  # noqa: BLE001  # `over` is a user's function
+        failure = branch.failure(within, error, state=state)
+        raise failure from failure.__cause__
+    return found
+
+
+def _stored(source: Source, item: Any, index: int) -> Value:
+    where, codec = f"{source.name}[{index}]", source.item_codec
+    return stored(codec.convert(item, where), codec, where)

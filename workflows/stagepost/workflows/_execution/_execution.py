@@ -1,0 +1,260 @@
+"""What all branches of one run share while a process works on it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from time import perf_counter, time
+from typing import Any, TypeAlias, Unpack
+
+from anyio import CancelScope
+from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
+
+from stagepost.checkpoint import (
+    Closing,
+    Frame,
+    Item,
+    ItemStatus,
+    Keep,
+    Limits,
+    RunStatus,
+    Snapshot,
+    Wait,
+)
+from stagepost.hub import Emitter, Hub
+
+from .._events import Checkpointed, EventKind
+from .._pattern_errors import describe
+from .._values._secrets import NO_SECRETS, Secrets
+from .._values._state import Value
+from ._children import Children
+from ._journal import Journal, Parts
+from ._ledger import Ledger
+from ._signal_box import SignalBox
+from ._signals import Parked, Stopping
+
+Listener: TypeAlias = Callable[[Sequence[str]], None]
+
+_FAIR = 0.001  # seconds that the engine works before it lets others run
+_ASK_EVERY = 16  # commits
+_FEW = 8  # scopes that are looked at sooner than the event loop is asked
+_LIMITS = Limits()
+_IS_CANCELLED = attrgetter("cancel_called")
+
+
+@dataclass(slots=True)
+class ItemRecord:
+    """One item of a fan-out that is under way.
+
+    Attributes:
+        idx: Position.
+        input: What the worker gets.
+        status: Where it stands; changed once the commit says so.
+        value: What the worker made.
+        error: What went wrong.
+    """
+
+    idx: int
+    input: Value
+    status: ItemStatus = ItemStatus.WAITING
+    value: Value | None = None
+    error: BaseException | str | None = None
+
+    def stored(self, path: str, visit: int) -> Item:
+        """The item as the store keeps it."""
+        error = describe(self.error) if isinstance(self.error, BaseException) else self.error
+        value = None if self.value is None else self.value.data
+        return Item(path, visit, self.idx, self.status, self.input.data, value, error)
+
+
+@dataclass(slots=True)
+class Execution:
+    """One run in this process.
+
+    Attributes:
+        run_id: The run.
+        workflow: Name of its workflow.
+        emitter: Where events go.
+        deps: What the process gives to steps.
+        hub: Where agents are asked.
+        resources: What the workflow's lifespan gives.
+        memo: What steps put aside for each other; never stored.
+        secrets: What steps may use and nobody may keep.
+        clock: Seconds since 1970.
+        trace: The trace that it belongs to; its own, named after it, where none is given.
+        keep: What stays of it.
+        children: Starts the runs that its steps want.
+        journal: Where the run is saved; None in memory.
+        ledger: Its waits and effects.
+        limits: How large values may be.
+        frames: Frames of items that a process before this one left, by path.
+        items: Items of fan-outs under way, by the fan-out's path.
+        intermediates: Where the states behind its steps go; None if nobody wants them.
+        stopping: Whether the runner is being left.
+        news: How often it was told of waits that have ended.
+        parked: Whether it rests in the store.
+        straight: Paths of steps behind which nothing may come before the next one is begun.
+        reopened: Ids of the children that were opened again; None unless the run itself was.
+        is_observed: Whether anybody hears its events: worth asking before their details are put together.
+        signals: What was sent to it.
+        scope: What the run is executed in; cancelling it cancels the run.
+        scopes: This one, and those of the fan-outs under way.
+        listeners: Are told the places of waits that end.
+    """
+
+    run_id: str
+    workflow: str
+    emitter: Emitter
+    deps: Any = None
+    hub: Hub | None = None
+    secrets: Secrets = field(default_factory=lambda: NO_SECRETS)
+    clock: Callable[[], float] = time
+    trace: str = ""
+    keep: Keep = Keep.RESULT
+    children: Children | None = None
+    journal: Journal | None = None
+    ledger: Ledger = field(default_factory=lambda: Ledger(None))
+    limits: Limits = _LIMITS
+    frames: dict[str, Frame] = field(default_factory=dict)
+    items: dict[str, list[ItemRecord]] = field(default_factory=dict)
+    intermediates: list[Any] | None = None
+    stopping: bool = False
+    news: int = 0
+    parked: bool = False
+    straight: set[str] = field(default_factory=set)
+    reopened: set[str] | None = None
+    is_observed: bool = False
+    scope: CancelScope = field(default_factory=CancelScope)
+    scopes: list[CancelScope] = field(default_factory=list)
+    resources: Any = None
+    memo: dict[str, object] = field(default_factory=dict)
+    listeners: list[Listener] = field(default_factory=list)
+    signals: SignalBox = field(init=False)
+    _pauses: int = 0
+    _cancelled: list[Item] = field(default_factory=list)
+    _worked_since: float = field(default_factory=perf_counter)
+
+    def __post_init__(self) -> None:
+        self.trace = self.trace or self.run_id
+        self.is_observed = self.emitter.enabled
+        self.scopes.append(self.scope)
+        self.signals = SignalBox(self.run_id, {})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Take up what a process before this one has left."""
+        self.frames = {path: frame for path, frame in snapshot.frames.items() if path}
+        for item in snapshot.items:
+            value = None if item.value is None else Value(item.value)
+            record = ItemRecord(item.idx, Value(item.input), item.status, value, item.error)
+            self.items.setdefault(item.path, []).append(record)
+        self.ledger.restore(snapshot)
+
+    async def save(self, **parts: Unpack[Parts]) -> None:
+        """Commit a change, if the run is stored."""
+        if self.journal is None:
+            return
+        if not self.emitter.enabled:
+            await self.journal.save(**parts)
+            return
+        started = perf_counter()
+        await self.journal.save(**parts)
+        path, seq = _saved(parts)
+        self.emit(Checkpointed, path=path, seq=seq, seconds=perf_counter() - started)
+
+    @property
+    def must_pause(self) -> bool:
+        """Whether it is time to `pause`: asked behind each commit."""
+        if self.journal is None:
+            return self.stopping or perf_counter() - self._worked_since > _FAIR
+        return self.stopping or self._may_be_cancelled()
+
+    def goes_straight_on(self, path: str) -> bool:
+        """Whether the step there has asked that nothing comes between it and the next one; told once."""
+        asked = path in self.straight
+        self.straight.discard(path)
+        return asked
+
+    async def pause(self) -> None:
+        """The engine's own cancellation point behind a commit: memory and disk agree here. Lets others run.
+
+        Raises:
+            Stopping: The runner is being left.
+        """
+        if self.journal is None:
+            await checkpoint()
+            self._worked_since = perf_counter()
+        else:
+            await checkpoint_if_cancelled()
+        if self.stopping:
+            raise Stopping
+
+    def _may_be_cancelled(self) -> bool:
+        """Whether one of the run's own scopes is cancelled; those around the runner are asked less often.
+
+        To ask takes as long as a tenth of a step. Nothing is lost: who is cancelled while a commit is being saved is
+        told so again by whatever the next step awaits.
+        """
+        self._pauses += 1
+        ask = self._pauses % _ASK_EVERY == 0 or len(self.scopes) > _FEW
+        return ask or any(map(_IS_CANCELLED, self.scopes))
+
+    def emit(self, kind: EventKind, /, **details: object) -> None:
+        """Build an event and tell the observer, if there is one that wants to hear of such events."""
+        if self.emitter.wants(kind.level):
+            if self.secrets:
+                details = {name: self._shown(value) for name, value in details.items()}
+            self.emitter.emit(kind(run_id=self.run_id, workflow=self.workflow, **details))
+
+    def _shown(self, detail: object) -> object:
+        return self.secrets.mask(detail) if isinstance(detail, str) else detail
+
+    def note_cancelled(self, item: Item) -> None:
+        """Remember an item that was cancelled, for the commit that says why: a failure beside it, or the run's end."""
+        self._cancelled.append(item)
+
+    def take_cancelled(self) -> tuple[Item, ...]:
+        """What has been noted since the last call."""
+        items, self._cancelled = tuple(self._cancelled), []
+        return items
+
+    def opens_again(self, child: str) -> bool:
+        """Whether a child that has failed is opened again: once, if somebody has resumed this run."""
+        if self.reopened is None or child in self.reopened:
+            return False
+        self.reopened.add(child)
+        return True
+
+    async def fail(self, error: BaseException) -> None:
+        """Commit that the run has failed."""
+        await self._end(Closing(RunStatus.FAILED, self.secrets.mask(describe(error))))
+
+    async def cancel(self) -> None:
+        """Commit that the run was cancelled, and which of its items with it."""
+        await self._end(Closing(RunStatus.CANCELLED))
+
+    async def park(self) -> None:
+        """Let the run rest until one of its waits ends.
+
+        Raises:
+            Parked: It rests, or one of its waits has ended meanwhile: what is stored tells.
+        """
+        if self.journal is not None:
+            self.parked = await self.journal.park(self.ledger.heard)
+        raise Parked
+
+    def hear(self, waits: Iterable[Wait]) -> None:
+        """Tell those who wait which waits have ended."""
+        ended = self.ledger.hear(waits)
+        self.news += 1
+        for listener in tuple(self.listeners):
+            listener(ended)
+
+    async def _end(self, closing: Closing) -> None:
+        await self.save(closing=closing, outcomes=self.take_cancelled())
+
+
+def _saved(parts: Parts) -> tuple[str, int | None]:
+    """What a commit was about: a branch, or an item, or else the run."""
+    frame, outcomes = parts.get("frame"), parts.get("outcomes")
+    if frame is not None:
+        return frame.path, frame.seq
+    return (f"{outcomes[0].path}[{outcomes[0].idx}]" if outcomes else ""), None

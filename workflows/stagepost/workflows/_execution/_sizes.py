@@ -1,0 +1,53 @@
+"""The sizes of values, seen to before they are committed."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from stagepost.checkpoint import Limits, NewRun
+
+from .._events import LargeValue
+from .._values._append import Elements
+from .._values._state import Stored, Value, Values
+from ._execution import Execution
+
+
+def measure(execution: Execution, path: str, updates: Values) -> None:
+    """See that what a step changes is not too large, and tell observers of what is large.
+
+    Raises:
+        ValueTooLarge: It is.
+    """
+    for name, size in _sizes(updates):
+        if execution.limits.mind(size):
+            note_size(execution, path, name, size)
+
+
+def note_size(execution: Execution, path: str, name: str, size: int) -> None:
+    """The same for one value."""
+    if execution.limits.check(size, f"{name} of {path!r}"):
+        execution.emit(LargeValue, path=path, name=name, size=size)
+
+
+def total_size(values: Iterable[Stored]) -> int:
+    """Bytes of JSON of some values."""
+    total = 0
+    for value in values:
+        total += len(value.data) if isinstance(value, Value) else value.size
+    return total
+
+
+def check_input(limits: Limits, new: NewRun) -> None:
+    """See that what a run starts with is not too large.
+
+    Raises:
+        ValueTooLarge: It is.
+    """
+    for key, data in new.root.state.items():
+        limits.check(len(data), f"{key} of the input of {new.workflow!r}")
+
+
+def _sizes(values: Mapping[str, Stored]) -> Iterator[tuple[str, int]]:
+    for key, value in values.items():
+        if isinstance(value, Elements):
+            yield from ((f"{key}[+{number}]", len(part)) for number, part in enumerate(value.parts))
+        else:
+            yield key, len(value.data)

@@ -1,0 +1,269 @@
+"""Steps as the nodes of a graph, with edges that may lead back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from pydantic import BaseModel
+
+from stagepost.hub import check_name
+
+from .._lifespans import Lifespan
+from .._pattern_errors import describe
+from .._programs._program import ArrowPlace, Builder, Position, Trail, Within, child_path
+from ..errors import DefinitionError, GraphError
+from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
+from ._predicates import Predicate, check_predicate, label_of
+
+
+class End(Enum):
+    """What an edge leads to that leads out of its graph."""
+
+    END = "the end"
+
+
+END: Final = End.END
+"""Out of the graph: ``graph.edge("draft", END, when=key_equals("ok", True))``."""
+
+
+class Edge(NamedTuple):
+    """A way from one node to another, or out of the graph.
+
+    Attributes:
+        target: Name of the node that it leads to; `END` for none.
+        when: Whether it may be taken in a state; None for always.
+    """
+
+    target: str | End
+    when: Predicate | None
+
+
+class Graph(Pattern):
+    """Steps as the nodes of a graph, one at a time; edges are tried in the order they were added.
+
+    An edge's predicate is evaluated together with the node before it, and its choice saved in the same commit. Visits
+    and limits survive a crash. What should run at once is a `Parallel` in a node.
+
+    Args:
+        name: The graph's name.
+        max_steps: How many nodes one way through the graph may enter; None for no limit.
+        state: A pydantic model for the state instead of a plain `State`.
+        types: Types of single keys of a plain state.
+        version: Declared version of the definition.
+        companions: Workflows whose runs its steps start, see `StepContext.child`.
+        lifespan: Opens what its steps find as ``context.resources``, see `Pattern.lifespan`.
+
+    Raises:
+        DefinitionError: `max_steps` is less than 1.
+    """
+
+    kind = "graph"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        max_steps: int | None = 1000,
+        state: type[BaseModel] | None = None,
+        types: Mapping[str, Any] | None = None,
+        version: int = 1,
+        companions: Sequence[Servable] = (),
+        lifespan: Lifespan | None = None,
+    ) -> None:
+        super().__init__(name, state=state, types=types, version=version, companions=companions, lifespan=lifespan)
+        if max_steps is not None and max_steps < 1:
+            raise DefinitionError(self._where, f"max_steps={max_steps}: give at least 1, or None for no limit")
+        self.max_steps = max_steps
+        self._nodes: dict[str, Node] = {}
+        self._edges: dict[str, list[Edge]] = {}
+        self._start: str | None = None
+        self._finish: set[str] = set()
+        self._used = False
+
+    @property
+    def children(self) -> Mapping[str, Node]:
+        return self._nodes
+
+    def add(self, name: str, node: NodeLike) -> None:
+        """Add a node.
+
+        Raises:
+            DefinitionError: There is one of this name, or the graph is in use already.
+        """
+        self._check_unused()
+        check_name("node name", name)
+        if name in self._nodes:
+            raise DefinitionError(self._where, f"there is a node {name!r} already: give this one another name")
+        child = as_node(node)
+        self.check_state(child)
+        self._nodes[name] = child
+        self._edges[name] = []
+
+    def edge(self, source: str, target: str | End, *, when: Predicate | None = None) -> None:
+        """Lead from one node to another, or with `END` out of the graph, always or when a predicate says so.
+
+        Raises:
+            DefinitionError: One of the nodes has not been added, or the predicate is no sync function.
+        """
+        self._check_unused()
+        if when is not None:
+            check_predicate(f"{self._where}, edge from {source!r} to {_name(target)}", when)
+        self._edges[self._known(source)].append(Edge(target if target is END else self._known(target), when))
+
+    def start(self, name: str) -> None:
+        """Say where the graph is entered.
+
+        Raises:
+            DefinitionError: The node has not been added, or the graph has another start.
+        """
+        self._check_unused()
+        if self._start is not None:
+            raise DefinitionError(self._where, f"it starts at {self._start!r} already")
+        self._start = self._known(name)
+
+    def finish(self, *names: str) -> None:
+        """Say behind which nodes the graph ends, outgoing edges or not.
+
+        Raises:
+            DefinitionError: A node has not been added.
+        """
+        self._check_unused()
+        self._finish.update(map(self._known, names))
+
+    def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
+        start = self._validate()
+        self._used = True
+        entries = {name: self._compile_node(builder, name, path, within) for name in self._nodes}
+        entered = {name: child_path(path, name) for name in self._nodes}
+        counter = _arrow(path, "")
+        for name, edges in self._edges.items():
+            follow = _Arrow(self, name, counter, entries, entered, None if name in self._finish else edges, after)
+            ways = self._ways([Edge(END, None)] if name in self._finish else edges, entries, after)
+            builder.add(ArrowPlace(_arrow(path, name), within.inside(self, name, path), follow, ways))
+        enter = _Arrow(self, "", counter, entries, entered, [Edge(start, None)], after)
+        around = within.inside(self, start, path)
+        return builder.add(ArrowPlace(counter, around, enter, [(None, entries[start])]))
+
+    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> GraphError:
+        return GraphError(self.name, child, describe(cause), path=trail, state=state)
+
+    def _ways(
+        self, edges: Sequence[Edge], entries: Mapping[str, str], after: str | None
+    ) -> Sequence[tuple[str | None, str]]:
+        """Where edges lead to, for diagrams."""
+        targets = [(_label(edge), after if edge.target is END else entries[edge.target]) for edge in edges]
+        return [(label, target) for label, target in targets if target is not None]
+
+    @property
+    def _where(self) -> str:
+        return f"graph {self.name!r}"
+
+    def _compile_node(self, builder: Builder, name: str, path: str, within: Within) -> str:
+        node_path = child_path(path, name)
+        inside = within.inside(self, name, path, node=node_path)
+        return compile_child(builder, self._nodes[name], node_path, _arrow(path, name), inside)
+
+    def _check_unused(self) -> None:
+        if self._used:
+            raise DefinitionError(self._where, "it has been run or registered and can no longer change")
+
+    def _known(self, name: str) -> str:
+        if name not in self._nodes:
+            known = ", ".join(self._nodes) or "none yet"
+            raise DefinitionError(self._where, f"there is no node {name!r}: add it first (there are: {known})")
+        return name
+
+    def _validate(self) -> str:
+        if self._start is None:
+            raise DefinitionError(self._where, "it has no start: call start(node)")
+        if not self._finish and not any(edge.target is END for edges in self._edges.values() for edge in edges):
+            raise DefinitionError(self._where, "it has no end: call finish(node), or add an edge to END")
+        for name, edges in self._edges.items():
+            if not edges and name not in self._finish:
+                raise DefinitionError(self._where, f"node {name!r} leads nowhere: add an edge, or make it a finish")
+        lost = sorted(self._nodes.keys() - self._reachable(self._start))
+        if lost:
+            raise DefinitionError(self._where, f"no edges lead from the start to node {lost[0]!r}")
+        return self._start
+
+    def _reachable(self, start: str) -> set[str]:
+        seen, ahead = {start}, [start]
+        while ahead:
+            name = ahead.pop()
+            edges = [] if name in self._finish else self._edges[name]
+            fresh = {edge.target for edge in edges if edge.target is not END} - seen
+            seen |= fresh
+            ahead.extend(fresh)
+        return seen
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrow:
+    """Chooses what comes behind a node, and counts.
+
+    A node's visits are never reset, so that a visit's number is unique in the run. The steps taken since the graph was
+    entered are counted beside them, under the path of the arrow that enters it, and forgotten where it is left.
+
+    Attributes:
+        graph: The graph.
+        node: The node; empty for the arrow that enters the graph.
+        counter: Where the steps are counted.
+        entries: Places where nodes begin.
+        entered: Paths of nodes, under which their visits are counted.
+        edges: The ways on; None if the graph ends here.
+        after: Where the branch goes on behind the graph.
+    """
+
+    graph: Graph
+    node: str
+    counter: str
+    entries: Mapping[str, str]
+    entered: Mapping[str, str]
+    edges: Sequence[Edge] | None
+    after: str | None
+
+    def __call__(self, state: Any, visits: Mapping[str, int], trail: Trail) -> Position:
+        target = END if self.edges is None else self._choose(self.edges, state, trail)
+        if target is END:
+            return Position(self.after, {key: count for key, count in visits.items() if key != self.counter})
+        node_path = self.entered[target]
+        steps = visits.get(self.counter, 0) + 1 if self.node else 1
+        if self.graph.max_steps is not None and steps > self.graph.max_steps:
+            raise self._error(
+                f"it has taken max_steps={self.graph.max_steps} steps: raise it, or check the edges", trail, state
+            )
+        counts = {**visits, self.counter: steps, node_path: visits.get(node_path, 0) + 1}
+        return Position(self.entries[target], counts, (node_path,))
+
+    def _choose(self, edges: Sequence[Edge], state: Any, trail: Trail) -> str | End:
+        for edge in edges:
+            try:
+                if edge.when is None or edge.when(state):
+                    return edge.target
+            except Exception as error:
+                raise self._error(
+                    f"the predicate of its edge to {_name(edge.target)} raised {describe(error)}", trail, state
+                ) from error
+        raise self._error(
+            "none of its edges matches the state: add one without when=, or make it a finish", trail, state
+        )
+
+    def _error(self, why: str, trail: Trail, state: Any) -> GraphError:
+        return GraphError(self.graph.name, self.node, why, path=trail(), state=state)
+
+
+def _arrow(path: str, node: str) -> str:
+    """Path of the arrow behind a node; of the one into the graph, if there is no node. Names cannot contain it.
+
+    A graph that is itself a node has both, so they differ: ``a/->`` leads into graph ``a``, ``a->`` on from node ``a``.
+    """
+    return f"{child_path(path, node)}->" if node else child_path(path, "->")
+
+
+def _name(target: str | End) -> str:
+    return target.value if isinstance(target, End) else repr(target)
+
+
+def _label(edge: Edge) -> str | None:
+    return None if edge.when is None else label_of(edge.when)

@@ -1,0 +1,280 @@
+"""What all patterns have in common: a name, a state, and that they can be compiled and run."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+from pydantic import BaseModel
+
+from stagepost.checkpoint import Codec, Shape, TypedCodec
+from stagepost.hub import Hub, Observer, check_name
+
+from .._engine._in_memory import run_in_memory
+from .._engine._intermediates import Intermediate
+from .._lifespans import Lifespan
+from .._programs._diagram import mermaid
+from .._programs._places import signals_of
+from .._programs._program import Builder, Program, StepPlace, Within
+from .._programs._shape import shape_of
+from .._steps._step import Step, StepFunction, step
+from .._values._schema import ModelSchema, PlainSchema, Schema
+from .._values._secrets import Given
+from .._values._state import Types
+from .._values._types import codec_of
+from ..errors import DefinitionError, WorkflowError
+
+
+class Servable(Protocol):
+    """Whatever a workflow does the work of: a pattern, which is one itself, or an agent."""
+
+    def as_workflow(self) -> "Pattern":
+        """The workflow that does its work."""
+        ...
+
+
+class Pattern(ABC):
+    """A composition of steps: it runs alone, under a `Runner`, or as a part of another pattern.
+
+    Attributes:
+        name: Unique among its siblings; at the top, the workflow's name.
+        version: Declared version of the definition. Old versions may be registered beside new ones.
+        state: Model of the states; None for plain `State`.
+    """
+
+    kind: str
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        state: type[BaseModel] | None = None,
+        types: Mapping[str, Any] | None = None,
+        version: int = 1,
+        companions: Sequence[Servable] = (),
+        lifespan: Lifespan | None = None,
+    ) -> None:
+        check_name(f"{self.kind} name", name)
+        self.name = name
+        self.state = state
+        self.version = version
+        self._types = {key: codec for key, kind in (types or {}).items() if (codec := codec_of(kind))}
+        self._companions = tuple(companions)
+        self._lifespan = lifespan
+
+    def as_workflow(self) -> "Pattern":
+        """Itself."""
+        return self
+
+    @property
+    def companions(self) -> Sequence["Pattern"]:
+        """Workflows whose runs its steps start: a runner that knows this one knows them too."""
+        return tuple(companion.as_workflow() for companion in self._companions)
+
+    @property
+    def lifespan(self) -> Lifespan | None:
+        """Opens what the steps of its runs find as ``context.resources``; None if they need nothing.
+
+        That of the outermost pattern counts. A runner enters it once, before the first run that needs it is worked on,
+        and leaves it behind all runs; lifespans that are equal (``==``) are one.
+        """
+        return self._lifespan
+
+    @property
+    def parts(self) -> Sequence["Node"]:
+        """Steps and patterns inside, whatever state they work on."""
+        return tuple(self.children.values())
+
+    @property
+    @abstractmethod
+    def children(self) -> "Mapping[str, Node]":
+        """Steps and patterns inside that work on the same state, by name."""
+
+    @abstractmethod
+    def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
+        """Add this pattern's places; returns the path of the first one.
+
+        Args:
+            builder: Where they go.
+            path: This pattern's path.
+            after: Where the branch goes on behind it.
+            within: What encloses it.
+        """
+
+    @abstractmethod
+    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> WorkflowError:
+        """The error that says that `child` failed in this pattern."""
+
+    def order(self, child: str) -> tuple[int, int] | None:  # noqa: ARG002  # for those whose children have an order
+        """Position of a child and how many there are, if one comes after the other."""
+        return None
+
+    @property
+    def root_path(self) -> str:
+        """Path of the pattern where it is the whole workflow."""
+        return ""
+
+    @cached_property
+    def program(self) -> Program:
+        """The compiled workflow.
+
+        Raises:
+            DefinitionError: Its parts do not fit together.
+        """
+        return self.compile_alone({})
+
+    @cached_property
+    def signals(self) -> Mapping[str, Codec[Any]]:
+        """The signals that the workflow receives, and what each carries."""
+        return signals_of(self.program)
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What the workflow is made of, as it is stored with its runs."""
+        return shape_of(self.program)
+
+    def compile_alone(self, inherited: Types) -> Program:
+        """A program of its own: at the top, or as the worker of a fan-out.
+
+        Args:
+            inherited: Typed keys of the state that a worker inherits.
+        """
+        builder = Builder(self._schema(inherited))
+        return builder.program(self.compile(builder, self.root_path, None, Within()))
+
+    def _schema(self, inherited: Types) -> Schema:
+        if self.state is not None:
+            return ModelSchema(self.state, self.stored_keys, f"{self.kind} {self.name!r}")
+        return PlainSchema({**inherited, **self.types})
+
+    @property
+    def types(self) -> Types:
+        """The typed keys of the state: declared here, or by what is inside.
+
+        Raises:
+            DefinitionError: Two parts give one key different types.
+        """
+        merged: dict[str, TypedCodec[Any]] = dict(self._types)
+        for child in self.children.values():
+            for key, codec in child.types.items():
+                if merged.setdefault(key, codec).kind != codec.kind:
+                    raise DefinitionError(
+                        f"{self.kind} {self.name!r}",
+                        f"key {key!r} is {merged[key].kind!r} in one step and {codec.kind!r} in another: "
+                        "give one of them another into=",
+                    )
+        return merged
+
+    @property
+    def stored_keys(self) -> frozenset[str]:
+        """Keys that steps inside store their results under."""
+        keys: set[str] = set()
+        for child in self.children.values():
+            keys |= child.stored_keys
+        return frozenset(keys)
+
+    def check_state(self, child: "Node") -> None:
+        """See that a part works on the same kind of state.
+
+        Raises:
+            DefinitionError: It declares another model.
+        """
+        if isinstance(child, Pattern) and child.state not in (None, self.state):
+            raise DefinitionError(
+                f"{child.kind} {child.name!r}",
+                f"its state is {child.state!r}, but {self.kind} {self.name!r} around it has {self.state!r}: "
+                "nested patterns share one state; declare it on the outermost",
+            )
+        if isinstance(child, Pattern):
+            for grandchild in child.children.values():
+                self.check_state(grandchild)
+
+    def accept(self, payload: object) -> Mapping[str, object] | BaseModel:
+        """What a run starts with when the workflow is served and asked with this payload.
+
+        Raises:
+            TypeError: It is no mapping and no model.
+        """
+        if isinstance(payload, BaseModel) and self.state is None:
+            return payload.model_dump(mode="json")
+        if isinstance(payload, BaseModel | Mapping):
+            return payload
+        raise TypeError(f"workflow {self.name!r} is asked with a mapping or a model, not {type(payload).__name__}")
+
+    def reply(self, state: Any) -> object:
+        """What a served run is answered with: by default its final state."""
+        return state
+
+    async def run(
+        self,
+        state: Mapping[str, object] | BaseModel | None = None,
+        *,
+        hub: Hub | None = None,
+        deps: Any = None,
+        observer: Observer | None = None,
+        trace: str | None = None,
+        intermediates: list[Intermediate] | None = None,
+        secrets: Given | None = None,
+        resources: object = None,
+    ) -> Any:
+        """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
+
+        Args:
+            state: What to start with.
+            hub: Where agents are asked.
+            deps: Given to steps as ``context.deps``.
+            observer: Gets the run's events.
+            trace: The trace that it belongs to; by default its own. A step that runs another workflow gives it
+                ``context.trace``.
+            intermediates: A list that states go into: first what the run starts with, then one `Intermediate` behind
+                each step, item of a fold and fan-out.
+            secrets: Given to steps as ``context.secrets``; see `Runner`.
+            resources: Given to steps as ``context.resources``; without it the lifespan is entered, and gives them.
+
+        Returns:
+            The final state: a `State`, or the model given as ``state=``.
+
+        Raises:
+            HubRequired: A step asks an agent and there is no hub.
+            LifespanFailed: What its steps need could not be opened.
+            PatternError: A step failed.
+        """
+        return await run_in_memory(
+            self,
+            state,
+            hub=hub,
+            deps=deps,
+            observer=observer,
+            trace=trace,
+            intermediates=intermediates,
+            secrets=secrets,
+            resources=resources,
+        )
+
+    def mermaid(self) -> str:
+        """The workflow as a mermaid flowchart."""
+        return mermaid(self.program)
+
+
+Node: TypeAlias = Step | Pattern
+NodeLike: TypeAlias = Node | StepFunction
+
+
+def as_node(part: NodeLike) -> Node:
+    """A step of a function; steps and patterns as they are.
+
+    Raises:
+        DefinitionError: It is neither.
+    """
+    if isinstance(part, Step | Pattern):
+        return part
+    if callable(part):
+        return step(part)
+    raise DefinitionError(f"step {part!r}", "a step is a function, step(…), Ask(…) or a pattern")
+
+
+def compile_child(builder: Builder, child: Node, path: str, after: str | None, within: Within) -> str:
+    """Add the places of a part of a pattern."""
+    if isinstance(child, Step):
+        return builder.add(StepPlace(path, within, child, after))
+    return child.compile(builder, path, after, within)

@@ -1,0 +1,364 @@
+"""A workflow as a flat table of places: what the engine executes and a checkpoint points into.
+
+Patterns compile themselves into places. Nested sequential patterns (chains, conditionals, graphs) share one table and
+one frame; only the worker of a fan-out that is itself a pattern has a program of its own. A place is named by the path
+of step names that leads to it, and says by path where the branch goes on, so that what is saved is decided already.
+
+Arrows are places between the steps of a graph: they choose the next node. They are followed together with the step
+before them and stand in a checkpoint only when a predicate has raised.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+
+from stagepost.checkpoint import Codec
+
+from .._steps._step import Step
+from .._values._schema import Schema
+from .._values._state import Stored, Value, Values
+from ..errors import GraphError, WorkflowError
+
+Trail: TypeAlias = Callable[[], Sequence[str]]  # the nodes entered so far, put together only for an error
+
+
+COUNTER = "[]"  # behind the path of a fold: how many of its items are done; no name can contain it
+
+
+class Enclosing(Protocol):
+    """A pattern as the one who says where a failure happened."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """What it is, in one word."""
+        ...
+
+    def order(self, child: str) -> tuple[int, int] | None:
+        """Position of a child and how many there are, if one comes after the other."""
+        ...
+
+    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> WorkflowError:
+        """The error that names this pattern and its child."""
+        ...
+
+
+class Level(NamedTuple):
+    """One pattern that encloses a place.
+
+    Attributes:
+        pattern: The pattern.
+        child: By which name the place is reached in it; empty for the pattern itself.
+        path: The pattern's own path in the program; None if it is no pattern but a branch of one.
+    """
+
+    pattern: Enclosing
+    child: str
+    path: str | None
+
+    @property
+    def child_path(self) -> str:
+        """The child's path."""
+        return child_path(self.path or "", self.child)
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """What encloses a place.
+
+    Attributes:
+        levels: Patterns, outermost first.
+        node: Path of the innermost graph node that the place belongs to; None outside of graphs.
+    """
+
+    levels: tuple[Level, ...] = ()
+    node: str | None = None
+
+    def inside(self, pattern: Enclosing, child: str, path: str | None, *, node: str | None = None) -> "Within":
+        """One level deeper; see `Level`."""
+        return Within((*self.levels, Level(pattern, child, path)), node or self.node)
+
+    def failure(self, error: BaseException, *, state: Any, trail: Sequence[str], own: bool = True) -> WorkflowError:
+        """The error with everything around it, the cause of each being the one inside.
+
+        Args:
+            error: What went wrong.
+            state: What the failing step saw.
+            trail: Paths of the graph nodes entered so far.
+            own: Whether the innermost pattern is still to be added; not so if it raised `error` itself.
+        """
+        for level in reversed(self.levels if own else self.levels[:-1]):
+            outer = level.pattern.failed(level.child, error, state=state, trail=trail)
+            outer.__cause__ = error
+            error = outer
+        return cast("WorkflowError", error)
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlace:
+    """Runs a step; its result updates the state."""
+
+    path: str
+    within: Within
+    step: Step
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePlace:
+    """Chooses one of several ways; the choice is saved before the way is taken."""
+
+    path: str
+    within: Within
+    step: Step
+    ways: Mapping[str, str]
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPlace:
+    """Applies a worker to one item after the other; each result is saved before the next one begins.
+
+    Attributes:
+        step: Takes a `Pair`.
+        source: Where its items come from.
+    """
+
+    path: str
+    within: Within
+    step: Step
+    source: "Source"
+    after: str | None
+
+    @property
+    def counter(self) -> str:
+        """Where the visits of its branch's frame say how many items are done."""
+        return f"{self.path}{COUNTER}"
+
+
+@dataclass(frozen=True, slots=True)
+class FanOutPlace:
+    """Runs a worker on each of many items at once.
+
+    Attributes:
+        workers: One for all items; or, if `branches` names them, one for each item in their order.
+        branches: Names of different workers that run at once; empty if one worker takes all items.
+    """
+
+    path: str
+    within: Within
+    pattern: "Items"
+    workers: Sequence["Step | Program"]
+    after: str | None
+    branches: tuple[str, ...] = ()
+
+    def has_worker(self, idx: int) -> bool:
+        """Whether there is a worker for an item."""
+        return not self.branches or idx < len(self.branches)
+
+    def worker(self, idx: int) -> "Step | Program":
+        """The worker of an item."""
+        return self.workers[idx if self.branches else 0]
+
+
+class Done(NamedTuple):
+    """An item that went well.
+
+    Attributes:
+        idx: Its position.
+        input: What the worker got.
+        value: What the worker made.
+    """
+
+    idx: int
+    input: Value
+    value: Value
+
+
+class Target(NamedTuple):
+    """The state that values are joined into.
+
+    Attributes:
+        name: The fan-out's name, for errors.
+        state: The state as a step would see it.
+        values: The same in its stored form.
+        schema: What kind of state it is.
+    """
+
+    name: str
+    state: Any
+    values: Values
+    schema: Schema
+
+    def adopt(self, stored: Mapping[str, bytes]) -> dict[str, Stored]:
+        """Values that are in their stored form already."""
+        return self.schema.adopt(stored, self.values, self.name)
+
+
+class Source(Protocol):
+    """Where the items of a fan-out or a fold come from.
+
+    Attributes:
+        name: The pattern's name.
+        item_codec: Codec of its items.
+    """
+
+    name: str
+    item_codec: Codec[Any]
+
+    def items(self, state: Any) -> Sequence[Any]:
+        """The items of a state."""
+        ...
+
+
+class Items(Source, Protocol):
+    """A fan-out as its executor sees it.
+
+    Attributes:
+        failures: Key of the state for the failures; None if the first failure fails the fan-out.
+        value_codec: Codec of the values that a plain worker makes.
+        item_key: Key of the state that a pattern as the worker finds its item under; None if it gets none.
+    """
+
+    failures: str | None
+    value_codec: Codec[Any]
+    item_key: str | None
+
+    def width(self, count: int) -> int:
+        """How many workers run at once."""
+        ...
+
+    def join(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
+        """What the items that went well change in the state.
+
+        Raises:
+            Exception: They cannot be put together, or `merge` raised.
+        """
+        ...
+
+
+class Follow(Protocol):
+    """Chooses the place behind an arrow.
+
+    Raises:
+        GraphError: No edge matches, a predicate raised, or the graph has taken too many steps.
+    """
+
+    def __call__(self, state: Any, visits: Mapping[str, int], trail: Trail) -> "Position": ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowPlace:
+    """Leads from a node of a graph (or into the graph) to the next one (or out of it).
+
+    Attributes:
+        follow: Chooses.
+        ways: Places that it may lead to, and under which condition, for diagrams.
+    """
+
+    path: str
+    within: Within
+    follow: Follow
+    ways: Sequence[tuple[str | None, str]]
+
+    def enter(self, visits: Mapping[str, int], state: Any, trail: Trail) -> "Position":
+        """Follow the arrow.
+
+        Raises:
+            WorkflowError: It cannot be followed; the error says where in the whole workflow.
+        """
+        try:
+            return self.follow(state, visits, trail)
+        except GraphError as error:
+            failure = self.within.failure(error, state=state, trail=trail(), own=False)
+            raise failure from failure.__cause__
+
+
+Place: TypeAlias = StepPlace | RoutePlace | FoldPlace | FanOutPlace | ArrowPlace
+
+
+class Position(NamedTuple):
+    """Where a branch stands.
+
+    Attributes:
+        next: Path of a place; None at the end.
+        visits: How often each node of a graph was entered.
+        entered: Paths of the nodes entered on the way here.
+    """
+
+    next: str | None
+    visits: Mapping[str, int]
+    entered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a branch executes.
+
+    Attributes:
+        schema: What its states are.
+        places: By path.
+        start: Path of the first place.
+        asks: Agents that its steps ask, workers included.
+    """
+
+    schema: Schema
+    places: Mapping[str, Place]
+    start: str
+    asks: frozenset[str]
+
+    def settle(self, position: Position, state: Callable[[], Any], trail: Iterable[str]) -> Position:
+        """Follow arrows until a place is reached where there is something to do, or the end.
+
+        Raises:
+            WorkflowError: An arrow cannot be followed.
+        """
+        entered: tuple[str, ...] = ()
+        while position.next is not None and isinstance(place := self.places[position.next], ArrowPlace):
+            position = place.enter(position.visits, state(), partial(_joined, trail, entered))
+            entered += position.entered
+        return position if position.entered == entered else Position(position.next, position.visits, entered)
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects the places of one program while patterns compile themselves into it.
+
+    Attributes:
+        schema: What the program's states are.
+    """
+
+    schema: Schema
+    places: dict[str, Place] = field(default_factory=dict)
+
+    def add(self, place: Place) -> str:
+        """Add a place; returns its path."""
+        self.places[place.path] = place
+        return place.path
+
+    def program(self, start: str) -> Program:
+        """What has been collected."""
+        return Program(self.schema, self.places, start, self._asks())
+
+    def _asks(self) -> frozenset[str]:
+        found: set[str] = set()
+        for place in self.places.values():
+            if isinstance(place, StepPlace | RoutePlace):
+                found.update(place.step.asks)
+            elif isinstance(place, FanOutPlace):
+                found.update(*(worker.asks for worker in place.workers))
+        return frozenset(found)
+
+
+def _joined(before: Iterable[str], now: Iterable[str]) -> Sequence[str]:
+    return (*before, *now)
+
+
+def child_path(path: str, name: str) -> str:
+    """The path of a child."""
+    return f"{path}/{name}" if path else name

@@ -1,0 +1,60 @@
+"""What a workflow is made of, as JSON: stored with its runs, so that one whose place is gone can be told what is."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from stagepost.checkpoint import Shape
+
+from .._steps._step import Step
+from ._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
+
+_KINDS: Mapping[type[Place], str] = {
+    StepPlace: "step",
+    RoutePlace: "conditional",
+    FanOutPlace: "parallel",
+    FoldPlace: "fold",
+    ArrowPlace: "edge",
+}
+
+
+def shape_of(program: Program) -> Shape:
+    """Kinds, names and ways of a program; the same program always has the same shape."""
+    skeleton = to_json(_outline(program))
+    return Shape(hashlib.sha256(skeleton).hexdigest()[:32], skeleton)
+
+
+def places_in(skeleton: bytes) -> Mapping[str, str]:
+    """The kind of each place in a stored shape, by its path; those inside of items as ``name[]/path``."""
+    return dict(_places(from_json(skeleton), ""))
+
+
+def _outline(program: Program) -> dict[str, Any]:
+    return {path: _place(place) for path, place in program.places.items()}
+
+
+def _place(place: Place) -> dict[str, Any]:
+    outline: dict[str, Any] = {"kind": _KINDS[type(place)]}
+    match place:
+        case RoutePlace():
+            outline["ways"] = dict(place.ways)
+        case ArrowPlace():
+            outline["ways"] = [[condition, way] for condition, way in place.ways]
+        case FanOutPlace():
+            outline |= {"after": place.after, "branches": list(place.branches)}
+            outline["workers"] = [None if isinstance(worker, Step) else _outline(worker) for worker in place.workers]
+        case _:
+            outline["after"] = place.after
+    return outline
+
+
+def _places(outline: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
+    for path, place in outline.items():
+        if place["kind"] == "edge":
+            continue
+        yield prefix + path, place["kind"]
+        for worker in place.get("workers", ()):
+            if worker is not None:
+                yield from _places(worker, f"{prefix}{path}[]/")

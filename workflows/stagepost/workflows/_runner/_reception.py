@@ -1,0 +1,109 @@
+"""Where runs are asked for: started, attached to, taken up."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TypeAlias
+
+from anyio.abc import TaskGroup
+from pydantic import BaseModel
+
+from stagepost.checkpoint import RunInfo, RunNotOpen, RunStatus
+
+from .._background._desk import Desk
+from .._background._means import Means
+from .._engine._engine import check_hub
+from .._execution._sizes import check_input
+from .._lifespans import Lifespans
+from .._patterns._pattern import Pattern
+from .._runs._handles import handle_of
+from .._runs._migration import Definition
+from .._runs._orders import Order
+from .._runs._registry import Registry
+from .._runs._run import Run
+from .._runs._starting import check_same, check_workflow, new_run
+from ..errors import RunCancelled
+from ._stored_children import StoredChildren
+
+Start: TypeAlias = Mapping[str, object] | BaseModel | None
+
+
+class Reception:
+    """Finds the runs that are asked for, or makes them, and has them worked on.
+
+    Attributes:
+        registry: The definitions of runs.
+        store: Where they are kept.
+        desk: Where they are worked on.
+
+    Args:
+        means: What runs are executed with.
+        group: Whose tasks work on them.
+        registry: Their definitions.
+        lifespans: What is open around them.
+        slots: How many are worked on at once; None for no limit.
+    """
+
+    def __init__(
+        self, means: Means, group: TaskGroup, registry: Registry, lifespans: Lifespans, *, slots: int | None
+    ) -> None:
+        self.registry = registry
+        self.store = means.store
+        self.desk = Desk(means, group, self._definition_of, lifespans, StoredChildren(self), slots=slots)
+        self._means = means
+        self._lifespans = lifespans
+
+    async def prepare(self, workflow: Pattern) -> None:
+        """Open what the runs of a workflow need.
+
+        Raises:
+            LifespanFailed: It could not be opened.
+        """
+        await self._lifespans.enter(workflow.name, workflow.lifespan)
+
+    async def start(self, workflow: Pattern, state: Start, order: Order) -> Run:
+        """Start a run, or attach to the one that has its id or key."""
+        check_hub(workflow.name, workflow.program, self._means.hub)
+        new = new_run(workflow, state, self._means.owner, order)
+        self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
+        check_input(self.store.limits, new)
+        await self.prepare(workflow)
+        run, info = await self.desk.begin(new, workflow, urgent=order.urgent, intermediates=order.intermediates)
+        if run is not None:
+            return run
+        check_workflow(info, workflow.name)
+        if not order.any_input:
+            check_same(info, new)
+        return await self.attach(info, urgent=order.urgent)
+
+    async def attach(self, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
+        """A handle of a stored run, whatever its status.
+
+        Args:
+            info: The run.
+            claim: Whether to take it up, if nobody works on it.
+            urgent: Whether it may pass by those in line.
+        """
+        run = await self.desk.find(info.run_id, urgent=urgent)
+        if run is not None:
+            return run
+        snapshot = await self.store.load(info.run_id)  # somebody may have answered it since `info` was read
+        if snapshot.run.status is RunStatus.RUNNING:
+            with suppress(RunNotOpen, RunCancelled):  # it has ended since
+                if claim:
+                    return await self.claim(snapshot.run, urgent=urgent)
+                if (run := await self.desk.find_woken(info.run_id)) is not None:
+                    return run
+            snapshot = await self.store.load(info.run_id)
+        return handle_of(snapshot, self.registry, self.desk.outcomes)
+
+    async def claim(
+        self, info: RunInfo, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
+    ) -> Run:
+        """Take up a stored run, unless it is worked on here already."""
+        definition = self._definition_of(info)
+        return await self.desk.take_up(info.run_id, definition, reopen=reopen, recovering=recovering, urgent=urgent)
+
+    def _definition_of(self, info: RunInfo) -> Definition:
+        definition = self.registry.find(info)
+        check_hub(definition.workflow.name, definition.workflow.program, self._means.hub)
+        return definition

@@ -1,0 +1,462 @@
+"""Background runs on a store: started, recovered, resumed, served."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from functools import partial
+from time import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+import anyio
+from anyio.abc import TaskGroup
+from pydantic import BaseModel
+
+from stagepost.checkpoint import (
+    CheckpointStore,
+    Keep,
+    RunStatus,
+    WaitKind,
+)
+from stagepost.hub import Emitter, Hub, Message, Observer, check_name
+
+from .._background._means import Means
+from .._engine._intermediates import Intermediate
+from .._lifespans import open_lifespans
+from .._patterns._pattern import Pattern, Servable
+from .._programs._run_diagram import run_diagram
+from .._runs._handles import handle_of
+from .._runs._orders import Order
+from .._runs._recovery import RecoveryReport
+from .._runs._registry import Migrations, Registry, family
+from .._runs._run import Run
+from .._values._secrets import Given, Secrets
+from ..errors import (
+    RunnerNotOpen,
+    RunParked,
+)
+from ._cancelling import Cancelling
+from ._inbox import Inbox, PendingWait, stored
+from ._inspecting import RunView, inspect
+from ._reception import Reception
+from ._recovering import Recovering
+from ._retention import KeepChoice, Keeping, Sweeper
+from ._serving import Serving
+
+if TYPE_CHECKING:
+    from stagepost.hub import Registry as ObserverRegistry
+
+    from ._config import RunnerConfig
+
+
+class Runner:
+    """Runs workflows in the background and saves every step, so that a killed process can be followed by another.
+
+    An async context manager. Leaving it starts no further step, gives those under way `grace` seconds to end and be
+    saved, and cancels the rest; its runs stay open in the store and `recover` goes on with them.
+
+    Args:
+        store: Where runs are kept; it serves one runner at a time.
+        hub: Where steps ask agents and `serve` registers.
+        workflows: The definitions that runs are started from and found again by.
+        migrations: By workflow and version, how a stored run of that version becomes one of the next:
+            ``{"digest": {1: upgrade}}`` with ``upgrade(run)`` from JSON to JSON, see docs/workflows.md.
+        deps: Given to steps as ``context.deps``; never stored.
+        observer: Gets the events of all runs.
+        grace: Seconds, see above.
+        max_running: How many runs are worked on at once; more are stored and taken up in their order. Parked runs do
+            not count, nor do those that `serve` starts, since others may wait for them. None for no limit.
+        max_attempts: How often in a row a run may be recovered without one commit in between, before it counts as
+            ``dead``: it may be what ends the process. None for no limit.
+        secrets: Given to steps as ``context.secrets``; never stored, never in an event, masked in errors. Each process
+            gives its own.
+        keep: What stays of runs, see `Keep`: for all, or by the names of their workflows.
+        keep_for: How long runs are kept when they have ended; those whose time is up are deleted at the start and every
+            hour, a few at a time. None for ever.
+        clock: Seconds since 1970, for what waits for the time.
+
+    Raises:
+        StoreInUse: Another runner works on this store (on entering).
+    """
+
+    def __init__(
+        self,
+        store: CheckpointStore,
+        *,
+        hub: Hub | None = None,
+        workflows: Iterable[Servable] = (),
+        migrations: Migrations | None = None,
+        deps: Any = None,
+        observer: Observer | None = None,
+        grace: float = 10.0,
+        max_running: int | None = 100,
+        max_attempts: int | None = 5,
+        secrets: Given | None = None,
+        keep: KeepChoice | Mapping[str, KeepChoice] = Keep.RESULT,
+        keep_for: timedelta | None = timedelta(days=30),
+        clock: Callable[[], float] = time,
+    ) -> None:
+        for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value}: give at least 1, or None for no limit")
+        self._store = store
+        self._hub = hub
+        self._registry = Registry(workflows, migrations)
+        self._deps = deps
+        self._emitter = Emitter(observer)
+        self._grace = grace
+        self._max_running = max_running
+        self._max_attempts = max_attempts
+        self._keeping = Keeping(keep)
+        self._keep_for = keep_for
+        self._clock = clock
+        self._secrets = Secrets(secrets)
+        self._inbox = Inbox(store, self._registry, self._secrets)
+        self._serving = Serving(hub)
+        self._stack = AsyncExitStack()
+        self._group: TaskGroup | None = None
+        self._reception: Reception | None = None
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Seconds since 1970, as it was given."""
+        return self._clock
+
+    @classmethod
+    def from_config(
+        cls,
+        config: "RunnerConfig",
+        store: CheckpointStore,
+        *,
+        registry: "ObserverRegistry | None" = None,
+        hub: Hub | None = None,
+        workflows: Iterable[Servable] = (),
+        migrations: Migrations | None = None,
+        deps: Any = None,
+        secrets: Given | None = None,
+    ) -> Self:
+        """Make a runner from configuration, and from what only code can give.
+
+        Args:
+            config: What to make.
+            store: Where runs are kept; `StoreConfig` and `StoreRegistry` make one.
+            registry: What the names of observers stand for; by default only ``null`` and ``log``.
+            hub: As above, like the others.
+            workflows: See above.
+            migrations: See above.
+            deps: See above.
+            secrets: See above.
+
+        Raises:
+            InvalidConfig: An observer's name stands for nothing.
+        """
+        from stagepost.hub import Registry as ObserverRegistry  # noqa: PLC0415  # builds a pydantic model
+
+        return cls(
+            store,
+            hub=hub,
+            workflows=workflows,
+            migrations=migrations,
+            deps=deps,
+            secrets=secrets,
+            observer=(registry or ObserverRegistry()).observer(*config.observers),
+            grace=config.grace,
+            max_running=config.max_running,
+            max_attempts=config.max_attempts,
+            keep=config.keep,
+            keep_for=config.keep_for,
+        )
+
+    async def __aenter__(self) -> Self:
+        owner = f"runner-{uuid4().hex}"
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._store.admit(owner))
+            lifespans = await stack.enter_async_context(open_lifespans(self._grace))
+            self._group = await stack.enter_async_context(anyio.create_task_group())
+            means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
+            self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
+            if self._keep_for is not None:
+                self._group.start_soon(Sweeper(self._store, self._clock, self._keep_for).run)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        reception, self._reception = self._open(), None
+        try:
+            await reception.desk.finish(0 if kind else self._grace)
+        finally:
+            if self._group is not None:
+                self._group.cancel_scope.cancel()
+            try:
+                if isinstance(error, anyio.get_cancelled_exc_class()):  # it may be the group's own
+                    suppressed = await self._stack.__aexit__(kind, error, trace)
+                else:  # any other error passes by the group, which would wrap it
+                    suppressed = await self._stack.__aexit__(None, None, None)
+            finally:
+                await self._serving.leave(self._grace)
+        return suppressed
+
+    async def start(
+        self,
+        workflow: Servable,
+        state: Mapping[str, object] | BaseModel | None = None,
+        *,
+        run_id: str | None = None,
+        key: str | None = None,
+        trace: str | None = None,
+        intermediates: list[Intermediate] | None = None,
+        keep: KeepChoice | None = None,
+    ) -> Run:
+        """Start a run; when this returns, it is on disk. Or attach to the run that has this id or key already.
+
+        Args:
+            workflow: One of the runner's workflows.
+            state: What to start with.
+            run_id: The run's name; by default one that sorts by time.
+            key: Start-once key: at most one run of the workflow has it.
+            trace: The trace that it belongs to; by default its own, named by its id.
+            intermediates: A list that states go into while this runner works on the run: first what it starts with,
+                then one `Intermediate` behind each step, item of a fold and fan-out. Nothing, if it attaches.
+            keep: What stays of it, see `Keep`; by default what the runner says.
+
+        Raises:
+            DefinitionError: The runner does not know the workflow.
+            HubRequired: A step asks an agent and the runner has no hub.
+            CannotStore: What to start with has no stored form.
+            LifespanFailed: What its steps need could not be opened; nothing is stored.
+            RunConflict: The id or key stands for a run of another workflow or with another input.
+            StoreError: The run could not be stored.
+        """
+        if run_id is not None:
+            check_name("run id", run_id)
+        order = Order(
+            run_id=run_id,
+            key=key,
+            trace=trace,
+            intermediates=intermediates,
+            keep=self._keeping.of(workflow.as_workflow().name) if keep is None else Keep(keep),
+        )
+        reception = self._open()
+        self._registry.check(workflow.as_workflow())
+        return await reception.start(workflow.as_workflow(), state, order)
+
+    async def recover(self) -> RecoveryReport:
+        """Take up every open run of the store that this runner does not work on yet; may be called again.
+
+        Returns:
+            What goes on now, when all of it has been scheduled, and what was left open and why.
+        """
+        reception = self._open()
+        return await Recovering(
+            reception.desk, self._registry, reception.claim, Cancelling(reception.desk, self._grace), self._max_attempts
+        ).recover()
+
+    async def resume(self, run_id: str) -> Run:
+        """Go on with a run that has failed: what was done stays done, what failed is tried again.
+
+        An open run that this runner does not work on is taken up as by `recover`.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has completed.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
+        """
+        reception = self._open()
+        return await reception.claim((await self._store.load(run_id)).run, reopen=True)
+
+    async def cancel(self, run_id: str) -> Run:
+        """End an open run for good, wherever it stands, with the runs that its steps have started and that are open.
+
+        What it has done stays stored.
+
+        The wish is on disk before anything else happens, so it outlives this process. What runs is cancelled in all
+        branches and items; a step that does not heed that within the runner's `grace` is fenced and can save nothing.
+
+        Returns:
+            Its handle; the run has ended.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has ended.
+        """
+        desk = self._open().desk
+        run = await desk.find(run_id)
+        await Cancelling(desk, self._grace).cancel(run_id)
+        return run or handle_of(await self._store.load(run_id), self._registry, desk.outcomes)
+
+    async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
+        """What runs wait for, in the order of their ids: an inbox for whoever answers.
+
+        Args:
+            run_id: Only what this run and those that its steps have started wait for; where it waits for other runs,
+                what those wait for instead.
+            kind: Only waits of this kind, such as ``WaitKind.ANSWER``.
+
+        Raises:
+            RunNotFound: There is no such run.
+        """
+        self._open()
+        return await self._inbox.waits(run_id, kind)
+
+    async def answer(self, wait_id: str, value: object, *, by: str | None = None) -> None:
+        """Answer a `Wait`; when this returns the answer is on disk, and the run goes on.
+
+        Args:
+            wait_id: The wait, as in `PendingWait.id`.
+            value: The answer; checked against the wait's ``expect=``.
+            by: Who answers; stored with it.
+
+        Raises:
+            WaitNotFound: No step waits there for an answer.
+            AlreadyAnswered: Another answer came first, or the time was up.
+            CannotStore: It is no valid answer; the wait stays open.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            UnknownWorkflow: The runner does not know its workflow.
+        """
+        desk = self._open().desk
+        with desk.telling.save():
+            desk.wake_soon(await self._inbox.answer(wait_id, value, by))
+
+    async def signal(self, run_id: str, name: str, value: object = None, *, dedup: str | None = None) -> bool:
+        """Send a signal to a run: to the `Receive` that waits for it, or kept until one does.
+
+        Steps that read signals (`StepContext.signals`) find it as well; a run that is parked is not woken by that.
+
+        Args:
+            run_id: The run.
+            name: The signal's name.
+            value: What it carries; checked against ``expect=`` of the step that receives it.
+            dedup: A signal of this name and `dedup` is taken once, however often it is sent.
+
+        Returns:
+            Whether it is new.
+
+        Raises:
+            UnknownSignal: The workflow receives no such signal.
+            CannotStore: `value` is not what the step expects.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            UnknownWorkflow: The runner does not know its workflow.
+        """
+        desk = self._open().desk
+        with desk.telling.save():
+            async with desk.signalling(run_id):
+                is_new = await self._inbox.signal(run_id, name, value, dedup)
+            desk.wake_soon(run_id)
+        return is_new
+
+    async def settle(
+        self, run_id: str, key: str, *, value: object = None, retry: bool = False, place: str | None = None
+    ) -> None:
+        """Say what became of an effect in doubt (see `StepContext.once`), so that its run goes on.
+
+        Args:
+            run_id: The run.
+            key: The effect's key.
+            value: It has happened, and this is what it returned.
+            retry: It has not happened: the step does it now.
+            place: Which step, if several are in doubt about an effect of this key.
+
+        Raises:
+            ValueError: Both `value` and `retry`, or several steps and no `place`.
+            EffectNotFound: The run waits for no word of such an effect.
+            CannotStore: `value` has no stored form.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+        """
+        desk = self._open().desk
+        if retry and value is not None:
+            raise ValueError("settle() takes value= (it has happened) or retry=True (it has not), and got both")
+        data = None if retry else stored(value, f"what effect {key!r} returned")
+        with desk.telling.save():
+            await self._inbox.settle(run_id, key, data, place)
+            desk.wake_soon(run_id)
+
+    async def get(self, run_id: str) -> Run:
+        """The handle of a run: one that is worked on here, or as it stands in the store.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: It has completed, and the runner does not know its workflow.
+        """
+        reception = self._open()
+        return await reception.attach((await self._store.load(run_id)).run, claim=False)
+
+    async def inspect(self, run_id: str) -> RunView:
+        """A run as it is stored: where it stands, its state, what it waits for.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: It is of an older version, and its migration failed.
+        """
+        return await inspect(self._store, self._registry, self._inbox, self._open().desk, run_id)
+
+    def workflow(self, name: str) -> Pattern:
+        """The newest version of a workflow that the runner knows.
+
+        Raises:
+            WorkflowNotFound: It knows none of this name.
+        """
+        return self._registry.newest(name)
+
+    async def diagram(self, run_id: str) -> str:
+        """A run as a mermaid flowchart: its workflow, with what is done, where it stands, waits or has failed.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: The runner does not know its workflow.
+        """
+        self._open()
+        snapshot = await self._store.load(run_id)
+        return run_diagram(self._registry.find(snapshot.run).workflow.program, snapshot)
+
+    async def serve(self, service: Servable) -> None:
+        """Put a workflow on the hub under its name: each request starts a run and is answered with its result.
+
+        A request with the header ``idempotency-key`` joins the run that has this key; without it the message's id is
+        the key. Whoever stops waiting does not stop the run. A run that parks is answered with `RunParked`, the cause
+        of the requester's `HandlerFailed`; asking again with the same key attaches to it. Leaving the runner takes the
+        workflow off the hub.
+
+        Lifespans, its own and its companions', are entered before it is put there.
+
+        Raises:
+            HubRequired: The runner has no hub.
+            LifespanFailed: What its runs need could not be opened; nothing is registered then.
+            DefinitionError: Another workflow has its name and version.
+            DuplicateAgent: The name is taken on the hub.
+        """
+        reception, workflow = self._open(), service.as_workflow()
+        self._serving.check(workflow.name)
+        self._registry.check_new(workflow)
+        for member in family(workflow):
+            await reception.prepare(member)
+        self._registry.add(workflow)
+        self._serving.put(workflow.name, partial(self._handle, workflow))
+
+    async def _handle(self, workflow: Pattern, message: Message[object]) -> object:
+        """Answer a request with the result of its run."""
+        order = Order(
+            key=message.headers.get("idempotency-key", message.id),
+            trace=message.trace,
+            keep=self._keeping.of(workflow.name),
+            urgent=True,
+        )
+        run = await self._open().start(workflow, workflow.accept(message.data), order)
+        if await run.settled() is RunStatus.WAITING:
+            raise RunParked(run.id, run.waits)
+        return workflow.reply(await run.result())
+
+    def _open(self) -> Reception:
+        if self._reception is None:
+            raise RunnerNotOpen
+        return self._reception

@@ -1,0 +1,39 @@
+"""Handles of runs as they stand in the store."""
+
+from stagepost.checkpoint import RunStatus, Snapshot
+
+from ..errors import RunCancelled, RunDead, RunFailed, RunNotHeld
+from ._outcomes import Outcomes
+from ._recovery import open_waits
+from ._registry import Registry
+from ._run import Outcome, Run
+
+
+def handle_of(snapshot: Snapshot, registry: Registry, outcomes: Outcomes) -> Run:
+    """A handle of a run that nobody here works on.
+
+    Args:
+        snapshot: The run as it is stored.
+        registry: Finds its definition.
+        outcomes: What handles wait for: one of a parked run hears of whatever becomes of it.
+
+    Raises:
+        UnknownWorkflow: It has completed, and nobody knows its workflow.
+    """
+    run = snapshot.run
+    outcome = outcomes.of(run.run_id)
+    match run.status:
+        case RunStatus.COMPLETED:
+            outcome.complete(registry.find(run).view(snapshot))
+        case RunStatus.FAILED:
+            outcome.fail(RunFailed(run.run_id, run.error or "unknown error"))
+        case RunStatus.CANCELLED:
+            outcome.cancel(RunCancelled(run.run_id))
+        case RunStatus.DEAD:
+            outcome.bury(RunDead(run.run_id, run.attempts))
+        case RunStatus.WAITING:
+            outcome.park(open_waits(snapshot))
+        case RunStatus.RUNNING:
+            outcome = Outcome()  # nobody here will ever say more of it
+            outcome.leave(RunNotHeld(run.run_id))
+    return Run(run.run_id, run.workflow, outcome)

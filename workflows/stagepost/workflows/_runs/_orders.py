@@ -1,0 +1,30 @@
+"""How a run is to be started."""
+
+from dataclasses import dataclass
+
+from stagepost.checkpoint import Keep
+
+from .._engine._intermediates import Intermediate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """How a run is to be started, beside its workflow and state.
+
+    Attributes:
+        keep: What stays of it.
+        run_id: Its id; None for one that is made.
+        key: Its start-once key.
+        trace: The trace that it belongs to.
+        intermediates: A list that gets its states.
+        urgent: Whether it takes no slot.
+        any_input: Whether the run that has its id already may have begun with something else.
+    """
+
+    keep: Keep
+    run_id: str | None = None
+    key: str | None = None
+    trace: str | None = None
+    intermediates: list[Intermediate] | None = None
+    urgent: bool = False
+    any_input: bool = False

@@ -1,0 +1,128 @@
+"""The workflows that a runner knows, by name and version."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from stagepost.checkpoint import RunInfo
+
+from .._patterns._pattern import Pattern, Servable
+from .._programs._places import check_signals
+from ..errors import DefinitionError, UnknownWorkflow, WorkflowNotFound
+from ._migration import Definition, Migration
+
+Migrations: TypeAlias = Mapping[str, Mapping[int, Migration]]
+
+
+class Registry:
+    """Definitions by name and version; old versions may stand beside new ones.
+
+    Args:
+        workflows: Definitions.
+        migrations: By workflow and version: how a run of that version becomes one of the next.
+    """
+
+    def __init__(self, workflows: Iterable[Servable], migrations: Migrations | None = None) -> None:
+        self._known: dict[tuple[str, int], Pattern] = {}
+        self._migrations = {name: dict(steps) for name, steps in (migrations or {}).items()}
+        for workflow in workflows:
+            self.add(workflow.as_workflow())
+
+    def add(self, workflow: Pattern) -> None:
+        """Add a definition with all its companions; the same one may be added again.
+
+        Raises:
+            DefinitionError: Another one has a name and version of theirs, or their parts do not fit together. Then
+                none is added.
+        """
+        self._known = self.check_new(workflow)
+
+    def check_new(self, workflow: Pattern) -> dict[tuple[str, int], Pattern]:
+        """What would be known if a definition were added; see `add`."""
+        known = dict(self._known)
+        for member in family(workflow):
+            if known.setdefault((member.name, member.version), member) is not member:
+                raise DefinitionError(
+                    f"workflow {member.name!r}",
+                    f"another one of version {member.version} is registered: raise version= or change the name",
+                )
+            check_signals(member.name, member.program)  # compiled now, so that what does not fit is said here
+        return known
+
+    def check(self, workflow: Pattern, *, starter: str | None = None) -> None:
+        """See that a workflow can be found again after a crash.
+
+        Args:
+            workflow: It.
+            starter: Name of the workflow of which a step starts it, if it is one.
+
+        Raises:
+            DefinitionError: It has not been added.
+        """
+        if self._known.get((workflow.name, workflow.version)) is not workflow:
+            add = "add it to workflows=, or serve() it"
+            if starter is not None:
+                add = f"name it in companions= of {starter!r}, whose step starts it, or add it to workflows="
+            raise DefinitionError(
+                f"workflow {workflow.name!r}",
+                f"this runner does not know it, so nobody could recover its runs: {add}",
+            )
+
+    def newest(self, name: str) -> Pattern:
+        """The newest version of a workflow.
+
+        Raises:
+            WorkflowNotFound: There is none of this name.
+        """
+        versions = [version for known, version in self._known if known == name]
+        if not versions:
+            raise WorkflowNotFound(name, sorted({known for known, _ in self._known}))
+        return self._known[name, max(versions)]
+
+    def starts_others(self, info: RunInfo) -> bool:
+        """Whether steps of a run may have started other runs, as far as is known."""
+        workflow = self._known.get((info.workflow, info.version))
+        return workflow is None or len(family(workflow)) > 1
+
+    @property
+    def migrates(self) -> bool:
+        """Whether runs of any workflow can be migrated."""
+        return bool(self._migrations)
+
+    def is_outdated(self, info: RunInfo) -> bool:
+        """Whether a run is of a version that is only known to be migrated."""
+        is_known = (info.workflow, info.version) in self._known
+        return not is_known and info.version in self._migrations.get(info.workflow, {})
+
+    def find(self, info: RunInfo) -> Definition:
+        """The definition that a stored run belongs to: of its own version, or of the next that it can be migrated to.
+
+        Raises:
+            UnknownWorkflow: There is none.
+        """
+        steps: list[Migration] = []
+        version, known = info.version, self._migrations.get(info.workflow, {})
+        while (info.workflow, version) not in self._known:
+            if version not in known:
+                raise UnknownWorkflow(info.run_id, info.workflow, info.version)
+            steps.append(known[version])
+            version += 1
+        return Definition(self._known[info.workflow, version], tuple(steps))
+
+
+def family(workflow: Pattern) -> Sequence[Pattern]:
+    """A workflow and all whose runs its steps start, or the steps of those, and so on: each once."""
+    found, ahead = list[Pattern](), [workflow]
+    while ahead:
+        member = ahead.pop()
+        if not any(member is known for known in found):
+            found.append(member)
+            ahead += _companions(member)
+    return found
+
+
+def _companions(pattern: Pattern) -> Iterator[Pattern]:
+    """Those of a pattern and of all patterns inside."""
+    yield from pattern.companions
+    for part in pattern.parts:
+        if isinstance(part, Pattern):
+            yield from _companions(part)

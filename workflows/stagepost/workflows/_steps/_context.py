@@ -1,0 +1,307 @@
+"""What a step may know and use beside its state."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from stagepost.checkpoint import PLAIN
+from stagepost.hub import Duration, Hub, check_name
+
+from .._events import EventKind
+from .._execution._children import Beginning, Children, Startable
+from .._execution._execution import Execution
+from .._execution._ledger import Ledger
+from .._execution._signal_box import Signal
+from .._values._types import codec_of
+from ._answered import Question
+from ._effects import NotDone, Once, first
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """Given to steps that have a parameter named ``context``.
+
+    Attributes:
+        execution: The run in this process, for the engine.
+        path: Where the step stands: names from the root, items as ``name[3]``.
+        visit: Which visit of a graph's node this is, from 1; 0 outside of graphs.
+        around: Visits of the fan-outs that the step is inside of, outermost first; all 0 outside of graphs.
+    """
+
+    execution: Execution
+    path: str
+    visit: int
+    around: tuple[int, ...] = ()
+
+    @property
+    def run_id(self) -> str:
+        """The run. Runs in memory have one too."""
+        return self.execution.run_id
+
+    @property
+    def workflow(self) -> str:
+        """Name of the run's workflow."""
+        return self.execution.workflow
+
+    @property
+    def deps(self) -> Any:
+        """What the process gave to the runner or to ``run``; never stored."""
+        return self.execution.deps
+
+    @property
+    def resources(self) -> Any:
+        """What the workflow's ``lifespan=`` gives, open as long as the run is worked on; None if it has none."""
+        return self.execution.resources
+
+    @property
+    def memo(self) -> dict[str, object]:
+        """What the steps of this run put aside for each other in this process, such as what was computed once.
+
+        Never stored: a run that is taken up from the store, also behind a wait, begins with an empty one.
+        """
+        return self.execution.memo
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """What the process gave to the runner or to ``run`` as secrets: never stored, never in an event.
+
+        Nothing that a step returns may hold one, and errors that show one are masked.
+        """
+        return self.execution.secrets
+
+    @property
+    def hub(self) -> Hub | None:
+        """The hub of the runner or of ``run``, if there is one."""
+        return self.execution.hub
+
+    @property
+    def trace(self) -> str:
+        """The trace that the run belongs to; what `Ask` asks of agents carries it, and so can what you send."""
+        return self.execution.trace
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether the run is stored, so that it can wait for somebody."""
+        return self.execution.ledger.is_durable
+
+    def emit(self, kind: EventKind, /, **details: object) -> None:
+        """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
+
+        They are metadata: no value of the state belongs into one.
+        """
+        self.execution.emit(kind, **details)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Waits and effects of the run, for the engine."""
+        return self.execution.ledger
+
+    @property
+    def place(self) -> str:
+        """The step's path and visits: no other step, item or visit of the run has the same."""
+        visits = (*self.around, self.visit)
+        return self.path + (f"#{'.'.join(map(str, visits))}" if any(visits) else "")
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same text whenever this very step, visit and item runs, also after a crash; no other step has it."""
+        return f"{self.run_id}/{self.place}"
+
+    async def first(self, key: str) -> bool:
+        """Whether this step, visit and item gets here for the first time; False if it did before, in whichever process.
+
+        That it gets here is saved before this returns. So what comes behind a True happens at most once, and behind a
+        False nobody knows whether it has happened: for those who would rather give up than ask, as `once` does.
+
+        Args:
+            key: A name within the step.
+        """
+        return await first(self.ledger, self.place, check_name("key", key))
+
+    def has_begun(self, key: str) -> bool:
+        """Whether this step, visit and item has begun what `first` or `once` are asked for by a key, in any process.
+
+        Args:
+            key: The name within the step.
+        """
+        return self.ledger.effect(self.place, key) is not None
+
+    def go_straight_on(self) -> bool:
+        """Have the next step begun together with the commit of this one: only the end of the process can come between.
+
+        So what this step returns may say already that the next one has begun, which saves that one the commit of
+        `first`. Even if the runner is left meanwhile, the next step is begun, and has the runner's grace to end.
+
+        Returns:
+            False if the runner is being left already: then the next step is begun by another process.
+        """
+        if self.execution.stopping:
+            return False
+        self.execution.straight.add(self.path)
+        return True
+
+    async def wait_for_answer(
+        self,
+        key: str,
+        *,
+        expect: Any = None,
+        show: object = None,
+        within: Duration | None = None,
+        otherwise: object = None,
+    ) -> Any:
+        """What somebody answers to a question in the middle of a step, given by ``runner.answer(wait_id, value)``.
+
+        Until then the run is parked, for days if need be; then the step runs again and gets the answer here, each time
+        that it runs. Needs a step that says what it may be answered: ``step(…, answers=Decision)``.
+
+        Args:
+            key: Its name within the step; `PendingWait.name` for whoever answers.
+            expect: Type of the answer; None for plain JSON.
+            show: A JSON value or a model for whoever answers.
+            within: How long to wait, counted from the first time; None for no limit.
+            otherwise: The answer if nobody has given one by then.
+
+        Raises:
+            RunnerRequired: The run is in memory, and nobody could answer.
+            CannotStore: What is shown, or the otherwise, has no stored form.
+        """
+        question = Question(key, expect=expect, show=show, within=within, otherwise=otherwise)
+        return await question.answer(self.execution, self.place, self.path)
+
+    async def child(self, workflow: Startable, key: str, start: Beginning) -> Any:
+        """The final state of a run of another workflow that this step starts, and waits for.
+
+        Under a `Runner` the child is a run of its own, named ``{run_id}.{key}``. It takes no slot and belongs to this
+        run's trace. A step that runs again, behind a crash for one, joins the child that it has started before, however
+        far that has come. If the child waits for somebody, this run is parked with it, and what it waits for shows on
+        this one. In memory the child is worked on within the step, with the same deps, secrets and hub.
+
+        A step may have any number of children, one after the other; at once only in the items of a `Parallel`.
+
+        Args:
+            workflow: What the child does. The runner knows it by ``companions=`` of this one, or ``workflows=``.
+            key: The child's name within this run, not only within the step.
+            start: The state that it begins with, or a function of none, async or not, that makes it; that is called
+                only if there is no such child yet.
+
+        Returns:
+            The child's final state.
+
+        Raises:
+            ChildFailed: It has failed, was cancelled or is dead. That stands, until somebody resumes this run.
+            DefinitionError: The runner does not know the workflow.
+            LifespanFailed: What the child needs could not be opened.
+            RunConflict: The key stands for a child of another workflow.
+        """
+        return await self._children.run(self.execution, workflow.as_workflow(), key, start)
+
+    async def cancel_child(self, workflow: Startable, key: str) -> None:
+        """End a child of this run for good, with all runs below it, because nobody waits for it any more.
+
+        A step that gives up waiting does not end its child by that: another attempt may join it. Behind this, `child`
+        raises `ChildFailed`, unless the child has ended before.
+
+        Args:
+            workflow: As for `child`.
+            key: As for `child`.
+        """
+        await self._children.cancel(self.execution, workflow.as_workflow(), key)
+
+    async def child_state(self, key: str, *, of: str | None = None) -> Any:
+        """The final state of a child of this run that has completed, whichever step has started it; or None.
+
+        Args:
+            key: As for `child`.
+            of: Id of the run whose child it is; by default this one. In memory no other run is known.
+        """
+        return await self._children.state(self.run_id if of is None else of, key)
+
+    @property
+    def has_signals(self) -> bool:
+        """Whether it may be worth asking for `signals`: False only if none was sent to this run."""
+        return not self.execution.signals.is_empty
+
+    async def signals(self, name: str, after: int = 0) -> Sequence[Signal]:
+        """What was sent to this run as signals of a name, oldest first. None is taken: the next step finds them too.
+
+        For a step that heeds what it is told on the way, such as to stop, and does not wait for it. While nothing is
+        sent, this costs nothing. A run in memory is sent none.
+
+        Args:
+            name: The signal's name; the step says that it reads it: ``step(…, signals={"stop": None})``.
+            after: Only those with a number above this one: that of the last one that was heeded.
+
+        Raises:
+            UnknownSignal: No step of the workflow receives such a signal.
+        """
+        return await self.execution.signals.find(name, after)
+
+    @property
+    def _children(self) -> Children:
+        assert self.execution.children is not None  # noqa: S101  # whoever executes a run sees to it
+        return self.execution.children
+
+    @overload
+    async def once(
+        self,
+        key: str,
+        effect: Callable[[], Awaitable[T]],
+        *,
+        expect: Any = ...,
+        not_done: NotDone = ...,
+        on_unknown: Callable[[], Awaitable[T]] | None = ...,
+    ) -> T: ...
+    @overload
+    async def once(
+        self,
+        key: str,
+        effect: Callable[[], T],
+        *,
+        expect: Any = ...,
+        not_done: NotDone = ...,
+        on_unknown: Callable[[], T] | None = ...,
+    ) -> T: ...
+    async def once(
+        self,
+        key: str,
+        effect: Callable[[], Any],
+        *,
+        expect: Any = None,
+        not_done: NotDone = (),
+        on_unknown: Callable[[], Any] | None = None,
+    ) -> Any:
+        """Do something to the world outside at most once, however often the step runs again.
+
+        That it is about to happen is saved before it is called, what it returned afterwards. A step that runs again
+        gets what was saved. If nothing tells whether it has happened (the process was killed in between, or it raised
+        something that is not in `not_done`), it is never repeated by itself: `on_unknown` is asked, or else the run
+        parks with `OutcomeUnknown` until ``runner.settle(run_id, key, …)`` says.
+
+        Args:
+            key: Its name within the step.
+            effect: What to do: async, or sync and quick. From a step in a thread: ``anyio.from_thread.run``.
+            expect: Type of what it returns; None for plain JSON.
+            not_done: NotDone that say that it has not happened: they are raised to the step, and a later attempt does
+                it. `EffectNotDone` always is one of them.
+            on_unknown: Finds out whether it has happened: returns what it returned, or raises `EffectNotDone`, upon
+                which it is done now. Any other error, such as that nobody can be asked, parks the run.
+
+        Returns:
+            What it returned, in its stored form.
+
+        Raises:
+            OutcomeUnknown: Nothing tells whether it has happened; the run parks whatever the step makes of this.
+            EffectUnderWay: An effect of this key is under way in this step.
+        """
+        once = Once(
+            self.ledger,
+            self.place,
+            self.path,
+            key,
+            codec=codec_of(expect) or PLAIN,
+            not_done=not_done,
+            secrets=self.execution.secrets,
+        )
+        return await once.make(effect, on_unknown)

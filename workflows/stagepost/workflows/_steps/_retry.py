@@ -1,0 +1,129 @@
+"""Trying a step again after errors that pass. When to try is tenacity's business."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio
+
+from stagepost.hub import Duration, seconds
+
+from .._events import StepRetried
+from .._values._state import anew
+from ..errors import DefinitionError, EffectNotDone, ExtraMissing, PatternError, StepTimeout, WorkflowError
+
+if TYPE_CHECKING:
+    from tenacity import AsyncRetrying, RetryCallState
+
+    from ._context import StepContext
+    from ._guards import Call
+
+Passing: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
+
+_MAY_PASS = (StepTimeout, PatternError, EffectNotDone)  # of the engine's own errors; the others say the same again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """When a step is tried again: ``step(fetch, retry=Retry(attempts=3, on=ConnectionError))``.
+
+    The time between two attempts doubles from `first` up to `most`, plus a random part. Attempts are counted in memory:
+    after a crash the step starts anew, with all its attempts. Cancelling the run ends them at once. Needs the extra
+    ``retry`` (tenacity).
+
+    Attributes:
+        attempts: How often the step is called at most, the first time included; None for no limit.
+        first: Seconds before the second attempt.
+        most: Seconds that the doubling ends at.
+        jitter: Up to so many seconds more, at random, so that many do not come again in step.
+        on: Errors that pass by themselves: a class, several, or a function of the error that says so.
+
+    Raises:
+        DefinitionError: A number makes no sense.
+        ExtraMissing: tenacity is not installed.
+    """
+
+    attempts: int | None = 5
+    first: Duration = 1.0
+    most: Duration = 30.0
+    jitter: Duration = 1.0
+    on: Passing = Exception
+
+    def __post_init__(self) -> None:
+        if self.attempts is not None and self.attempts < 1:
+            raise DefinitionError("Retry", f"attempts={self.attempts}: give at least 1, or None for no limit")
+        for name in ("first", "most", "jitter"):
+            try:
+                seconds(getattr(self, name))
+            except ValueError as error:
+                raise DefinitionError("Retry", f"{name}=: {error}") from None
+        _check_tenacity()
+
+    def passes(self, error: BaseException) -> bool:
+        """Whether another attempt may end otherwise. Never so for a cancellation."""
+        if not isinstance(error, Exception):
+            return False
+        if isinstance(error, WorkflowError) and not isinstance(error, _MAY_PASS):
+            return False
+        if isinstance(self.on, type | tuple):
+            return isinstance(error, self.on)
+        return self.on(error)
+
+
+def retried(call: "Call", retry: Retry) -> "Call":
+    """Call again after errors that pass.
+
+    Args:
+        call: What may fail.
+        retry: When to try again.
+    """
+
+    async def trying(value: Any, context: "StepContext") -> Any:
+        def tell(state: "RetryCallState") -> None:
+            context.emit(
+                StepRetried,
+                path=context.path,
+                attempt=state.attempt_number,
+                seconds=state.upcoming_sleep,
+                error=_kind(state),
+            )
+
+        async def attempt() -> Any:
+            return await call(anew(value), context)
+
+        return await _retrying(retry, tell)(attempt)
+
+    return trying
+
+
+def _retrying(retry: Retry, tell: "Callable[[RetryCallState], None]") -> "AsyncRetrying":
+    from tenacity import (  # noqa: PLC0415  # an extra
+        AsyncRetrying,
+        retry_if_exception,
+        stop_after_attempt,
+        stop_never,
+        wait_exponential,
+        wait_random,
+    )
+
+    doubling = wait_exponential(multiplier=seconds(retry.first), max=seconds(retry.most))
+    return AsyncRetrying(
+        sleep=anyio.sleep,
+        stop=stop_never if retry.attempts is None else stop_after_attempt(retry.attempts),
+        wait=doubling + wait_random(0, seconds(retry.jitter)),
+        retry=retry_if_exception(retry.passes),
+        before_sleep=tell,
+        reraise=True,
+    )
+
+
+def _kind(state: "RetryCallState") -> str:
+    error = None if state.outcome is None else state.outcome.exception()
+    return type(error).__name__
+
+
+def _check_tenacity() -> None:
+    try:
+        import tenacity  # noqa: F401, PLC0415  # an extra
+    except ImportError:
+        raise ExtraMissing("Retry", "tenacity", "retry") from None

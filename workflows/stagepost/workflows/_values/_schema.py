@@ -1,0 +1,205 @@
+"""What kind of state a workflow has: a plain `State`, or a model of the user's."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from stagepost.checkpoint import PLAIN, CannotRead, CannotStore, TypedCodec, codec_for, join_values, split_values
+
+from ..errors import DefinitionError, StepResultError
+from ._append import Append, ListCodec, split_list
+from ._state import State, Stored, Types, Value, Values, added, merged, store
+
+_TEXT = frozenset({str})
+
+
+class Schema(Protocol):
+    """How values become a state that a step sees, and how what a step returns becomes values.
+
+    Attributes:
+        lists: Keys of lists that only grow.
+    """
+
+    lists: frozenset[str]
+
+    def view(self, values: Values) -> Any:
+        """The state that a step sees, made anew."""
+        ...
+
+    def read(self, values: Values) -> None:
+        """See that stored values can be read.
+
+        Raises:
+            CannotRead: One does not fit its type any more.
+        """
+        ...
+
+    def initial(self, given: object, where: str) -> dict[str, Stored]:
+        """The values that a run starts with.
+
+        Raises:
+            CannotStore: `given` is no state, or a value has no stored form.
+        """
+        ...
+
+    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:
+        """Values that are in their stored form already, as part of the state.
+
+        Raises:
+            CannotStore: The state has no place for them.
+        """
+        ...
+
+    def updates(self, result: object, before: Values, step: str) -> dict[str, Stored]:
+        """What a step's result changes.
+
+        Raises:
+            StepResultError: The result is no update.
+            CannotStore: A value has no stored form.
+        """
+        ...
+
+
+class PlainSchema:
+    """States are `State`; some keys may have a type."""
+
+    def __init__(self, types: Types) -> None:
+        self.types = types
+        self.lists = frozenset(key for key, codec in types.items() if isinstance(codec, ListCodec))
+
+    def view(self, values: Values) -> State:
+        return State(values, self.types)
+
+    def read(self, values: Values) -> None:
+        for key in self.types.keys() & values.keys():
+            _ = self.view(values)[key]
+
+    def initial(self, given: object, where: str) -> dict[str, Stored]:
+        if not isinstance(given, Mapping):
+            raise CannotStore(where, f"{_of(given)}: give a mapping, or the workflow a model (state=)")
+        converted = {key: self.types.get(key, PLAIN).convert(value, key) for key, value in given.items()}
+        return self.updates(converted, {}, where)
+
+    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:  # noqa: ARG002  # the protocol's signature
+        return to_values(stored, self.lists)
+
+    def updates(self, result: object, before: Values, step: str) -> dict[str, Stored]:
+        if result is None:
+            return {}
+        if type(result) is not dict:  # whether something is a mapping takes as long to find out as to store it
+            if isinstance(result, State):
+                return result.changes(before)
+            if not isinstance(result, Mapping):
+                raise StepResultError(step, result)
+        return store(_names(result, step), self.types)
+
+
+class ModelSchema:
+    """States are instances of one pydantic model, stored field by field."""
+
+    _codec: TypedCodec[BaseModel]
+
+    def __init__(self, model: type[BaseModel], stored_keys: Collection[str], where: str) -> None:
+        missing = sorted(set(stored_keys) - model.model_fields.keys())
+        if missing:
+            raise DefinitionError(
+                where,
+                f"its state {model.__name__} has no field {missing[0]!r}, which a step stores its result under: "
+                "add the field or change into=",
+            )
+        self.model = model
+        self.lists = frozenset(name for name, field in model.model_fields.items() if _grows(field))
+        self._codec = codec_for(model)
+
+    def view(self, values: Values) -> BaseModel:
+        fields = {name: value.data for name, value in values.items() if name in self.model.model_fields}
+        return self._codec.load(join_values(fields))
+
+    def read(self, values: Values) -> None:
+        self.view(values)
+
+    def initial(self, given: object, where: str) -> dict[str, Stored]:
+        if isinstance(given, Mapping):
+            given = self._build(dict(given), where)
+        if not isinstance(given, self.model):
+            raise CannotStore(where, f"{_of(given)}: give a {self.model.__name__}, or a mapping of its fields")
+        return self._store(given, where)
+
+    def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:
+        adopted = to_values(stored, self.lists)
+        try:
+            self.view(merged(before, adopted))
+        except CannotRead as error:
+            raise CannotStore(where, f"it makes the state no valid {self.model.__name__}: {error.why}") from error
+        return adopted
+
+    def updates(self, result: object, before: Values, step: str) -> dict[str, Stored]:
+        if result is None:
+            return {}
+        if isinstance(result, Mapping):
+            current = dict(self.view(before).__dict__)
+            result = self._build({**current, **self._grown(current, _names(result, step))}, step)
+        if not isinstance(result, self.model):
+            raise StepResultError(step, result)
+        stored = self._store(result, step)
+        changed = {
+            name: value for name, value in stored.items() if name not in before or before[name].data != value.data
+        }
+        return {name: added(value, before.get(name), name) for name, value in changed.items()}
+
+    def _grown(self, current: Mapping[str, Any], updates: Mapping[str, object]) -> Mapping[str, object]:
+        """The updates with whole lists where only what is added was given."""
+        return {
+            key: [*current[key], *_listed(key, value)] if key in self.lists else value for key, value in updates.items()
+        }
+
+    def _build(self, fields: dict[str, Any], where: str) -> BaseModel:
+        unknown = sorted(fields.keys() - self.model.model_fields.keys())
+        if unknown:
+            raise CannotStore(where, f"{self.model.__name__} has no field {', '.join(unknown)}")
+        try:
+            return self.model.model_validate(fields, by_name=True, by_alias=False)
+        except ValidationError as error:
+            raise CannotStore(where, f"it is no valid {self.model.__name__}: {error}") from error
+
+    def _store(self, state: BaseModel, where: str) -> dict[str, Stored]:
+        return to_values(split_values(self._codec.dump(state, where)), self.lists)
+
+
+def _names(updates: Mapping[Any, object], step: str) -> Mapping[str, object]:
+    """The updates, if they name keys.
+
+    Raises:
+        CannotStore: A key is no text.
+    """
+    if not _TEXT.issuperset(map(type, updates)):
+        for key in updates:
+            if not isinstance(key, str):
+                raise CannotStore(step, f"the keys of a state are text, and it returned the key {key!r}")
+    return updates
+
+
+def _of(given: object) -> str:
+    return f"it is of type {type(given).__name__}"
+
+
+def to_values(stored: Mapping[str, bytes], lists: Collection[str]) -> dict[str, Stored]:
+    """Values of the JSON of each.
+
+    Args:
+        stored: JSON of each key.
+        lists: Keys of lists that only grow.
+    """
+    return {key: split_list(data) if key in lists else Value(data) for key, data in stored.items()}
+
+
+def _grows(field: FieldInfo) -> bool:
+    return any(mark is Append or isinstance(mark, Append) for mark in field.metadata)
+
+
+def _listed(key: str, value: object) -> list[object] | tuple[object, ...]:
+    if not isinstance(value, list | tuple):
+        raise CannotStore(key, f"it only grows (Append): give a list of what is to be added, not {value!r:.80}")
+    return value

@@ -1,0 +1,207 @@
+"""The state of a run, as its steps see it: an immutable mapping over values in their stored form."""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+from stagepost.checkpoint import (
+    PLAIN,
+    Codec,
+    FrozenDict,
+    FrozenList,
+    JsonValue,
+    TypedCodec,
+    plain_form,
+    read_frozen,
+)
+
+from ..errors import MissingKey
+from ._append import Elements, ListCodec
+
+_UNREAD: Any = object()
+
+
+class Value:
+    """One value in its stored form; read back only when somebody looks at it.
+
+    Args:
+        data: JSON.
+        frozen: What reading it as plain JSON would give, if that is known.
+        typed: What reading it as a value of its type would give, if that is known and may be shared.
+
+    Attributes:
+        data: JSON.
+    """
+
+    __slots__ = ("_frozen", "_typed", "data")
+
+    def __init__(self, data: bytes, frozen: JsonValue = _UNREAD, typed: Any = _UNREAD) -> None:
+        self.data = data
+        self._frozen = frozen
+        self._typed = typed
+
+    @property
+    def frozen(self) -> JsonValue:
+        """The value as immutable JSON, shared by all who read it."""
+        if self._frozen is _UNREAD:
+            self._frozen = read_frozen(self.data)
+        return self._frozen
+
+    def read(self, codec: Codec[Any]) -> Any:
+        """The value as a codec reads it."""
+        return self.frozen if codec is PLAIN else codec.load(self.data)
+
+    def shared(self, codec: Codec[Any]) -> Any:
+        """The value as a codec reads it, which makes immutable values: shared by all who read it."""
+        if self._typed is _UNREAD:
+            self._typed = codec.load(self.data)
+        return self._typed
+
+
+Stored: TypeAlias = Value | Elements
+Values = Mapping[str, Stored]
+Types = Mapping[str, TypedCodec[Any]]
+
+
+class State(Mapping[str, Any]):
+    """What a step gets: an immutable mapping of names to values.
+
+    Values are JSON, immutable all the way down. Keys with a type (`types=` of a pattern, `expect=` of an `Ask`, the
+    return annotation of a fan-out's worker) give values of that type, made anew for each step, so that changing one
+    changes nothing that another step sees.
+
+    Return a dict of updates from a step, or a changed state: ``return state.set("greeting", "hello")``.
+    """
+
+    __slots__ = ("_made", "_types", "_values")
+
+    def __init__(self, values: Values, types: Types) -> None:
+        self._values = values
+        self._types = types
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._values.get(key)
+        if value is None:
+            raise MissingKey(key, tuple(self._values))
+        codec = self._types.get(key)
+        if codec is None:
+            return value.frozen
+        if isinstance(codec, ListCodec):
+            if codec.is_plain:
+                return value.frozen
+            if codec.is_shared and isinstance(value, Elements):
+                return value.shared(codec.element)
+        elif codec.is_shared and isinstance(value, Value):
+            return value.shared(codec)
+        if key not in self._made:
+            self._made[key] = codec.load(value.data)
+        return self._made[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or something else if there is none."""
+        return self[key] if key in self._values else default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __repr__(self) -> str:
+        return f"State({', '.join(self._values)})"  # names only: values may be large or private
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _plain_state, ({key: value.data for key, value in self._values.items()},)
+
+    def __deepcopy__(self, memo: object) -> "State":
+        return State(self._values, self._types)  # what is typed, and so may be changed, is made anew
+
+    def set(self, key: str, value: object) -> "State":
+        """A state with one key set; this one stays as it is. To a list that only grows (`Append`) the value is added.
+
+        Raises:
+            CannotStore: The value has no stored form.
+        """
+        return self.merge({key: value})
+
+    def merge(self, updates: Mapping[str, object]) -> "State":
+        """A state with some keys set, as by what a step returns; this one stays as it is.
+
+        Raises:
+            CannotStore: A value has no stored form.
+        """
+        return State(merged(self._values, store(updates, self._types)), self._types)
+
+    def changes(self, before: Values) -> dict[str, Stored]:
+        """The values that are other than `before`, in their stored form; of lists that only grow, what was added.
+
+        Raises:
+            CannotStore: Such a list is not a longer version of the one before.
+        """
+        changed = {key: value for key, value in self._values.items() if before.get(key) is not value}
+        return {key: added(value, before.get(key), key) for key, value in changed.items()}
+
+
+def _plain_state(values: Mapping[str, bytes]) -> State:
+    """A state from elsewhere: where it was made, its keys may have had types that are not known here."""
+    return State({key: Value(data) for key, data in values.items()}, {})
+
+
+def anew(value: Any) -> Any:
+    """A state or an item, as it was before a step could change what is typed in it."""
+    return value if isinstance(value, FrozenDict | FrozenList) else deepcopy(value)
+
+
+def store(updates: Mapping[str, object], types: Types) -> dict[str, Stored]:
+    """Values in their stored form; of lists that only grow, what is to be added.
+
+    Raises:
+        CannotStore: One has none; the error names its key.
+    """
+    return {key: _store(key, value, types.get(key)) for key, value in updates.items()}
+
+
+def _store(key: str, value: object, codec: TypedCodec[Any] | None) -> Stored:
+    if isinstance(codec, ListCodec):
+        return codec.elements(value, key)
+    return stored(value, codec or PLAIN, key)
+
+
+def stored(value: object, codec: Codec[Any], where: str) -> Value:
+    """A value in its stored form.
+
+    Raises:
+        CannotStore: It has none.
+    """
+    if codec is not PLAIN:
+        is_exact = isinstance(codec, TypedCodec) and codec.is_exact
+        return Value(codec.dump(value, where), typed=value if is_exact else _UNREAD)
+    frozen, data = plain_form(value, where)
+    if b"NaN" in data:  # one that is read equals no other, and the one that was given is itself wherever it is
+        return Value(data)
+    return Value(data, frozen)
+
+
+def merged(before: Values, updates: Values) -> Values:
+    """Values with some changed; what is said of a list that only grows is added to it."""
+    after = {**before, **updates}
+    for key, value in updates.items():
+        if isinstance(value, Elements):
+            old = before.get(key)
+            after[key] = old.grown(value) if isinstance(old, Elements) else value
+    return after
+
+
+def added(value: Stored, before: Stored | None, key: str) -> Stored:
+    """What a value changes: of a list that only grows, the elements that `before` does not have.
+
+    Raises:
+        CannotStore: Such a list is not a longer version of `before`.
+    """
+    if isinstance(value, Elements) and isinstance(before, Elements):
+        return value.since(before, key)
+    return value

@@ -3,17 +3,18 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from anyio import fail_after
 from tests.workflows._crashes import Mortal
 from tests.workflows._doors import Door
-from tests.workflows._words import Counted, Gate, Store, running
+from tests.workflows._words import Counted, Gate, Store, leave_at, running
 
-from stagepost.checkpoint import MemoryStore, RunStatus, SqliteStore
+from stagepost.checkpoint import Closing, Commit, MemoryStore, RunInfo, RunStatus, SqliteStore
 from stagepost.hub import Hub
 from stagepost.workflows import Ask, Chain, RunDead, RunFailed, Runner, RunnerStopped, Wait, step
 
@@ -255,3 +256,26 @@ async def test_a_run_that_gets_a_little_further_each_time_is_never_dead(commits:
             break
     assert lives > 3
     assert isinstance(store, MemoryStore)
+
+
+class Hasty(MemoryStore):
+    """Whose runs end by themselves as soon as they are listed."""
+
+    async def find(self, **options: Any) -> Sequence[RunInfo]:
+        found = await super().find(**options)
+        for info in found:
+            lease = await self.claim(info.run_id, "somebody")
+            await self.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
+        return found
+
+
+async def test_a_run_that_ends_while_it_is_recovered_is_not_dead() -> None:
+    gate, store = Gate(), Hasty()
+    work = Chain("work", [gate.step])
+    await leave_at(gate, store, work)
+    async with store:
+        await store.claim("r1", "somebody", recovering=True)
+    async with running(store, work, max_attempts=1) as runner:
+        report = await runner.recover()
+        assert (dict(report.dead), report.resumed, dict(report.left_open)) == ({}, (), {})
+        assert (await runner.get("r1")).status is RunStatus.COMPLETED

@@ -225,10 +225,15 @@ class Desk:
 
     async def end(self, run_id: str) -> None:
         """Commit the end of a run that somebody has cancelled, over the head of whoever works on it."""
-        await self._close(run_id, Closing(RunStatus.CANCELLED))
+        with suppress(RunNotOpen):
+            await self._close(run_id, Closing(RunStatus.CANCELLED))
 
     async def bury(self, info: RunInfo) -> RunDead:
-        """Commit that a run is not taken up any more; returns why."""
+        """Commit that a run is not taken up any more; returns why.
+
+        Raises:
+            RunNotOpen: It has ended since.
+        """
         error = RunDead(info.run_id, info.attempts)
         await self._close(info.run_id, Closing(RunStatus.DEAD, describe(error)))
         self.outcomes.of(info.run_id).bury(error)
@@ -371,17 +376,26 @@ class Desk:
             self._move_up()
 
     async def _close(self, run_id: str, closing: Closing) -> None:
-        is_open = True
-        while is_open:
+        """Commit an end, and tell whoever waits for it; also of an end that the run has come to by itself.
+
+        Raises:
+            RunNotOpen: It has.
+        """
+        try:
+            await self._commit(run_id, closing)
+        except RunNotOpen:
+            await self.lookout.ended(run_id)
+            raise
+        await self.lookout.ended(run_id)
+
+    async def _commit(self, run_id: str, closing: Closing) -> None:
+        while True:
             try:
                 lease = await self._store.claim(run_id, self.means.owner)
                 await self._store.commit(Commit(lease=lease, closing=closing))
             except OwnershipLost:  # somebody else here has claimed it in between, to end it or to go on with it
                 continue
-            except RunNotOpen:  # it has ended by itself
-                pass
-            is_open = False
-        await self.lookout.ended(run_id)
+            return
 
     def _left(self, active: Active) -> None:
         if active.woken and active.execution.parked:  # by somebody who came when it rested and was still known here

@@ -45,10 +45,8 @@ class Recovering:
     async def recover(self) -> RecoveryReport:
         """Take up each of them that can go on, and say what becomes of the others."""
         found = RecoveryNotes()
-        async with aclosing(self._runs(RunStatus.RUNNING, found)) as runs:
-            async for info in runs:
-                if await self._desk.find(info.run_id) is None:
-                    await self._recover(info, found)
+        await self._go_through(found, ends=True)  # first, since those that are taken up may wait for them
+        await self._go_through(found, ends=False)
         if self._registry.migrates:
             async with aclosing(self._runs(RunStatus.WAITING, found)) as runs:
                 async for info in runs:
@@ -56,6 +54,16 @@ class Recovering:
                         await self._recover(info, found)
         await self._desk.lookout.recover()
         return found.report()
+
+    async def _go_through(self, found: RecoveryNotes, *, ends: bool) -> None:
+        """Take up what nobody works on, or do only what is to be ended."""
+        async with aclosing(self._runs(RunStatus.RUNNING, found)) as runs:
+            async for info in runs:
+                if (info.cancelling or self._is_dead(info) or not ends) and await self._desk.find(info.run_id) is None:
+                    await self._recover(info, found)
+
+    def _is_dead(self, info: RunInfo) -> bool:
+        return self._max_attempts is not None and info.attempts >= self._max_attempts
 
     async def _runs(self, status: RunStatus, found: RecoveryNotes) -> AsyncGenerator[RunInfo, None]:
         """All runs of a status, a page at a time; what cannot be read is noted."""
@@ -71,7 +79,7 @@ class Recovering:
             if info.cancelling:  # whether its workflow is known or not
                 await self._desk.end(info.run_id)
                 found.cancelled += [info.run_id, *await self._cancelling.cancel_below(info.run_id)]
-            elif self._max_attempts is not None and info.attempts >= self._max_attempts:
+            elif self._is_dead(info):
                 found.dead[info.run_id] = await self._desk.bury(info)
             else:
                 found.resumed.append(await self._claim(info, recovering=True))

@@ -134,4 +134,4 @@ async def test_without_a_hub_nothing_starts(work: Chain) -> None:
 async def test_the_step_itself_notices_a_missing_hub() -> None:
     context = StepContext(Execution("run", "work", Emitter(None)), "oracle", 0)
     with pytest.raises(DefinitionError, match="it asks agent 'oracle', and there is no hub"):
-        await Ask("oracle", ask).run(State({}, {}), context)
+        await Ask("oracle", ask).call(State({}, {}), context)

@@ -1,12 +1,15 @@
 """Running a step that may have to wait."""
 
+from math import inf
 from typing import TYPE_CHECKING, Any
+
+import anyio
 
 from stagepost.checkpoint import WaitKind
 
 from .._events import WaitOpened
 from .._execution._signals import Parked, Parks
-from ..errors import RunnerRequired
+from ..errors import RunnerRequired, StepCancelled
 
 if TYPE_CHECKING:
     from .._steps._context import StepContext
@@ -18,6 +21,7 @@ async def perform(step: "Step", value: Any, context: "StepContext") -> Any:
 
     Raises:
         Parked: It waits.
+        StepCancelled: What it awaits was cancelled, and not because this task was.
         Exception: It failed.
     """
     ledger = context.execution.ledger
@@ -28,7 +32,12 @@ async def perform(step: "Step", value: Any, context: "StepContext") -> Any:
             await ledger.recall(context.place)
         try:
             try:
-                result = await step.run(value, context)
+                result = await step.call(value, context)
+            except anyio.get_cancelled_exc_class() as error:
+                if anyio.current_effective_deadline() == -inf:
+                    raise
+                _check_doubt(context)
+                raise StepCancelled(step.name) from error
             except Exception:
                 _check_doubt(context)
                 raise

@@ -4,10 +4,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-import anyio
 import anyio.to_thread
 
 from stagepost.checkpoint import PLAIN, Codec, WaitKind
@@ -15,7 +13,7 @@ from stagepost.hub import Duration, check_name, seconds
 
 from .._values._state import Types
 from .._values._types import codec_of, item_types
-from ..errors import DefinitionError, StepCancelled
+from ..errors import DefinitionError
 from ._guards import Call, Errors, caught, timed
 from ._retry import Retry, retried
 
@@ -70,19 +68,6 @@ class Step:
 
     def __post_init__(self) -> None:
         check_name("step name", self.name)
-
-    async def run(self, value: Any, context: "StepContext") -> Any:
-        """Call it.
-
-        Raises:
-            StepCancelled: What it awaits was cancelled, and not because this task was.
-        """
-        try:
-            return await self.call(value, context)
-        except anyio.get_cancelled_exc_class() as error:
-            if anyio.current_effective_deadline() == -inf:
-                raise
-            raise StepCancelled(self.name) from error
 
     @property
     def types(self) -> Types:

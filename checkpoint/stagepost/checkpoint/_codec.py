@@ -4,12 +4,12 @@ Two codecs share one interface. `PLAIN` takes JSON values and gives immutable on
 of a type and validates them back into it. Nothing that is read ever chooses a class: the type comes from the code.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Annotated, Generic, Literal, Protocol, TypeVar, cast, get_args, get_origin
 
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from pydantic import BaseModel, Discriminator, PydanticUserError, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, SchemaSerializer, from_json, to_json
 
 from ._frozen import JsonValue, Unusual, freeze_any, freeze_parsed, freeze_usual
 from ._pitfalls import only_reordered, outline, pitfall
@@ -104,11 +104,16 @@ class TypedCodec(Generic[T]):
         self.is_shared = immutable
         self.is_exact = immutable and not verify
         self._adapter = _adapter(kind)
+        self._members: Mapping[type, SchemaSerializer] = {
+            member: _adapter(member).serializer for member in _members(kind)
+        }
         self._verify = verify
+        self._warnings: Literal["error", False] = "error" if verify else False
 
     def dump(self, value: T, where: str) -> bytes:
+        serializer = self._members.get(type(value), self._adapter.serializer)
         try:
-            data = self._dump(value)
+            data = serializer.to_json(value, by_alias=False, round_trip=True, warnings=self._warnings)
         except (PydanticSerializationError, PydanticUserError, ValueError, TypeError) as error:
             raise CannotStore(where, f"it is no valid {self._name}: {_one_line(error)}") from error
         if self._verify:
@@ -129,11 +134,7 @@ class TypedCodec(Generic[T]):
 
     def _dump(self, value: T, *, as_any: bool = False) -> bytes:
         return self._adapter.serializer.to_json(
-            value,
-            by_alias=False,
-            round_trip=True,
-            serialize_as_any=as_any,
-            warnings="error" if self._verify and not as_any else False,
+            value, by_alias=False, round_trip=True, serialize_as_any=as_any, warnings=False if as_any else "error"
         )
 
     @property
@@ -186,6 +187,13 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
         return TypeAdapter(kind)
     except PydanticUserError as error:
         raise CannotStore(f"type {kind!r}", f"pydantic has no schema for it: {_one_line(error)}") from error
+
+
+def _members(kind: object) -> Iterator[type[BaseModel]]:
+    """The models of a union that a field of theirs tells apart: pydantic looks for the right one, and we know it."""
+    union, *marks = get_args(kind) if get_origin(kind) is Annotated else (None,)
+    if marks and all(isinstance(mark, Discriminator) for mark in marks):
+        yield from (member for member in get_args(union) if isinstance(member, type) and issubclass(member, BaseModel))
 
 
 def _one_line(error: Exception) -> str:

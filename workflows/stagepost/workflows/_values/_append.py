@@ -128,7 +128,11 @@ class ListCodec(TypedCodec[list[Any]]):
         """
         if not isinstance(added, list | tuple):
             raise CannotStore(key, f"it only grows (Append): give a list of what is to be added, not {added!r:.80}")
-        parts = [self.element.dump(value, f"{key}[{index}]") for index, value in enumerate(added)]
+        dump = self.element.dump
+        try:
+            parts = [dump(value, key) for value in added]
+        except CannotStore:  # once more, to say which one
+            parts = [dump(value, f"{key}[{index}]") for index, value in enumerate(added)]
         return Elements(parts, typed=list(added) if self.is_exact else None)
 
 

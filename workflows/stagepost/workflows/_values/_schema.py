@@ -10,9 +10,7 @@ from stagepost.checkpoint import PLAIN, CannotRead, CannotStore, TypedCodec, cod
 
 from ..errors import DefinitionError, StepResultError
 from ._append import Append, ListCodec, split_list
-from ._state import State, Stored, Types, Value, Values, added, merged, store
-
-_TEXT = frozenset({str})
+from ._state import State, Stored, Types, Value, Values, added, merged, store_plain, storing
 
 
 class Schema(Protocol):
@@ -68,6 +66,7 @@ class PlainSchema:
     def __init__(self, types: Types) -> None:
         self.types = types
         self.lists = frozenset(key for key, codec in types.items() if isinstance(codec, ListCodec))
+        self._storing = {key: storing(codec) for key, codec in types.items()}
 
     def view(self, values: Values) -> State:
         return State(values, self.types)
@@ -93,7 +92,12 @@ class PlainSchema:
                 return result.changes(before)
             if not isinstance(result, Mapping):
                 raise StepResultError(step, result)
-        return store(_names(result, step), self.types)
+        stored: dict[str, Stored] = {}
+        for key, value in result.items():
+            if not isinstance(key, str):
+                raise _nameless(key, step)
+            stored[key] = self._storing.get(key, store_plain)(value, key)
+        return stored
 
 
 class ModelSchema:
@@ -174,11 +178,14 @@ def _names(updates: Mapping[Any, object], step: str) -> Mapping[str, object]:
     Raises:
         CannotStore: A key is no text.
     """
-    if not _TEXT.issuperset(map(type, updates)):
-        for key in updates:
-            if not isinstance(key, str):
-                raise CannotStore(step, f"the keys of a state are text, and it returned the key {key!r}")
+    for key in updates:
+        if not isinstance(key, str):
+            raise _nameless(key, step)
     return updates
+
+
+def _nameless(key: object, step: str) -> CannotStore:
+    return CannotStore(step, f"the keys of a state are text, and it returned the key {key!r}")
 
 
 def _of(given: object) -> str:

@@ -1,6 +1,6 @@
 """The state of a run, as its steps see it: an immutable mapping over values in their stored form."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, TypeAlias
 
@@ -61,6 +61,7 @@ class Value:
 Stored: TypeAlias = Value | Elements
 Values = Mapping[str, Stored]
 Types = Mapping[str, TypedCodec[Any]]
+Storing: TypeAlias = Callable[[Any, str], Stored]  # a value of a key in its stored form
 
 
 class State(Mapping[str, Any]):
@@ -162,24 +163,35 @@ def store(updates: Mapping[str, object], types: Types) -> dict[str, Stored]:
     Raises:
         CannotStore: One has none; the error names its key.
     """
-    return {key: _store(key, value, types.get(key)) for key, value in updates.items()}
+    return {key: storing(types.get(key, PLAIN))(value, key) for key, value in updates.items()}
 
 
-def _store(key: str, value: object, codec: TypedCodec[Any] | None) -> Stored:
+def storing(codec: Codec[Any]) -> Storing:
+    """How the values of a key are stored."""
     if isinstance(codec, ListCodec):
-        return codec.elements(value, key)
-    return stored(value, codec or PLAIN, key)
+        return codec.elements
+    if codec is PLAIN:
+        return store_plain
+    if isinstance(codec, TypedCodec) and codec.is_exact:
+        return lambda value, key: Value(codec.dump(value, key), _UNREAD, value)
+    return lambda value, key: Value(codec.dump(value, key))
 
 
 def stored(value: object, codec: Codec[Any], where: str) -> Value:
-    """A value in its stored form.
+    """A value of an item in its stored form.
 
     Raises:
         CannotStore: It has none.
     """
-    if codec is not PLAIN:
-        is_exact = isinstance(codec, TypedCodec) and codec.is_exact
-        return Value(codec.dump(value, where), typed=value if is_exact else _UNREAD)
+    return store_plain(value, where) if codec is PLAIN else Value(codec.dump(value, where))
+
+
+def store_plain(value: object, where: str) -> Value:
+    """A JSON value in its stored form.
+
+    Raises:
+        CannotStore: It has none.
+    """
     frozen, data = plain_form(value, where)
     if b"NaN" in data:  # one that is read equals no other, and the one that was given is itself wherever it is
         return Value(data)

@@ -35,6 +35,7 @@ class Branch:
     Attributes:
         own: What it has written itself.
         values: All that its steps see.
+        place: Where it stands; None at the end.
     """
 
     def __init__(
@@ -57,17 +58,13 @@ class Branch:
         self.around: tuple[int, ...] = ()
         self._inherited = inherited or {}
         self.values = self._seen(self.own)
-        place = self.place()
-        node = None if place is None else place.within.node
+        self.place = self._place()
+        node = None if self.place is None else self.place.within.node
         self.trail = deque([] if node is None else [node], maxlen=_LONGEST_TRAIL)
 
     def view(self) -> Any:
         """The state, made anew for one step."""
         return self.program.schema.view(self.values)
-
-    def place(self) -> Place | None:
-        """Where it stands; None at the end."""
-        return None if self.position.next is None else self.program.places[self.position.next]
 
     def visit(self, within: Within) -> int:
         """Which visit of the enclosing node this is, from 1; 0 outside of graphs."""
@@ -78,8 +75,8 @@ class Branch:
         return f"{self.path}/{path}" if self.path else path
 
     def context(self, path: str, within: Within) -> StepContext:
-        """What a step at a place may know."""
-        return StepContext(self.execution, self.full_path(path), self.visit(within), self.around)
+        """What the step at a path from the run's root may know."""
+        return StepContext(self.execution, path, self.visit(within), self.around)
 
     def failure(self, within: Within, error: BaseException, *, state: Any, own: bool = True) -> WorkflowError:
         """A step's failure with everything that encloses it."""
@@ -114,18 +111,18 @@ class Branch:
             self._measure(updates)
         own = merged(self.own, updates) if updates else self.own
         seen = self._seen(own)
-        layout = self._lay_out(updates)
-        open_end = Position(after, self.position.visits if visits is None else visits)
+        visits = self.position.visits if visits is None else visits
         try:
-            position = self._settle(open_end, seen)
+            position = self.program.settle(after, visits, seen, self.trail)
         except WorkflowError as error:
             self.execution.secrets.clean(error)
-            await self._save(own, layout, open_end, joined)
-            self._stand(own, seen, layout, open_end)
+            open_end = Position(after, visits)
+            self._stand(own, seen, open_end, await self._save(updates, own, open_end, joined))
             raise
-        if self.execution.journal is not None:
-            await self._save(own, layout, position, joined)
-        self._stand(own, seen, layout, position)
+        is_kept = self.execution.journal is not None
+        refs = await self._save(updates, own, position, joined) if is_kept else self.refs
+        self.trail.extend(position.entered)
+        self._stand(own, seen, position, refs)
         if self.execution.must_pause and not straight_on:
             await self.execution.pause()
 
@@ -143,7 +140,7 @@ class Branch:
 
     def _measure(self, values: Values) -> None:
         """See that the place where it stands writes nothing that is too large."""
-        place = self.place()
+        place = self.place
         assert place is not None  # noqa: S101  # at the end nothing is written
         try:
             measure(self.execution, self.full_path(place.path), values)
@@ -151,22 +148,25 @@ class Branch:
             failure = self.failure(place.within, error, state=self.view())
             raise failure from failure.__cause__
 
-    def _lay_out(self, updates: Values) -> Layout:
-        """Where its values are stored when a step's result is added; in memory that does not matter."""
-        if not updates or self.execution.journal is None:
-            return Layout(self.refs, ())
-        return lay_out(self.path, self.seq + 1, self.refs, updates)
-
-    async def _save(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> None:
+    async def _save(self, updates: Values, own: Values, position: Position, joined: Joined | None) -> Mapping[str, Ref]:
+        """Commit what a step has changed, if the run is stored; returns which values have rows of their own then."""
+        if self.execution.journal is None:
+            return self.refs
+        layout = lay_out(self.path, self.seq + 1, self.refs, updates)
         parts = self._parts(own, layout, position)
         if joined is not None:
             parts["joined"] = joined
         await self.execution.save(**parts)
+        return layout.refs
 
-    def _stand(self, own: Values, seen: Values, layout: Layout, position: Position) -> None:
+    def _stand(self, own: Values, seen: Values, position: Position, refs: Mapping[str, Ref]) -> None:
         """What it has written and where it stands now: the store knows it, and nothing may come in between."""
-        self.own, self.values = own, seen
-        self.refs, self.position, self.seq, self.width = layout.refs, position, self.seq + 1, None
+        self.own, self.values, self.refs = own, seen, refs
+        self.position, self.seq, self.width = position, self.seq + 1, None
+        self.place = self._place()
+
+    def _place(self) -> Place | None:
+        return None if self.position.next is None else self.program.places[self.position.next]
 
     def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:
         """What the commit writes; the run's last one carries its status."""
@@ -185,11 +185,6 @@ class Branch:
 
     def _seen(self, own: Values) -> Values:
         return merged(self._inherited, own) if self._inherited else own
-
-    def _settle(self, position: Position, seen: Values) -> Position:
-        settled = self.program.settle(position, lambda: self.program.schema.view(seen), self.trail)
-        self.trail.extend(settled.entered)
-        return settled
 
 
 class ItemBranch(Branch):
@@ -230,8 +225,8 @@ class ItemBranch(Branch):
                 self.path, self.seq, self.position.next, to_bytes(self.own), self.position.visits, self.width, self.refs
             )
 
-    def _stand(self, own: Values, seen: Values, layout: Layout, position: Position) -> None:
-        super()._stand(own, seen, layout, position)
+    def _stand(self, own: Values, seen: Values, position: Position, refs: Mapping[str, Ref]) -> None:
+        super()._stand(own, seen, position, refs)
         if position.next is None:
             self._record.status, self._record.value = ItemStatus.OK, Value(join_values(to_bytes(own)))
 
@@ -259,7 +254,7 @@ def first_frame(
 
 def first_position(program: Program, seen: Values) -> Position:
     """Where a branch begins that sees these values."""
-    return program.settle(Position(program.start, {}), lambda: program.schema.view(seen), ())
+    return program.settle(program.start, {}, seen, ())
 
 
 def to_bytes(values: Values) -> Mapping[str, bytes]:

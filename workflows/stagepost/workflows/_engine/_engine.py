@@ -80,7 +80,7 @@ async def advance(branch: Branch) -> None:
     story = Story(branch)
     story.begin()
     try:
-        while (place := branch.place()) is not None:
+        while (place := branch.place) is not None:
             await _ACTIONS[type(place)](branch, place)
             story.go_on()
     except WorkflowError:
@@ -94,7 +94,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
         run.emit(StepStarted, path=path)
     state = branch.view()
     try:
-        result = await perform(place.step, state, branch.context(place.path, place.within))
+        result = await perform(place.step, state, branch.context(path, place.within))
         if place.step.into is not None:
             result = {place.step.into: result}
         updates = branch.program.schema.updates(result, branch.values, place.step.name)
@@ -110,15 +110,15 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
 
 
 async def _take_route(branch: Branch, place: RoutePlace) -> None:
-    state = branch.view()
+    path, state = branch.full_path(place.path), branch.view()
     try:
-        route = await perform(place.step, state, branch.context(place.path, place.within))
+        route = await perform(place.step, state, branch.context(path, place.within))
         way, name = _way(place, route)
     except Exception as error:  # noqa: BLE001  # another one
         failure = branch.failure(place.within, error, state=state)
         raise failure from failure.__cause__
     await branch.move({}, way)
-    branch.execution.emit(RouteTaken, path=branch.full_path(place.path), route=name)
+    branch.execution.emit(RouteTaken, path=path, route=name)
 
 
 def _way(place: RoutePlace, route: object) -> tuple[str, str]:

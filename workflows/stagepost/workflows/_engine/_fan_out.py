@@ -160,7 +160,7 @@ class FanOut:
 
     async def _step(self, worker: Step, item: ItemRecord) -> None:
         """Run a plain worker, and save what has become of the item."""
-        context = self._branch.context(f"{self._place.path}[{item.idx}]", self._place.within)
+        context = self._branch.context(f"{self._path}[{item.idx}]", self._place.within)
         try:
             made = await perform(worker, item.input.read(self._pattern.item_codec), context)
             outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))

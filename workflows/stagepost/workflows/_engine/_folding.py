@@ -66,7 +66,7 @@ async def _next(branch: Branch, place: FoldPlace) -> None:
 async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
     """What the worker makes of the state for an item."""
     state, name = branch.view(), place.source.name
-    context = branch.context(f"{place.path}[{item.idx}]", place.within)
+    context = branch.context(f"{branch.full_path(place.path)}[{item.idx}]", place.within)
     value = None
     try:
         value = item.input.read(place.source.item_codec)

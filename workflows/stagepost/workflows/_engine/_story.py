@@ -41,7 +41,7 @@ class Story:
             self._end(level, ok=False)
 
     def _around(self) -> Sequence[Level]:
-        self._position, place = self._branch.position, self._branch.place()
+        self._position, place = self._branch.position, self._branch.place
         return () if place is None else [level for level in place.within.levels if level.path is not None]
 
     def _move(self, levels: Sequence[Level], entered: Collection[str], *, resumed: bool = False) -> None:

@@ -11,7 +11,7 @@ from stagepost.hub import check_name
 
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
-from .._programs._program import ArrowPlace, Builder, Position, Trail, Within, child_path
+from .._programs._program import ArrowPlace, Builder, Position, Trail, View, Within, child_path
 from ..errors import DefinitionError, GraphError
 from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
 from ._predicates import Predicate, check_predicate, label_of
@@ -223,20 +223,23 @@ class _Arrow:
     edges: Sequence[Edge] | None
     after: str | None
 
-    def __call__(self, state: Any, visits: Mapping[str, int], trail: Trail) -> Position:
-        target = END if self.edges is None else self._choose(self.edges, state, trail)
+    def __call__(self, view: View, visits: Mapping[str, int], trail: Trail) -> Position:
+        target = END if self.edges is None else self._choose(self.edges, view, trail)
         if target is END:
             return Position(self.after, {key: count for key, count in visits.items() if key != self.counter})
         node_path = self.entered[target]
         steps = visits.get(self.counter, 0) + 1 if self.node else 1
         if self.graph.max_steps is not None and steps > self.graph.max_steps:
             raise self._error(
-                f"it has taken max_steps={self.graph.max_steps} steps: raise it, or check the edges", trail, state
+                f"it has taken max_steps={self.graph.max_steps} steps: raise it, or check the edges", trail, view()
             )
         counts = {**visits, self.counter: steps, node_path: visits.get(node_path, 0) + 1}
         return Position(self.entries[target], counts, (node_path,))
 
-    def _choose(self, edges: Sequence[Edge], state: Any, trail: Trail) -> str | End:
+    def _choose(self, edges: Sequence[Edge], view: View, trail: Trail) -> str | End:
+        if edges[0].when is None:
+            return edges[0].target
+        state = view()
         for edge in edges:
             try:
                 if edge.when is None or edge.when(state):

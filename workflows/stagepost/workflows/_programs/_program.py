@@ -21,6 +21,7 @@ from .._values._state import Stored, Value, Values
 from ..errors import GraphError, WorkflowError
 
 Trail: TypeAlias = Callable[[], Sequence[str]]  # the nodes entered so far, put together only for an error
+View: TypeAlias = Callable[[], Any]  # the state
 
 
 COUNTER = "[]"  # behind the path of a fold: how many of its items are done; no name can contain it
@@ -243,13 +244,13 @@ class Items(Source, Protocol):
 
 
 class Follow(Protocol):
-    """Chooses the place behind an arrow.
+    """Chooses the place behind an arrow. The state is made if somebody has to look at it.
 
     Raises:
         GraphError: No edge matches, a predicate raised, or the graph has taken too many steps.
     """
 
-    def __call__(self, state: Any, visits: Mapping[str, int], trail: Trail) -> "Position": ...
+    def __call__(self, view: View, visits: Mapping[str, int], trail: Trail) -> "Position": ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,17 +267,9 @@ class ArrowPlace:
     follow: Follow
     ways: Sequence[tuple[str | None, str]]
 
-    def enter(self, visits: Mapping[str, int], state: Any, trail: Trail) -> "Position":
-        """Follow the arrow.
-
-        Raises:
-            WorkflowError: It cannot be followed; the error says where in the whole workflow.
-        """
-        try:
-            return self.follow(state, visits, trail)
-        except GraphError as error:
-            failure = self.within.failure(error, state=state, trail=trail(), own=False)
-            raise failure from failure.__cause__
+    def failure(self, error: GraphError) -> WorkflowError:
+        """Why it could not be followed, and where that is in the whole workflow."""
+        return self.within.failure(error, state=error.state, trail=error.path, own=False)
 
 
 Place: TypeAlias = StepPlace | RoutePlace | FoldPlace | FanOutPlace | ArrowPlace
@@ -312,17 +305,29 @@ class Program:
     start: str
     asks: frozenset[str]
 
-    def settle(self, position: Position, state: Callable[[], Any], trail: Iterable[str]) -> Position:
+    def settle(self, path: str | None, visits: Mapping[str, int], values: Values, trail: Iterable[str]) -> Position:
         """Follow arrows until a place is reached where there is something to do, or the end.
+
+        Args:
+            path: Where the branch goes on.
+            visits: How often each node of a graph was entered.
+            values: What its steps see.
+            trail: Paths of the nodes entered before.
 
         Raises:
             WorkflowError: An arrow cannot be followed.
         """
         entered: tuple[str, ...] = ()
-        while position.next is not None and isinstance(place := self.places[position.next], ArrowPlace):
-            position = place.enter(position.visits, state(), partial(_joined, trail, entered))
-            entered += position.entered
-        return position if position.entered == entered else Position(position.next, position.visits, entered)
+        while path is not None and isinstance(place := self.places[path], ArrowPlace):
+            try:
+                path, visits, fresh = place.follow(
+                    partial(self.schema.view, values), visits, partial(_joined, trail, entered)
+                )
+            except GraphError as error:
+                failure = place.failure(error)
+                raise failure from failure.__cause__
+            entered += fresh
+        return Position(path, visits, entered)
 
 
 @dataclass(slots=True)

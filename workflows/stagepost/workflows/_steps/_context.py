@@ -19,7 +19,7 @@ from ._effects import NotDone, Once, first
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class StepContext:
     """Given to steps that have a parameter named ``context``.
 

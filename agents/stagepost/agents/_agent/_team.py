@@ -1,7 +1,7 @@
 """An agent and all that it can reach, as the workflows that do their work."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from functools import cached_property
 from typing import Final
 
@@ -13,7 +13,7 @@ from .._loop._loop import AgentLoop
 from .._loop._member import Member
 from .._loop._session import Approve, Session
 from .._mcp import McpConnections
-from .._models._around import prepare_model
+from .._models._around import can_prepare, prepare_model
 from .._models._model import Model
 from ..errors import ModelMissing
 from ._inheritance import Link, resolve_model
@@ -51,18 +51,18 @@ class Team:
         async with self.open() as session:
             yield session
 
-    @asynccontextmanager
-    async def open(self, approve: Approve | None = None) -> AsyncIterator[Session]:
+    def open(self, approve: Approve | None = None) -> AbstractAsyncContextManager[Session]:
         """The same, for a run in memory.
 
         Args:
             approve: Decides about calls that a person has to allow.
         """
+        return self._opened(approve) if self._has_to_open else nullcontext(Session(approve=approve))
+
+    @asynccontextmanager
+    async def _opened(self, approve: Approve | None) -> AsyncIterator[Session]:
         for model in self._models:
             await prepare_model(model)
-        if not any(loop.agent.servers for loop in self._loops):
-            yield Session(approve=approve)
-            return
         async with AsyncExitStack() as stack:
             connections = {
                 loop.name: await stack.enter_async_context(McpConnections(loop.agent.servers))
@@ -70,6 +70,11 @@ class Team:
                 if loop.agent.servers
             }
             yield Session(connections, approve)
+
+    @cached_property
+    def _has_to_open(self) -> bool:
+        """Whether there is anything to prepare, to connect or to close."""
+        return any(map(can_prepare, self._models)) or any(loop.agent.servers for loop in self._loops)
 
     @cached_property
     def _models(self) -> Sequence[Model]:

@@ -27,6 +27,11 @@ class Around:
             await close_model(model)
 
 
+def can_prepare(model: Model) -> bool:
+    """Whether a model has a method ``prepare``, to load what it needs."""
+    return getattr(model, "prepare", None) is not None
+
+
 async def prepare_model(model: Model) -> None:
     """Have a model load what it needs, if it has a method ``prepare`` for that."""
     prepare = getattr(model, "prepare", None)

@@ -38,7 +38,7 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
     execution.emit(RunStarted, recovered=recovered, trace=execution.trace)
     status = "open"
     try:
-        await _to_its_end(execution, branch)
+        await (advance(branch) if execution.journal is None else _to_its_end(execution, branch))
         status = "completed"
     except Parked:
         status = "waiting"
@@ -55,6 +55,7 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
 
 
 async def _to_its_end(execution: Execution, branch: Branch) -> None:
+    """Take a stored run to its end, and store that."""
     with execution.scope:
         try:
             await advance(branch)

@@ -96,7 +96,8 @@ class Execution:
         reopened: Ids of the children that were opened again; None unless the run itself was.
         is_observed: Whether anybody hears its events: worth asking before their details are put together.
         signals: What was sent to it.
-        scope: What the run is executed in; cancelling it cancels the run.
+        scope: What a stored run is executed in; cancelling it cancels the run. In memory there is none: such a run is
+            cancelled with whatever awaits it.
         scopes: This one, and those of the fan-outs under way.
         listeners: Are told the places of waits that end.
     """
@@ -123,7 +124,7 @@ class Execution:
     straight: set[str] = field(default_factory=set)
     reopened: set[str] | None = None
     is_observed: bool = False
-    scope: CancelScope = field(default_factory=CancelScope)
+    scope: CancelScope = field(init=False)
     scopes: list[CancelScope] = field(default_factory=list)
     resources: Any = None
     memo: dict[str, object] = field(default_factory=dict)
@@ -136,8 +137,9 @@ class Execution:
     def __post_init__(self) -> None:
         self.trace = self.trace or self.run_id
         self.is_observed = self.emitter.enabled
-        self.scopes.append(self.scope)
-        self.signals = SignalBox(self.run_id, {})
+        if self.journal is not None:
+            self.scope = CancelScope()
+            self.scopes.append(self.scope)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Take up what a process before this one has left."""

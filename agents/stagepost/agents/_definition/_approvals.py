@@ -90,7 +90,7 @@ class Approvals:
 
     def rule(self, tool: Tool[..., object]) -> str | None:
         """What makes calls of a tool wait: a rule, or ``"needs_approval"`` for its own mark; None if nothing does."""
-        found = first_match(tool.name, self.rules)
+        found = first_match(tool.name, self.rules) if self.rules else None
         return _MARK if found is None and tool.needs_approval else found
 
     def preview(self, tools: Iterable[Tool[..., object]]) -> Preview:

@@ -104,10 +104,10 @@ class Budget:
         Raises:
             BudgetExceeded: There may not.
         """
-        if self.turns is not None:
-            _check(agent, "turns", self.turns, spent.turns, spent.turns + 1 + keep)
-        if self.tokens is not None:
-            _check(agent, "tokens", self.tokens, spent.tokens, spent.tokens + 1)
+        if self.turns is not None and spent.turns + 1 + keep > self.turns:
+            raise BudgetExceeded(agent, "turns", limit=self.turns, used=spent.turns)
+        if self.tokens is not None and spent.tokens + 1 > self.tokens:
+            raise BudgetExceeded(agent, "tokens", limit=self.tokens, used=spent.tokens)
 
     def check_calls(self, agent: str, spent: Spent, *, keep: int = 0) -> None:
         """See that the calls that were asked for may be made, and that there is a turn left to read their results.
@@ -115,12 +115,7 @@ class Budget:
         Raises:
             BudgetExceeded: There is not.
         """
-        if self.tool_calls is not None:
-            _check(agent, "tool_calls", self.tool_calls, spent.tool_calls, spent.tool_calls)
-        if self.turns is not None:
-            _check(agent, "turns", self.turns, spent.turns, spent.turns + 1 + keep)
-
-
-def _check(agent: str, budget: str, limit: int, used: int, needed: int) -> None:
-    if needed > limit:
-        raise BudgetExceeded(agent, budget, limit=limit, used=used)
+        if self.tool_calls is not None and spent.tool_calls > self.tool_calls:
+            raise BudgetExceeded(agent, "tool_calls", limit=self.tool_calls, used=spent.tool_calls)
+        if self.turns is not None and spent.turns + 1 + keep > self.turns:
+            raise BudgetExceeded(agent, "turns", limit=self.turns, used=spent.turns)

@@ -14,8 +14,8 @@ def distinct(calls: Sequence[ToolCall], turn: int) -> tuple[ToolCall, ...]:
         calls: The calls as the model has made them.
         turn: Which turn of the conversation this is.
     """
-    ids = [call.id for call in calls]
-    if len(set(ids)) == len(ids) and "" not in ids:
+    ids = {call.id for call in calls}
+    if len(ids) == len(calls) and "" not in ids:
         return tuple(calls)
     taken: set[str] = set()
     return tuple(_renamed(call, f"call-{turn}-{index}", taken) for index, call in enumerate(calls))

@@ -24,7 +24,7 @@ def keepable(result: ToolResult, context: StepContext) -> ToolResult:
     if limit is not None and _is_too_large(text, limit - _BESIDE):
         why = f"the result has {len(text):,} characters, which is too much to keep: ask for a smaller part of it"
         return ToolResult(why, is_error=True)
-    return ToolResult(text, is_error=result.is_error)
+    return result if text == result.text else ToolResult(text, is_error=result.is_error)
 
 
 def _is_too_large(text: str, limit: int) -> bool:

@@ -24,7 +24,7 @@ ended          there is nothing to do: the run only says that such a conversatio
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel
@@ -61,7 +61,6 @@ ENDED: Final = "ended"
 _LAST_TURN: Final = "This is your last turn and there are no more tools: give your final answer now."
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # texts only, and frozen
 _SPENT: Final = TypedCodec(Spent, immutable=True, verify=False)  # numbers of our own
-_BY_ITSELF: Final = nullcontext()  # where no turn has to be reserved
 
 
 class AgentLoop(Graph):
@@ -204,8 +203,11 @@ class AgentLoop(Graph):
         news = await news_of(context, state.get("heard", 0)) if context.has_signals else NO_NEWS
         is_last = self._allowance.is_last_turn(spent, shared)
         request = await self._request(state, context, news.messages, is_last=is_last)
-        with _BY_ITSELF if counter is None else counter.turn():
+        if counter is None:
             response = await self._ask(request)
+        else:
+            with counter.turn():
+                response = await self._ask(request)
         number = state.get("turn", 0) + spent.turns
         answer = AssistantMessage(text=response.text, calls=distinct(response.calls, number))
         spent = spent.after(response.usage, tool_calls=len(answer.calls))

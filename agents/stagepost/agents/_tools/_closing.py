@@ -60,7 +60,7 @@ class Closing:
 
     def judge(self, answer: AssistantMessage) -> Verdict:
         """What an answer means; a call that ends the run counts for more than all that are beside it."""
-        for call in answer.calls:
+        for call in answer.calls if self.tools else ():
             updates = self._ending(call)
             if updates is not None:
                 return Verdict(updates, [_unmade(other, call) for other in answer.calls])

@@ -68,7 +68,8 @@ class Elements:
 
     def shared(self, codec: Codec[Any]) -> list[Any]:
         """A new list of the elements as values of their type; these are immutable, and shared by all who read them."""
-        self._typed += [codec.load(part) for part in self._parts[len(self._typed) : self.length]]
+        if len(self._typed) < self.length:
+            self._typed += [codec.load(part) for part in self._parts[len(self._typed) : self.length]]
         return self._typed[: self.length]
 
     def grown(self, more: "Elements") -> "Elements":

@@ -330,8 +330,3 @@ class Commit:
     effects: Sequence[Effect] = ()
     settles: bool = False
     closing: Closing | None = None
-
-    @property
-    def is_fenced(self) -> bool:
-        """Whether some part of it is refused by itself where the run is no longer ours to change."""
-        return bool(self.frame or self.frozen or self.outcomes or self.closing)

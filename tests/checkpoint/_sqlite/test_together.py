@@ -1,9 +1,10 @@
-"""Changes of many rows by one statement: all of them, or the refused ones and the others one by one."""
+"""A batch by one statement: all of it, or the refused requests and the others one by one."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict, cast
 
 import pytest
 from tests.checkpoint._builders import new_run, sqlite_error
@@ -12,27 +13,43 @@ from stagepost.checkpoint import (
     CancelRequested,
     Closing,
     Commit,
+    Effect,
+    EffectStatus,
     Frame,
     Item,
     ItemStatus,
+    Joined,
+    Keep,
     Lease,
     OwnershipLost,
     Ref,
+    RunInfo,
     RunNotOpen,
     RunStatus,
+    Shape,
     Snapshot,
     StaleCheckpoint,
+    StoredValue,
     StoreTakenOver,
 )
 from stagepost.checkpoint._sqlite import _batch
 from stagepost.checkpoint._sqlite import _statements as statements
-from stagepost.checkpoint._sqlite._batch import Outcome, is_fatal, run_batch
+from stagepost.checkpoint._sqlite._batch import Outcome, Work, is_fatal, run_batch
+from stagepost.checkpoint._sqlite._changes import changes_of
 from stagepost.checkpoint._sqlite._connect import connector, create_file
+from stagepost.checkpoint._sqlite._creating import Creation
 from stagepost.checkpoint._sqlite._queries import snapshot_query
-from stagepost.checkpoint._sqlite._row import RowChange, only_row
 from stagepost.checkpoint._sqlite._rows import to_snapshot
 
 Spoil = Callable[[sqlite3.Connection, Lease], object]
+
+
+class Parts(TypedDict, total=False):
+    effects: list[Effect]
+    closing: Closing
+    frozen: Sequence[Item]
+
+
 ITEMS = tuple(Item("fan", 0, idx, ItemStatus.WAITING, b'"in"') for idx in range(5))
 
 
@@ -45,7 +62,7 @@ def connection(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def leases(connection: sqlite3.Connection, count: int = 5) -> list[Lease]:
-    created = [statements.create(connection, new_run(f"run-{number}"), 0)[0] for number in range(count)]
+    created = [Creation(new_run(f"run-{number}"), 0)(connection)[0] for number in range(count)]
     return [lease for lease in created if lease is not None]
 
 
@@ -64,10 +81,8 @@ def outcome(idx: int, lease: Lease) -> Commit:
     return Commit(lease=lease, outcomes=[replace(ITEMS[idx], status=ItemStatus.OK, value=b"%d" % idx)])
 
 
-def change(commit: Commit) -> RowChange:
-    row = only_row(commit)
-    assert row is not None
-    return row
+def change(commit: Commit) -> Work:
+    return changes_of(commit, lambda: 0)
 
 
 def stored(connection: sqlite3.Connection, lease: Lease) -> Snapshot:
@@ -175,11 +190,147 @@ def test_of_two_changes_of_one_row_the_second_is_refused(connection: sqlite3.Con
     assert kinds(run_batch(connection, changes)) == [None, None, StaleCheckpoint]
 
 
-def test_changes_of_several_kinds_share_a_transaction(connection: sqlite3.Connection) -> None:
+def test_changes_of_several_kinds_are_saved_by_one_statement(connection: sqlite3.Connection) -> None:
     (first, second), seen = leases(connection, 2), transactions(connection)
     batch = [change(version(2, first)), change(Commit(lease=second, frame=Frame("new", 1, "step", {})))]
     assert kinds(run_batch(connection, batch)) == [None, None]
-    assert seen == ["BEGIN IMMEDIATE"]
+    assert seen == []
+
+
+def everything(lease: Lease) -> list[Commit]:
+    """Commits of every kind of change that one of them can have."""
+    refs = {"list": Ref(1, 1), "far": Ref(2)}
+    return [
+        Commit(lease=lease, frame=Frame("", 2, "fan", {"n": b"1"}, {"node": 1}, 2), frozen=ITEMS),
+        Commit(lease=lease, outcomes=[replace(ITEMS[0], status=ItemStatus.FAILED, error="broken")]),
+        Commit(lease=lease, frame=Frame("fan[1]", 1, "a", {}), values=[StoredValue("fan[1]", "x", 1, 0, b"1")]),
+        Commit(lease=lease, outcomes=[replace(ITEMS[1], status=ItemStatus.OK, value=b"2")], ended="fan[1]"),
+        Commit(lease=lease, frame=Frame("fan[2]", 1, "a", {}), values=[StoredValue("fan[2]", "x", 1, 0, b"1")]),
+        Commit(lease=lease, frame=Frame("", 3, "b", {}), joined=Joined("fan", 0), settles=True),
+        Commit(lease=lease, effects=[Effect("b", key, EffectStatus.INTENT) for key in ("one", "two")]),
+        Commit(
+            lease=lease, effects=[Effect("b", "one", EffectStatus.DONE, b"3"), Effect("b", "two", EffectStatus.UNDONE)]
+        ),
+        Commit(lease=lease, frame=Frame("", 4, "c", {}, refs=refs), values=[StoredValue("", "far", 1, 0, b"4")]),
+        Commit(lease=lease, frame=Frame("", 5, "d", {}, refs=refs), values=[StoredValue("", "far", 2, 0, b"5")]),
+        Commit(lease=lease, frame=Frame("", 6, "e", {}, refs=refs), values=[StoredValue("", "list", 1, 0, b"6")]),
+        Commit(lease=lease, frame=Frame("", 7, None, {}, refs=refs), closing=Closing(RunStatus.COMPLETED)),
+    ]
+
+
+def everywhere(connection: sqlite3.Connection, lease: Lease) -> list[list[object]]:
+    tables = ("frames", "items", "vals", "effects")
+    query = "SELECT * FROM {} WHERE rk = ?"
+    rows = [connection.execute(query.format(table), (lease.row,)).fetchall() for table in tables]
+    status = connection.execute("SELECT status, attempts, finished_at FROM runs WHERE rk = ?", (lease.row,)).fetchall()
+    return [[row[1:] for row in sorted(found)] for found in rows] + [status]
+
+
+@pytest.mark.parametrize("until", range(2, 13))
+def test_commits_leave_the_same_together_and_one_by_one(connection: sqlite3.Connection, until: int) -> None:
+    alone, together = leases(connection, 2)
+    connection.execute("UPDATE runs SET attempts = 1")
+    for commit in everything(alone)[:until]:
+        statements.commit(connection, commit, 0)
+    seen = transactions(connection)
+    outcomes = run_batch(connection, [change(commit) for commit in everything(together)[:until]])
+    assert (kinds(outcomes), seen) == ([None] * until, [])
+    assert everywhere(connection, together) == everywhere(connection, alone)
+
+
+@pytest.mark.parametrize(("spoil", "error"), SPOILS.values(), ids=SPOILS)
+def test_of_a_refused_commit_nothing_stays(
+    connection: sqlite3.Connection, spoil: Spoil, error: type[Exception]
+) -> None:
+    held = leases(connection)
+    spoil(connection, held[2])
+    before = everywhere(connection, held[2])
+    value, effect = StoredValue("", "far", 1, 0, b"1"), Effect("step", "key", EffectStatus.INTENT)
+    commits = [replace(version(2, lease), values=[value], effects=[effect]) for lease in held]
+    assert kinds(run_batch(connection, [change(commit) for commit in commits])) == [None, None, error, None, None]
+    assert everywhere(connection, held[2]) == before
+    assert everywhere(connection, held[3]) == everywhere(connection, held[1])
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"effects": [Effect("step", "key", EffectStatus.INTENT)]},
+        {"effects": [Effect("step", "key", EffectStatus.UNDONE)]},
+        {"closing": Closing(RunStatus.COMPLETED)},
+        {"frozen": ITEMS},
+    ],
+    ids=["effect", "undone effect", "closing", "items"],
+)
+def test_every_commit_to_a_run_that_was_claimed_again_is_refused(connection: sqlite3.Connection, parts: Parts) -> None:
+    held = leases(connection, 3)
+    claim(connection, held[1])
+    outcomes = run_batch(connection, [change(Commit(lease=lease, **parts)) for lease in held])
+    assert kinds(outcomes) == [None, OwnershipLost, None]
+
+
+def test_a_commit_behind_the_end_of_its_run_is_refused(connection: sqlite3.Connection) -> None:
+    first, second = leases(connection, 2)
+    closing = Commit(lease=first, closing=Closing(RunStatus.COMPLETED))
+    batch = [change(closing), change(version(2, second)), change(version(2, first))]
+    assert kinds(run_batch(connection, batch)) == [None, None, RunNotOpen]
+
+
+def test_the_end_of_a_run_whose_end_was_asked_for_is_saved_with_others(connection: sqlite3.Connection) -> None:
+    first, second = leases(connection, 2)
+    statements.cancel(connection, first.run_id)
+    seen = transactions(connection)
+    closing = Commit(lease=first, closing=Closing(RunStatus.CANCELLED))
+    assert kinds(run_batch(connection, [change(closing), change(version(2, second))])) == [None, None]
+    assert (stored(connection, first).run.status, seen) == (RunStatus.CANCELLED, [])
+
+
+def test_runs_begun_at_once_are_stored_by_one_statement(connection: sqlite3.Connection) -> None:
+    shape = Shape("digest-1", b"[]")
+    new = [
+        replace(new_run(f"run-{number}"), shape=shape, values=[StoredValue("", "x", 1, 0, b"1")]) for number in range(5)
+    ]
+    alone = Creation(replace(new[0], run_id="alone"), 7)(connection)[0]
+    seen = transactions(connection)
+    outcomes = run_batch(connection, [Creation(run, 7) for run in new])
+    assert (kinds(outcomes), seen) == ([None] * 5, [])
+    assert alone is not None
+    for run, outcome in zip(new, outcomes, strict=True):
+        lease, info = cast("tuple[Lease, RunInfo]", outcome.result)
+        snapshot = stored(connection, lease)
+        assert (snapshot.run, snapshot.shape) == (info, b"[]")
+        assert (info.run_id, snapshot.root) == (run.run_id, run.root)
+        assert everywhere(connection, lease) == everywhere(connection, alone)
+
+
+def test_a_run_without_a_shape_is_begun_with_others(connection: sqlite3.Connection) -> None:
+    shaped = [replace(new_run(name), shape=Shape(name, b"[]")) for name in ("a", "b")]
+    run_batch(connection, [Creation(run, 0) for run in (*shaped, new_run("c"))])
+    found = connection.execute("SELECT run_id, skeleton FROM runs LEFT JOIN shapes ON id = shape").fetchall()
+    assert found == [("a", b"[]"), ("b", b"[]"), ("c", None)]
+
+
+def test_runs_that_are_there_already_are_found_and_the_others_begun(connection: sqlite3.Connection) -> None:
+    (lease,) = leases(connection, 1)
+    keyed = [replace(new_run(name), key="once") for name in ("first", "second")]
+    outcomes = run_batch(connection, [Creation(run, 0) for run in (*keyed, new_run(lease.run_id), new_run("new"))])
+    results = [cast("tuple[Lease | None, RunInfo]", outcome.result) for outcome in outcomes]
+    assert [held is not None for held, _ in results] == [True, False, False, True]
+    assert [info.run_id for _, info in results] == ["first", "first", lease.run_id, "new"]
+
+
+def test_a_run_that_keeps_its_history_has_it_in_a_batch_as_well(connection: sqlite3.Connection) -> None:
+    batch = [Creation(new_run("a"), 0), Creation(replace(new_run("b"), keep=Keep.ALL), 0)]
+    assert kinds(run_batch(connection, batch)) == [None, None]
+    assert connection.execute("SELECT count(*) FROM history").fetchone() == (1,)
+
+
+def test_more_rows_than_a_statement_takes_are_saved_one_by_one(connection: sqlite3.Connection) -> None:
+    first, second = leases(connection, 2)
+    items = [replace(ITEMS[0], idx=idx) for idx in range(2001)]
+    batch = [change(Commit(lease=first, frozen=items)), change(version(2, second))]
+    assert kinds(run_batch(connection, batch)) == [None, None]
+    assert len(stored(connection, first).items) == 2001
 
 
 def test_what_sqlite_cannot_keep_fails_alone(connection: sqlite3.Connection) -> None:

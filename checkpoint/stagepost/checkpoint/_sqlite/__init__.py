@@ -1,7 +1,8 @@
 """Runs in one SQLite file, as plain functions over a connection with a thin shell around them.
 
-What is asked and changed: `_schema`, `_queries`, `_rows`, `_times`; `_statements`, `_row`, `_together`, `_waits`,
-`_history`, `_retention`, `_migrating`; `_fence` and `_generation` say who may. How it gets there: `_batch` groups
-requests into transactions, `_intake` says which, `_writer` owns the writing thread, `_lock` the file between processes,
-`_reader` reads. `_reading` and `_runs` are the store's protocol over both, `_store` puts them together on asyncio.
+What is asked and changed: `_schema`, `_queries`, `_rows`, `_times`; `_row`, `_changes`, `_creating`, `_statements`,
+`_waits`, `_history`, `_retention`, `_migrating`; `_fence` and `_generation` say who may. How it gets there: `_batch`
+groups requests into transactions, `_together` makes one statement of them, `_intake` says which, `_writer` owns the
+writing thread, `_lock` the file between processes, `_reader` reads. `_reading` and `_runs` are the store's protocol
+over both, `_store` puts them together on asyncio.
 """

@@ -46,11 +46,12 @@ def run_batch(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Out
 
 
 def _all_at_once(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome] | None:
-    """What plain steps and items are committed by where many runs go on at once; None if it cannot be done so."""
-    if len(batch) == 1:  # of two statements that do the same it is the cheaper one that is wanted
+    """What steps and items are committed by, and runs begun; None if it cannot be done so."""
+    if len(batch) == 1 and isinstance(batch[0], RowChange):  # which needs no trigger
         return None
     try:
-        return [_DONE] * len(batch) if save_together(connection, batch) else None
+        results = save_together(connection, batch)
+        return None if results is None else list(map(_outcome, results))
     except (sqlite3.Error, ValueError, OverflowError) as error:
         roll_back(connection)
         return [Outcome(error=error)] * len(batch) if is_fatal(error) else None
@@ -94,6 +95,10 @@ def _attempt(connection: sqlite3.Connection, work: Work) -> Outcome:
         return Outcome(error=error)
     if has_savepoint:
         connection.execute("RELEASE request")
+    return _outcome(result)
+
+
+def _outcome(result: object) -> Outcome:
     return _DONE if result is None else Outcome(result)
 
 

@@ -11,6 +11,7 @@ from ..errors import NotAStore, StoreNotWritable
 from ._faults import BUSY_TIMEOUT, translate
 from ._generation import OwnedConnection, begin_generation
 from ._schema import check_version, prepare
+from ._together import prepare_together
 
 Connection: TypeAlias = sqlite3.Connection
 Durability: TypeAlias = Literal["power", "process"]
@@ -61,6 +62,7 @@ def connector(
             prepare(connection, path)  # before WAL, which would change the file of another application
             _set_up(connection, path, durability)
             begin_generation(connection, path, confirm)
+            prepare_together(connection)
         except sqlite3.Error as error:
             connection.close()
             raise translate(error, path) from error

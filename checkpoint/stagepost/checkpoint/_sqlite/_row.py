@@ -1,21 +1,34 @@
-"""Changes of one row, under the fence: what plain steps and items commit, and so nearly all that is ever written."""
+"""Changes of one row each, which is what a commit is made of.
+
+Most are refused unless the row is what it should be and the run ours to change: the fence stands in the statement. The
+others follow one of these in the same commit, and are undone with it.
+"""
 
 import sqlite3
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from .._codec import join_values
-from .._records import Commit, Frame, Item, Keep
+from .._records import Closing, Frame, Item, Lease, Shape, StoredValue
+from .._waiting import Effect, EffectStatus
 from ._fence import FENCE, Right, refusal
 from ._rows import dump_refs, dump_visits
 
-_INSERT_FRAME = f"""
-INSERT INTO frames (rk, path, seq, next, visits, width, state, refs) SELECT ?, ?, ?, ?, ?, ?, ?, ?
+Row: TypeAlias = tuple[object, ...]
+
+# Python's sqlite3 looks for an adapter of each value that is not just an int, float, str or bytearray. For NULL and
+# bytes that takes half a microsecond, so what is written at every step is spared it.
+INSERT_FRAME = f"""
+INSERT INTO frames (rk, path, seq, next, visits, width, state, refs)
+SELECT ?, ?, ?, ?, nullif(?, ''), nullif(?, -1), ?, nullif(?, '')
 WHERE {FENCE} ON CONFLICT DO NOTHING
 """
 UPDATE_FRAME = f"""
-UPDATE frames SET seq = ?, next = ?, visits = ?, width = ?, state = ?, refs = ?
+UPDATE frames SET
+  seq = ?, next = ?, visits = nullif(?, ''), width = nullif(?, -1), state = ?, refs = nullif(?, '')
 WHERE rk = ? AND path = ? AND seq = ? AND {FENCE}
 """
-_INSERT_ITEM = f"""
+INSERT_ITEM = f"""
 INSERT INTO items (rk, path, visit, idx, status, input) SELECT ?, ?, ?, ?, 'waiting', ?
 WHERE {FENCE} ON CONFLICT DO NOTHING
 """
@@ -23,22 +36,34 @@ UPDATE_ITEM = f"""
 UPDATE items SET status = ?, value = ?, error = ?
 WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {FENCE}
 """
+WRITE_EFFECT = f"""
+INSERT OR REPLACE INTO effects (rk, place, key, status, value) SELECT ?, ?, ?, ?, ? WHERE {FENCE}
+"""
+CLOSE = """
+UPDATE runs SET status = ?, error = ?, finished_at = max(?, created_at) -- clocks are set back at times
+WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running'
+"""
+
+INSERT_VALUE = "INSERT OR REPLACE INTO vals (rk, path, key, gen, idx, value) VALUES (?, ?, ?, ?, ?, ?)"
+DELETE_OLDER = "DELETE FROM vals WHERE rk = ? AND path = ? AND key = ? AND gen < ?"
+DELETE_EFFECT = "DELETE FROM effects WHERE rk = ? AND place = ? AND key = ?"
+INSERT_SHAPE = "INSERT OR IGNORE INTO shapes (id, workflow, version, skeleton) VALUES (?, ?, ?, ?)"
 
 
 class RowChange:
-    """One statement that changes one row, or is refused and changes nothing.
+    """One statement that changes a row.
 
     Attributes:
         text: The statement.
         values: What is bound to it.
         right: What it is done by.
-        path: The frame or item, for the refusal.
-        expected: What the row should have been.
+        path: What it is about, for the refusal.
+        expected: What the row should have been, or the change is refused; None if it may rightly change nothing.
     """
 
     __slots__ = ("expected", "path", "right", "text", "values")
 
-    def __init__(self, text: str, values: tuple[object, ...], right: Right, path: str, expected: str) -> None:
+    def __init__(self, text: str, values: Row, right: Right, path: str = "", expected: str | None = None) -> None:
         self.text = text
         self.values = values
         self.right = right
@@ -51,47 +76,68 @@ class RowChange:
         Raises:
             CheckpointError: It is not what was expected, or the run no longer ours to change.
         """
-        if connection.execute(self.text, self.values).rowcount != 1:
+        changed = connection.execute(self.text, self.values).rowcount
+        if changed != 1 and self.expected is not None:
             raise refusal(connection, self.right, self.path, self.expected)
-
-
-def only_row(change: Commit) -> RowChange | None:
-    """The one row that a commit changes; None if it changes more."""
-    if change.lease.keep is Keep.ALL or change.frozen or change.values or change.effects or change.settles:
-        return None
-    if change.ended is not None or change.joined is not None or change.closing is not None:
-        return None
-    if change.frame is not None:
-        return None if change.outcomes else frame_row(Right(change.lease), change.frame)
-    return outcome_row(Right(change.lease), change.outcomes[0]) if len(change.outcomes) == 1 else None
 
 
 def frame_row(right: Right, frame: Frame) -> RowChange:
     """A new version of a frame."""
     lease, cancelled = right
-    refs, path, before = frame.refs, frame.path, frame.seq - 1
+    row, visits, width, refs, before = lease.row, frame.visits, frame.width, frame.refs, frame.seq - 1
     state = {key: data for key, data in frame.state.items() if key not in refs} if refs else frame.state
-    content = (frame.next, dump_visits(frame.visits), frame.width, join_values(state), dump_refs(refs))
-    values: tuple[object, ...]
+    content = (
+        frame.next,
+        dump_visits(visits) if visits else "",
+        -1 if width is None else width,
+        bytearray(join_values(state)),
+        dump_refs(refs) if refs else "",
+    )
+    fence = (row, lease.epoch, cancelled)
     if before == 0:
-        text, values = _INSERT_FRAME, (lease.row, path, 1, *content, lease.row, lease.epoch, cancelled)
-    else:
-        key = (lease.row, path, before)
-        text, values = UPDATE_FRAME, (frame.seq, *content, *key, lease.row, lease.epoch, cancelled)
-    return RowChange(text, values, right, path, f"at version {before}")
+        return RowChange(INSERT_FRAME, (row, frame.path, 1, *content, *fence), right, frame.path, "at version 0")
+    key = (row, frame.path, before)
+    return RowChange(UPDATE_FRAME, (frame.seq, *content, *key, *fence), right, frame.path, f"at version {before}")
 
 
 def frozen_row(right: Right, item: Item) -> RowChange:
     """An item that waits for its worker."""
     values = (right.lease.row, item.path, item.visit, item.idx, item.input, *right.fence)
-    return RowChange(_INSERT_ITEM, values, right, f"{item.path}[{item.idx}]", "unknown")
+    return RowChange(INSERT_ITEM, values, right, f"{item.path}[{item.idx}]", "unknown")
 
 
 def outcome_row(right: Right, item: Item) -> RowChange:
     """What became of an item that has waited."""
     key = (right.lease.row, item.path, item.visit, item.idx)
-    values = (item.status.value, item.value, readable(item.error), *key, *right.fence)
+    value = None if item.value is None else bytearray(item.value)
+    values = (item.status.value, value, readable(item.error), *key, *right.fence)
     return RowChange(UPDATE_ITEM, values, right, f"{item.path}[{item.idx}]", "waiting")
+
+
+def value_rows(right: Right, value: StoredValue) -> Sequence[RowChange]:
+    """A value outside of its frame; the first row of a new generation is the end of those before."""
+    place = (right.lease.row, value.path, value.key, value.gen)
+    insertion = RowChange(INSERT_VALUE, (*place, value.idx, bytearray(value.value)), right)
+    return (RowChange(DELETE_OLDER, place, right), insertion) if value.idx == 0 and value.gen > 1 else (insertion,)
+
+
+def effect_row(right: Right, effect: Effect) -> RowChange:
+    """What became of an effect."""
+    place = (right.lease.row, effect.place, effect.key)
+    if effect.status is EffectStatus.UNDONE:
+        return RowChange(DELETE_EFFECT, place, right)
+    return RowChange(WRITE_EFFECT, (*place, effect.status.value, effect.value, *right.fence), right, "", "open")
+
+
+def closing_row(right: Right, closing: Closing, now: int) -> RowChange:
+    """The end of a run."""
+    values = (closing.status.value, readable(closing.error), now, *right.fence)
+    return RowChange(CLOSE, values, right, "", "open")
+
+
+def shape_row(lease: Lease, shape: Shape, workflow: str, version: int) -> RowChange:
+    """What a workflow is made of; many runs share it."""
+    return RowChange(INSERT_SHAPE, (shape.id, workflow, version, shape.skeleton), Right(lease))
 
 
 def readable(error: str | None) -> str | None:

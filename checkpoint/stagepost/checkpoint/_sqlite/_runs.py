@@ -7,16 +7,17 @@ from functools import partial
 from typing import TypeVar
 
 from .._limits import Limits
-from .._records import Commit, Lease, Migrated, NewRun, RunInfo, Shape
+from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape
 from .._waiting import Due, NewWait, Wait
 from . import _retention as retention
 from . import _statements as statements
 from . import _waits as waits
+from ._changes import changes_of
 from ._connect import Connection
+from ._creating import Creation
 from ._migrating import migrate
 from ._queries import ended_query
 from ._reading import Reading
-from ._row import only_row
 from ._times import to_micros
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ class Runs(Reading):
 
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
-        return await self._write(partial(statements.create, run=run, now=self._now()))
+        return await self._write(Creation(run, self._now()))
 
     async def claim(
         self,
@@ -66,7 +67,7 @@ class Runs(Reading):
 
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run."""
-        await self._write(only_row(commit) or self._whole(commit))
+        await self._write(self._work(commit))
 
     async def wait(self, lease: Lease, wait: NewWait) -> Wait:
         """Open a wait of a run."""
@@ -109,8 +110,10 @@ class Runs(Reading):
             return 0
         return await self._write(partial(retention.prune, before=micros, limit=limit))
 
-    def _whole(self, commit: Commit) -> Callable[[Connection], object]:
-        return partial(statements.commit, change=commit, now=self._now())
+    def _work(self, commit: Commit) -> Callable[[Connection], object]:
+        if commit.lease.keep is Keep.ALL or statements.is_forgotten(commit):
+            return partial(statements.commit, change=commit, now=self._now())
+        return changes_of(commit, self._now)
 
     def _now(self) -> int:
         return to_micros(self._clock())

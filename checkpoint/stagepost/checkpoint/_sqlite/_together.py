@@ -1,106 +1,148 @@
-"""Many changes of rows of one kind by one statement, which is a transaction by itself.
+"""All that a batch changes by one statement, which is a transaction by itself.
 
 While SQLite works, the thread does without the interpreter's lock, and after each call it has to get it back from an
-event loop that may have much to do. A batch of BEGIN, a statement for each row, and COMMIT would wait for that each
-time; one statement lets the loop go on undisturbed until all is on disk.
+event loop that may have much to do. A batch of BEGIN, some statements for each request, and COMMIT would wait for that
+each time; one statement lets the loop go on undisturbed until all is on disk.
+
+The statement adds rows to a view that nobody reads. Each row stands for a change: which kind, and the values bound to
+it. Triggers make the changes in the order of the rows, and they are made of the very statements that make one alone.
 
 Nothing is gained by being clever about failures. A row that is not what was expected, or no longer ours to change, is
-given NULL where there must be none, and so undoes the statement; then the changes are made one by one, and whoever is
-refused learns why.
+refused by its trigger, which undoes the statement; then the requests are run one by one, and whoever is refused learns
+why.
 """
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from itertools import count, repeat
+from typing import Final
 
+from .._records import Keep
+from ._changes import DELETE_BELOW, DELETE_FRAME, DELETE_ITEMS, DELETE_VALUES, SETTLE, Changes
+from ._creating import INSERT_RUN, Creation, last_key
 from ._generation import GENERATION, OwnedConnection
-from ._row import UPDATE_FRAME, UPDATE_ITEM, RowChange
+from ._row import (
+    CLOSE,
+    DELETE_EFFECT,
+    DELETE_OLDER,
+    INSERT_FRAME,
+    INSERT_ITEM,
+    INSERT_SHAPE,
+    INSERT_VALUE,
+    UPDATE_FRAME,
+    UPDATE_ITEM,
+    WRITE_EFFECT,
+    RowChange,
+    shape_row,
+)
+
+_CHECKED: Final = (UPDATE_FRAME, UPDATE_ITEM, INSERT_FRAME, INSERT_ITEM, WRITE_EFFECT, CLOSE, INSERT_RUN)
+_UNCHECKED: Final = (
+    *(INSERT_VALUE, DELETE_OLDER, DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, DELETE_VALUES, DELETE_ITEMS, SETTLE),
+    *DELETE_BELOW,
+)
+_NOTHING, _OWNER = 0, 1  # kinds of rows that change nothing, and that ask whether the file is still ours
+_KINDS: Final = dict(zip((*_CHECKED, *_UNCHECKED), count(2)))
+_WIDTH: Final = max(text.count("?") for text in _KINDS)
+_PADDING: Final = [(0,) * width for width in range(_WIDTH + 1)]
+_MOST: Final = 2000  # rows: SQLite takes 32,766 values at once
+
+_VIEW = f"CREATE TEMP VIEW changes AS SELECT 0 AS kind, {', '.join(f'0 AS v{number}' for number in range(_WIDTH))}"
+_TRIGGER = "CREATE TEMP TRIGGER change_{kind} INSTEAD OF INSERT ON changes WHEN NEW.kind = {kind} BEGIN {body}; END"
+_IS_OURS = f"SELECT RAISE(ABORT, 'taken over') WHERE ({GENERATION}) IS NOT NEW.v0"
+_IS_DONE = "SELECT RAISE(ABORT, 'refused') WHERE changes() <> 1"
 
 
-class _Kind(NamedTuple):
-    """How rows of a table are changed together.
-
-    Attributes:
-        text: The statement for many rows, up to what follows VALUES.
-        rest: What follows.
-        width: How many values a row has.
-        key: Where among these the row's key is.
-    """
-
-    text: str
-    rest: str
-    width: int
-    key: slice
+def prepare_together(connection: sqlite3.Connection) -> None:
+    """Make the view and its triggers, which only this connection has."""
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(_VIEW)
+    connection.execute(_TRIGGER.format(kind=_OWNER, body=_IS_OURS))
+    for text, kind in _KINDS.items():
+        body = _with_columns(text)
+        connection.execute(_TRIGGER.format(kind=kind, body=f"{body}; {_IS_DONE}" if text in _CHECKED else body))
 
 
-_KINDS: Final = {
-    UPDATE_FRAME: _Kind(
-        f"""
-        INSERT INTO frames (rk, path, seq, next, visits, width, state, refs)
-        SELECT column7, column8, CASE WHEN ({GENERATION}) = ?
-          AND EXISTS (SELECT 1 FROM frames WHERE rk = column7 AND path = column8 AND seq = column9)
-          AND EXISTS (SELECT 1 FROM runs WHERE rk = column10 AND epoch = column11 AND cancelling <= column12
-                      AND status = 'running')
-          THEN column1 END, column2, column3, column4, column5, column6
-        FROM (VALUES """,
-        """) WHERE column7 IS NOT NULL
-        ON CONFLICT (rk, path) DO UPDATE SET seq = excluded.seq, next = excluded.next, visits = excluded.visits,
-          width = excluded.width, state = excluded.state, refs = excluded.refs
-        """,
-        12,
-        slice(6, 8),
-    ),
-    UPDATE_ITEM: _Kind(
-        f"""
-        INSERT INTO items (rk, path, visit, idx, status, input, value, error)
-        SELECT column4, column5, column6, column7, CASE WHEN ({GENERATION}) = ?
-          AND EXISTS (SELECT 1 FROM items WHERE rk = column4 AND path = column5 AND visit = column6
-                      AND idx = column7 AND status = 'waiting')
-          AND EXISTS (SELECT 1 FROM runs WHERE rk = column8 AND epoch = column9 AND cancelling <= column10
-                      AND status = 'running')
-          THEN column1 END, x'', column2, column3
-        FROM (VALUES """,
-        """) WHERE column4 IS NOT NULL
-        ON CONFLICT (rk, path, visit, idx) DO UPDATE SET status = excluded.status, value = excluded.value,
-          error = excluded.error
-        """,
-        10,
-        slice(3, 7),
-    ),
-}
-
-
-def save_together(connection: sqlite3.Connection, batch: Sequence[object]) -> bool:
+def save_together(connection: sqlite3.Connection, batch: Sequence[object]) -> list[object] | None:
     """Make all changes of a batch in one transaction.
 
     Returns:
-        Whether it was done; False if the batch is not made of changes of one kind, each to another row.
+        The results of the requests; None if the batch has others, and nothing was done.
 
     Raises:
         sqlite3.Error: A change is refused, or SQLite cannot; nothing has been changed.
         ValueError: A value is not one that SQLite can keep; nothing has been changed.
         OverflowError: The same.
     """
-    changes = [change for change in batch if isinstance(change, RowChange)]
-    kind = _KINDS.get(changes[0].text) if changes else None
-    if kind is None or len(changes) < len(batch) or not isinstance(connection, OwnedConnection):
-        return False
-    if any(change.text != changes[0].text for change in changes):
-        return False
-    if len({change.values[kind.key] for change in changes}) < len(changes):
-        return False
-    values: list[object] = [connection.generation]
-    for change in changes:
-        values += change.values
-    rows = 1 << (len(changes) - 1).bit_length()  # few sizes, so that SQLite keeps the statements it has compiled
-    values += [None] * (kind.width * (rows - len(changes)))
-    connection.execute(_statement(changes[0].text, rows), values)
-    return True
+    if not isinstance(connection, OwnedConnection):
+        return None
+    plan = _Plan(connection)
+    results = [plan.add(request) for request in batch]
+    if not plan.is_possible or len(plan.rows) > _MOST:
+        return None
+    _save(connection, plan.rows)
+    return results
 
 
-@lru_cache(maxsize=32)
-def _statement(update: str, rows: int) -> str:
-    kind = _KINDS[update]
-    row = f"({', '.join('?' * kind.width)})"
-    return f"{kind.text}{', '.join([row] * rows)}{kind.rest}"
+class _Plan:
+    """The rows that a batch changes.
+
+    Attributes:
+        rows: They, in the order of the requests.
+        is_possible: Whether all requests are known to change rows and nothing else.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.rows: list[RowChange] = []
+        self.is_possible = True
+        self._connection = connection
+        self._last_key: int | None = None
+        self._shapes: set[str] = set()
+
+    def add(self, request: object) -> object:
+        """Add the rows of a request; returns what will be its result."""
+        if isinstance(request, RowChange):
+            self.rows.append(request)
+        elif isinstance(request, Changes) and request.is_fenced:
+            self.rows += request.rows
+        elif isinstance(request, Creation) and request.run.keep is not Keep.ALL:
+            return self._create(request)
+        else:
+            self.is_possible = False
+        return None
+
+    def _create(self, creation: Creation) -> object:
+        key = (last_key(self._connection) if self._last_key is None else self._last_key) + 1
+        self._last_key = key
+        lease = creation.lease(key)
+        self.rows += creation.rows(lease)
+        run, shape = creation.run, creation.run.shape
+        if shape is not None and shape.id not in self._shapes:
+            self._shapes.add(shape.id)
+            self.rows.append(shape_row(lease, shape, run.workflow, run.version))
+        return lease, creation.begun()
+
+
+def _save(connection: OwnedConnection, rows: Sequence[RowChange]) -> None:
+    values: list[object] = [_OWNER, connection.generation, *_PADDING[_WIDTH - 1]]
+    for row in rows:
+        values.append(_KINDS[row.text])
+        values += row.values
+        values += _PADDING[_WIDTH - len(row.values)]
+    size = 1 << len(rows).bit_length()  # few sizes, so that SQLite keeps the statements it has compiled
+    values += repeat(_NOTHING, (size - len(rows) - 1) * (_WIDTH + 1))
+    connection.execute(_statement(size), values)
+
+
+@lru_cache(maxsize=16)
+def _statement(rows: int) -> str:
+    row = f"({', '.join('?' * (_WIDTH + 1))})"
+    return f"INSERT INTO changes VALUES {', '.join([row] * rows)}"
+
+
+def _with_columns(text: str) -> str:
+    """A statement that takes its values from a row of the view."""
+    numbers = count()
+    return re.sub(r"\?", lambda _: f"NEW.v{next(numbers)}", text)

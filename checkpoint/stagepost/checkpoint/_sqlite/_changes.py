@@ -1,0 +1,94 @@
+"""A commit as the rows that it changes, known before anything is done, so that many commits can be done together."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from .._records import Commit, Joined, RunStatus
+from ._fence import Right, check_held
+from ._row import (
+    RowChange,
+    closing_row,
+    effect_row,
+    frame_row,
+    frozen_row,
+    outcome_row,
+    value_rows,
+)
+
+DELETE_FRAME = "DELETE FROM frames WHERE rk = ? AND path = ?"
+DELETE_VALUES = "DELETE FROM vals WHERE rk = ? AND path = ?"
+DELETE_ITEMS = "DELETE FROM items WHERE rk = ? AND path = ? AND visit = ?"
+DELETE_BELOW = tuple(
+    f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("frames", "items", "vals")
+)
+SETTLE = "UPDATE runs SET attempts = 0 WHERE rk = ?"
+
+
+class Changes:
+    """What a commit changes: all of it, or it is refused and changes nothing.
+
+    Attributes:
+        rows: The rows, in the order in which they are changed.
+        is_fenced: Whether one of them is refused where the run is no longer ours to change.
+    """
+
+    __slots__ = ("_right", "is_fenced", "rows")
+
+    def __init__(self, right: Right, rows: Sequence[RowChange]) -> None:
+        self.rows = rows
+        self.is_fenced = any(row.expected is not None for row in rows)
+        self._right = right
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        """Change them, inside of a savepoint.
+
+        Raises:
+            CheckpointError: A row is not what was expected, or the run no longer ours to change.
+        """
+        if not self.is_fenced:
+            check_held(connection, self._right)
+        for row in self.rows:
+            row(connection)
+
+
+def changes_of(commit: Commit, now: Callable[[], int]) -> Changes | RowChange:
+    """What a commit changes beside the history.
+
+    Args:
+        commit: The commit.
+        now: Tells the time.
+    """
+    closing = commit.closing
+    right = Right(commit.lease, int(closing is not None and closing.status is RunStatus.CANCELLED))
+    rows = [] if commit.frame is None else [frame_row(right, commit.frame)]
+    for item in commit.frozen:
+        rows.append(frozen_row(right, item))  # noqa: PERF401  # a loop over nothing, which it mostly is, costs least
+    for item in commit.outcomes:
+        rows.append(outcome_row(right, item))  # noqa: PERF401  # the same
+    if commit.ended is not None or commit.joined is not None:
+        rows += _deletions(right, commit.ended, commit.joined)
+    for value in commit.values:
+        rows += value_rows(right, value)
+    for effect in commit.effects:
+        rows.append(effect_row(right, effect))  # the same
+    if commit.settles:
+        rows.append(RowChange(SETTLE, (right.lease.row,), right))
+    if closing is not None:
+        rows.append(closing_row(right, closing, now()))
+    return rows[0] if len(rows) == 1 and rows[0].expected is not None else Changes(right, rows)
+
+
+def _deletions(right: Right, ended: str | None, joined: Joined | None) -> Sequence[RowChange]:
+    rows = []
+    if ended is not None:
+        rows += [RowChange(text, (right.lease.row, ended), right) for text in (DELETE_FRAME, DELETE_VALUES)]
+    if joined is not None:
+        rows += _join(right, joined)
+    return rows
+
+
+def _join(right: Right, joined: Joined) -> Sequence[RowChange]:
+    """Delete the items of a fan-out and whatever its failed items left below them: paths that start with ``path[``."""
+    items = RowChange(DELETE_ITEMS, (right.lease.row, joined.path, joined.visit), right)
+    below = (right.lease.row, f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
+    return [items, *(RowChange(text, below, right) for text in DELETE_BELOW)]

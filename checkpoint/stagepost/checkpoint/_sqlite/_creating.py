@@ -1,0 +1,98 @@
+"""The beginning of a run."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from .._records import Keep, Lease, NewRun, RunInfo, RunStatus
+from ._fence import Right
+from ._history import keep_version
+from ._queries import RUN_COLUMNS, SELECT_RUN
+from ._row import RowChange, frame_row, shape_row, value_rows
+from ._rows import to_run
+from ._times import to_time
+
+INSERT_RUN = """
+INSERT INTO runs (rk, run_id, workflow, version, status, key, input, owner, shape, trace, epoch, created_at, keep)
+VALUES (?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING
+"""
+_LAST_KEY = "SELECT coalesce(max(rk), 0) FROM runs"
+_SELECT_BY_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
+
+
+class Creation:
+    """Inserts a run with its first frame, or finds the one that was there.
+
+    Args:
+        run: The run.
+        now: The time.
+    """
+
+    __slots__ = ("_now", "run")
+
+    def __init__(self, run: NewRun, now: int) -> None:
+        self.run = run
+        self._now = now
+
+    def __call__(self, connection: sqlite3.Connection) -> tuple[Lease | None, RunInfo]:
+        """Insert it, inside of a savepoint."""
+        lease = self.lease(last_key(connection) + 1)
+        insertion, *rows = self.rows(lease)
+        if connection.execute(insertion.text, insertion.values).rowcount != 1:
+            return None, self._existing(connection)
+        for row in rows:
+            row(connection)
+        if self.run.shape is not None:
+            shape_row(lease, self.run.shape, self.run.workflow, self.run.version)(connection)
+        if self.run.keep is Keep.ALL:
+            keep_version(connection, lease, self.run.root, self._now)
+        return lease, self.begun()
+
+    def lease(self, key: int) -> Lease:
+        """The right to commit to it.
+
+        Args:
+            key: The store's own key of the run.
+        """
+        return Lease(self.run.run_id, 1, key, self.run.keep)
+
+    def rows(self, lease: Lease) -> Sequence[RowChange]:
+        """The rows that are its own, the run itself first."""
+        run, right = self.run, Right(lease)
+        shape = None if run.shape is None else run.shape.id
+        about = (run.run_id, run.workflow, run.version, run.key, bytearray(run.input), run.owner, shape, run.trace)
+        insertion = RowChange(INSERT_RUN, (lease.row, *about, self._now, run.keep.value), right, "", "new")
+        rows = [insertion, frame_row(right, run.root)]
+        for value in run.values:
+            rows += value_rows(right, value)
+        return rows
+
+    def begun(self) -> RunInfo:
+        """What `run_of` would say, without asking: a store that takes many runs would do little else."""
+        run = self.run
+        return RunInfo(
+            run_id=run.run_id,
+            workflow=run.workflow,
+            version=run.version,
+            status=RunStatus.RUNNING,
+            key=run.key,
+            input=run.input,
+            error=None,
+            cancelling=False,
+            owner=run.owner,
+            epoch=1,
+            attempts=0,
+            created_at=to_time(self._now),
+            finished_at=None,
+            trace=run.trace,
+            keep=run.keep,
+        )
+
+    def _existing(self, connection: sqlite3.Connection) -> RunInfo:
+        row = connection.execute(SELECT_RUN, (self.run.run_id,)).fetchone()
+        return to_run(row or connection.execute(_SELECT_BY_KEY, (self.run.workflow, self.run.key)).fetchone())
+
+
+def last_key(connection: sqlite3.Connection) -> int:
+    """The highest of the store's own keys of runs."""
+    key: int = connection.execute(_LAST_KEY).fetchone()[0]
+    return key

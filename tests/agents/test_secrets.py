@@ -7,10 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents._ways import result_of, started, working
-from tests.agents._weather import results
+from tests.agents._ways import result_of, started, the_wait, working
+from tests.agents._weather import Report, results
 
-from stagepost.agents import Agent, LiteLLM, ScriptedModel, ToolContext, call, tool
+from stagepost.agents import (
+    Agent,
+    Allow,
+    AssistantMessage,
+    LiteLLM,
+    ModelResponse,
+    ScriptedModel,
+    ToolCall,
+    ToolContext,
+    call,
+    tool,
+)
 from stagepost.agents.testing import LocalServer, Status
 from stagepost.checkpoint import SqliteStore
 from stagepost.workflows import RunFailed, Runner
@@ -71,6 +82,73 @@ async def test_p11_secret_that_a_tool_tells_is_masked_for_the_store_and_for_the_
     assert results(result)[1].text == said
     assert below.requests[-1].messages[-1].text == said
     assert result.output == "done"
+
+
+@tool(needs_approval=True)
+async def send(body: str) -> str:
+    return f"sent {body}"
+
+
+@tool
+async def read(body: str) -> str:
+    return f"read {body}"
+
+
+def spoken(text: str = "", *, id: str = "c", name: str = "read", arguments: str = "{}") -> ModelResponse:  # noqa: A002
+    return ModelResponse(text, [ToolCall(id=id, name=name, arguments=arguments)])
+
+
+IN_JSON = "\\u006fpen-sesame\\u002D4711"  # as some write it
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (spoken(f"I know {SECRET}!"), spoken("I know ***!")),
+        (spoken(arguments=f'{{"body": "as {SECRET}"}}'), spoken(arguments='{"body": "as ***"}')),
+        (spoken(arguments=f'{{"body": "\\t{IN_JSON}\\""}}'), spoken(arguments='{"body": "\\t***\\""}')),
+        (spoken(arguments=f'{{"{SECRET}": 1}}'), spoken(arguments='{"***": 1}')),
+        (spoken(arguments=f"{{{SECRET}"), spoken(arguments="{***")),
+        (spoken(arguments=f"\\x {IN_JSON} \\ud800"), spoken(arguments="\\x *** \\ud800")),
+        (spoken(name=f"read-{SECRET}"), spoken(name="read-***")),
+        (spoken(id=SECRET), spoken(id="***")),
+        (spoken(f"It is {IN_JSON[:14]}.", arguments='{"body": "\\u0061"}'), None),
+    ],
+    ids=["text", "arguments", "escapes", "key", "no-json", "no-escapes", "name", "id", "nothing"],
+)
+async def test_p11_secret_that_a_model_writes_is_masked_before_it_is_kept(
+    tmp_path: Path, said: ModelResponse, kept: ModelResponse | None
+) -> None:
+    kept = kept or said
+    model = ScriptedModel([said, "done"])
+    agent = Agent("chatty", prompt="", model=model, tools=[read])
+    async with working_in(tmp_path, agent, secrets={"key": SECRET}) as runner:
+        result = await result_of(await started(runner, agent), agent)
+    assert result.messages[1] == AssistantMessage(text=kept.text, calls=tuple(kept.calls))
+    assert result.output == "done"
+
+
+async def test_p11_tool_is_called_with_stars_where_its_model_has_written_a_secret(tmp_path: Path) -> None:
+    model = ScriptedModel([call("send", body=SECRET), [call("read", body=IN_JSON), call("read", body=SECRET)], "done"])
+    agent = Agent("chatty", prompt="", model=model, tools=[send, read])
+    async with working_in(tmp_path, agent, secrets={"key": SECRET}) as runner:
+        run = await started(runner, agent)
+        wait = await the_wait(runner, run)
+        assert wait.shown["arguments"] == {"body": "***"}
+        await runner.answer(wait.id, Allow())
+        result = await result_of(run, agent)
+    assert [message.text for message in results(result)] == ["sent ***", f"read {IN_JSON}", "read ***"]
+
+
+@pytest.mark.parametrize("secret", [SECRET, IN_JSON], ids=["plain", "escapes"])
+@pytest.mark.parametrize("as_call", [False, True], ids=["text", "return"])
+async def test_p11_secret_in_a_final_answer_is_masked(tmp_path: Path, secret: str, *, as_call: bool) -> None:
+    answer = f'{{"city": "{secret}", "degrees": 3}}'
+    model = ScriptedModel([spoken(name="return", arguments=answer) if as_call else answer])
+    agent = Agent("chatty", prompt="", model=model, output=Report)
+    async with working_in(tmp_path, agent, secrets={"key": SECRET}) as runner:
+        result = await result_of(await started(runner, agent), agent)
+    assert result.output == Report(city="***", degrees=3)
 
 
 @pytest.mark.skipif(find_spec("litellm") is None, reason="needs litellm: pip install 'stagepost[llm]'")

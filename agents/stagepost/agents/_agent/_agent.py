@@ -180,7 +180,7 @@ class Agent(Generic[OutputT_co]):
             approve: Says whether a call may be made that a person has to allow: async, from a `ToolCall` to an `Allow`
                 or a `Deny`. Without it such a call fails the run: there is nobody to ask.
             deps: Given to tools as ``context.deps``.
-            secrets: Given to tools as ``context.secrets``, and masked in what they tell.
+            secrets: Given to tools as ``context.secrets``, and masked in what they and the model tell.
             observer: Gets the run's events.
 
         Raises:

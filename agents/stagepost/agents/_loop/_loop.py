@@ -51,6 +51,7 @@ from ._call_ids import distinct
 from ._calling import Due, ToolCalling, pending_calls
 from ._counter import COUNTER, Allowance, Counter, Shares
 from ._history import repaired
+from ._keeping import without_secrets
 from ._member import Member
 from ._news import MESSAGE, NO_NEWS, news_of
 from ._session import Session
@@ -208,6 +209,7 @@ class AgentLoop(Graph):
         else:
             with counter.turn():
                 response = await self._ask(request)
+        response = without_secrets(response, context)
         number = state.get("turn", 0) + spent.turns
         answer = AssistantMessage(text=response.text, calls=distinct(response.calls, number))
         spent = spent.after(response.usage, tool_calls=len(answer.calls))

@@ -72,6 +72,29 @@ async def in_doubt(run: Run, *waits: str) -> None:
     assert run.waits == waits
 
 
+async def test_whoever_settles_an_effect_is_shown_what_it_is_about(store: Store) -> None:
+    world = World()
+    world.errors = [OSError("cut")]
+    work = Chain("work", [pays(world, show=Receipt(number=3))])
+    async with running(store, work) as runner:
+        run = await runner.start(work, run_id="r1")
+        await in_doubt(run, "r1/pay")
+        (wait,) = await runner.waits(kind=WaitKind.EFFECT)
+        assert wait.shown == {"number": 3}
+        await runner.settle("r1", "pay", value=7)
+        await run.result()
+
+
+async def test_what_cannot_be_shown_is_refused_before_the_effect_has_begun(store: Store) -> None:
+    world = World()
+    work = Chain("work", [pays(world, show={"key": "open-sesame"})])
+    async with running(store, work, secrets={"key": "open-sesame"}) as runner:
+        with pytest.raises(RunFailed, match="what pay shows.*secret 'key'"):
+            await (await runner.start(work, run_id="r1")).result()
+        assert (await store.load("r1")).effects == ()
+    assert world.happened == []
+
+
 async def test_a_step_that_runs_again_gets_what_the_effect_returned(store: Store) -> None:
     world, counted = World(), Counted()
     mended: list[bool] = []

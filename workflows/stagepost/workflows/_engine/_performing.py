@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from stagepost.checkpoint import WaitKind
-
 from .._events import WaitOpened
 from .._execution._signals import Parked, Parks
 from ..errors import RunnerRequired, StepCancelled
@@ -51,9 +49,9 @@ async def perform(step: "Step", value: Any, context: "StepContext") -> Any:
 
 def _check_doubt(context: "StepContext") -> None:
     """An effect in doubt counts for more than whatever the step makes of that."""
-    key = context.ledger.take_doubt(context.place)
-    if key is not None:
-        raise Parks(WaitKind.EFFECT, key)
+    request = context.ledger.take_doubt(context.place)
+    if request is not None:
+        raise request
 
 
 async def _rest(step: "Step", context: "StepContext", request: Parks) -> None:

@@ -39,7 +39,7 @@ class Ledger:
         self._records = records
         self._waits: dict[str, Wait] = {}
         self._effects: dict[tuple[str, str], Effect] = {}
-        self._doubts: dict[str, str] = {}
+        self._doubts: dict[str, Parks] = {}
         self._under_way: set[tuple[str, str]] = set()
 
     @property
@@ -143,10 +143,10 @@ class Ledger:
         """It no longer is."""
         self._under_way.discard((place, key))
 
-    def doubt(self, place: str, key: str) -> None:
+    def doubt(self, place: str, request: Parks) -> None:
         """Nobody knows whether an effect of the step there has happened, so its run must wait for word."""
-        self._doubts[place] = key
+        self._doubts[place] = request
 
-    def take_doubt(self, place: str) -> str | None:
-        """The key of the effect in doubt at a place, once."""
+    def take_doubt(self, place: str) -> Parks | None:
+        """What the step there has to wait for because an effect of it is in doubt, once."""
         return self._doubts.pop(place, None)

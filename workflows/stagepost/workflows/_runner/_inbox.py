@@ -40,7 +40,7 @@ class PendingWait:
         kind: What ends it: an ``answer``, a ``signal``, the time (``timer``), the end of another run (``child``), or
             word of an effect in doubt (``effect``).
         name: Of the step, the signal, the other run, or the effect's key, by its kind.
-        shown: What ``show=`` made for whoever answers, as JSON values.
+        shown: What ``show=`` gives to whoever answers, or settles an effect, as JSON values.
         due_at: When it ends by itself (UTC); None for never.
         opened_at: Since when the run waits (UTC).
     """

@@ -13,7 +13,7 @@ from .._execution._execution import Execution
 from .._execution._ledger import Ledger
 from .._execution._signal_box import Signal
 from .._values._types import codec_of
-from ._answered import Question
+from ._answered import Question, shown
 from ._effects import NotDone, Once, first
 
 T = TypeVar("T")
@@ -252,6 +252,7 @@ class StepContext:
         expect: Any = ...,
         not_done: NotDone = ...,
         on_unknown: Callable[[], Awaitable[T]] | None = ...,
+        show: object = ...,
     ) -> T: ...
     @overload
     async def once(
@@ -262,6 +263,7 @@ class StepContext:
         expect: Any = ...,
         not_done: NotDone = ...,
         on_unknown: Callable[[], T] | None = ...,
+        show: object = ...,
     ) -> T: ...
     async def once(
         self,
@@ -271,6 +273,7 @@ class StepContext:
         expect: Any = None,
         not_done: NotDone = (),
         on_unknown: Callable[[], Any] | None = None,
+        show: object = None,
     ) -> Any:
         """Do something to the world outside at most once, however often the step runs again.
 
@@ -283,10 +286,11 @@ class StepContext:
             key: Its name within the step.
             effect: What to do: async, or sync and quick. From a step in a thread: ``anyio.from_thread.run``.
             expect: Type of what it returns; None for plain JSON.
-            not_done: NotDone that say that it has not happened: they are raised to the step, and a later attempt does
+            not_done: Errors that say that it has not happened: they are raised to the step, and a later attempt does
                 it. `EffectNotDone` always is one of them.
             on_unknown: Finds out whether it has happened: returns what it returned, or raises `EffectNotDone`, upon
                 which it is done now. Any other error, such as that nobody can be asked, parks the run.
+            show: A JSON value or a model for whoever settles it.
 
         Returns:
             What it returned, in its stored form.
@@ -294,6 +298,7 @@ class StepContext:
         Raises:
             OutcomeUnknown: Nothing tells whether it has happened; the run parks whatever the step makes of this.
             EffectUnderWay: An effect of this key is under way in this step.
+            CannotStore: What is to be shown has no stored form; nothing has happened then.
         """
         once = Once(
             self.ledger,
@@ -303,5 +308,6 @@ class StepContext:
             codec=codec_of(expect) or PLAIN,
             not_done=not_done,
             secrets=self.execution.secrets,
+            prompt=None if show is None else shown(show, self.execution, self.path),
         )
         return await once.make(effect, on_unknown)

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from stagepost.checkpoint import Codec, Effect, EffectStatus
+from stagepost.checkpoint import Codec, Effect, EffectStatus, WaitKind
 from stagepost.hub import check_name
 
 from .._execution._ledger import Ledger
+from .._execution._signals import Parks
 from .._values._secrets import Secrets
 from ..errors import EffectNotDone, EffectUnderWay, OutcomeUnknown
 
@@ -26,6 +27,7 @@ class Once:
         codec: For what it returns.
         not_done: Errors that say that it has not happened.
         secrets: What must not be in what it returns.
+        prompt: JSON of what is shown to whoever says what became of it.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Once:
         codec: Codec[Any],
         not_done: NotDone,
         secrets: Secrets,
+        prompt: bytes | None,
     ) -> None:
         self._ledger = ledger
         self._secrets = secrets
@@ -45,6 +48,7 @@ class Once:
         self._path = path
         self._key = check_name("effect key", key)
         self._codec = codec
+        self._prompt = prompt
         others = not_done if isinstance(not_done, tuple) else (not_done,)
         self._not_done: tuple[type[Exception], ...] = (EffectNotDone, *others)
 
@@ -107,7 +111,7 @@ class Once:
 
     def _doubt(self) -> None:
         if self._ledger.is_durable:
-            self._ledger.doubt(self._place, self._key)
+            self._ledger.doubt(self._place, Parks(WaitKind.EFFECT, self._key, prompt=self._prompt))
 
 
 async def first(ledger: Ledger, place: str, key: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
+from pydantic_core import to_json
 from tests.agents._weather import look, results
 from tests.workflows._words import running
 
@@ -15,6 +16,7 @@ from stagepost.agents import (
     Agent,
     Allow,
     AssistantMessage,
+    CallNotInDoubt,
     Deny,
     FunctionModel,
     InvalidRequest,
@@ -27,12 +29,14 @@ from stagepost.agents import (
     TaskNotFinished,
     Tasks,
     TaskStatus,
+    ToolCall,
+    ToolContext,
     Usage,
     UserMessage,
     call,
     tool,
 )
-from stagepost.checkpoint import AlreadyAnswered, MemoryStore, RunNotFound, RunStatus, SqliteStore
+from stagepost.checkpoint import AlreadyAnswered, MemoryStore, RunNotFound, RunStatus, SqliteStore, WaitNotFound
 from stagepost.workflows import (
     Chain,
     DefinitionError,
@@ -260,23 +264,122 @@ async def test_an_agent_below_another_workflow_is_a_task_of_its_own() -> None:
         assert (await Tasks(runner).get("c.kid")).approvals == (wanted,)
 
 
-async def test_a_call_in_doubt_that_waits_for_word_is_no_approval() -> None:
-    store, held = MemoryStore(), Door()
+class Bank:
+    """A tool that the first process does not see the end of."""
+
+    def __init__(self, store: MemoryStore | None = None) -> None:
+        self.store = store or MemoryStore()
+        self.door = Door()
+        self.paid: list[int] = []
+
+        @tool(on_unknown="park")
+        async def pay(sum: int) -> str:  # noqa: A002  # what the model reads
+            self.paid.append(sum)
+            await self.door.pass_through()
+            return "paid"
+
+        self.tool = pay
+
+    @asynccontextmanager
+    async def in_doubt(self, agent: Agent[Any], **options: Any) -> AsyncIterator[tuple[Tasks, Runner]]:
+        """Task ``t``, whose process has ended in the middle of the call, in the next one."""
+        async with tasks_of(agent, store=self.store, grace=0, **options) as (tasks, _):
+            await tasks.start(agent, "go", task_id="t")
+            await self.door.entered.wait()
+        self.door.open.set()
+        async with tasks_of(agent, store=self.store, **options) as (tasks, runner):
+            await runner.recover()
+            assert await (await runner.get("t")).settled() is RunStatus.WAITING
+            yield tasks, runner
+
+
+async def test_a_call_in_doubt_is_shown_at_its_task_until_somebody_says_what_came_of_it() -> None:
+    bank = Bank()
+    model = ScriptedModel([[call("pay", sum=5), call("look", city="Oslo")], "done"])
+    agent = Agent("payer", prompt="", model=model, tools=[bank.tool, look])
+    async with bank.in_doubt(agent) as (tasks, runner):
+        task = await tasks.get("t")
+        assert (task.status, task.approvals) == (TaskStatus.IN_DOUBT, ())
+        (doubt,) = task.doubts
+        assert (doubt.task_id, doubt.agent, doubt.tool, dict(doubt.arguments)) == ("t", "payer", "pay", {"sum": 5})
+        assert await tasks.doubts() == task.doubts
+        await tasks.settle(doubt.id, "paid by hand")
+        with pytest.raises(CallNotInDoubt, match="somebody has settled it"):
+            await tasks.settle(doubt.id, retry=True)
+        await (await runner.get("t")).result()
+        task = await tasks.get("t")
+    assert (task.status, task.doubts, bank.paid) == ("completed", (), [5])
+    assert results(task.messages)[0].text == "paid by hand"  # type: ignore[arg-type]  # a tuple it is
+
+
+async def test_a_call_in_doubt_that_was_not_made_is_made_when_somebody_says_so() -> None:
+    bank = Bank()
+    model = ScriptedModel([call("pay", sum=5), "done"])
+    agent = Agent("payer", prompt="", model=model, tools=[bank.tool])
+    async with bank.in_doubt(agent) as (tasks, runner):
+        (doubt,) = await tasks.doubts()
+        await tasks.settle(doubt.id, retry=True)
+        state = await (await runner.get("t")).result()
+    assert ([result.text for result in results(state["messages"])], bank.paid) == (["paid"], [5, 5])
+
+
+async def test_the_call_in_doubt_of_a_sub_agent_stands_at_the_task_beside_its_approvals() -> None:
+    bank = Bank()
+    below = ScriptedModel([[call("pay", sum=5), call("mail", to="eve")], "ok"])
+    post = Agent("post", prompt="", model=below, tools=[bank.tool, mail])
+    script: list[ScriptEntry] = [call("message_agent", agent_name="post", message="go"), "done"]
+    lead = Agent("lead", prompt="", model=ScriptedModel(script), sub_agents=[post])
+    async with bank.in_doubt(lead) as (tasks, runner):
+        task = await tasks.get("t")
+        (wanted,), (doubt,) = task.approvals, task.doubts
+        assert (task.status, doubt.task_id, doubt.agent) == ("in_doubt", "t", "post")
+        with pytest.raises(CallNotInDoubt):
+            await tasks.settle(wanted.id, "no")
+        with pytest.raises(WaitNotFound):
+            await tasks.decide(doubt.id, Allow())
+        await tasks.settle(doubt.id, "paid by hand")
+        assert (await tasks.get("t")).status == "awaiting_approval"
+        await tasks.decide(wanted.id, Allow())
+        await (await runner.get("t")).result()
+    assert bank.paid == [5]
+
+
+async def test_the_call_in_doubt_of_a_task_that_has_ended_cannot_be_settled() -> None:
+    bank = Bank()
+    agent = Agent("payer", prompt="", model=ScriptedModel([call("pay", sum=5), "done"]), tools=[bank.tool])
+    async with bank.in_doubt(agent) as (tasks, _):
+        (doubt,) = await tasks.doubts()
+        await tasks.cancel("t")
+        with pytest.raises(CallNotInDoubt, match="its task has ended"):
+            await tasks.settle(doubt.id, "paid")
+        with pytest.raises(RunNotFound):
+            await tasks.settle("nobody/tool", "paid")
+        with pytest.raises(ValueError, match="either the result"):
+            await tasks.settle(doubt.id)  # type: ignore[call-overload]  # the mistake under test
+        with pytest.raises(ValueError, match="either the result"):
+            await tasks.settle(doubt.id, "paid", retry=True)  # type: ignore[call-overload]  # likewise
+        assert (await tasks.doubts(), (await tasks.get("t")).doubts) == ((), ())
+
+
+async def test_p11_secrets_that_a_hook_puts_into_a_call_are_not_shown_when_it_is_in_doubt() -> None:
+    class Signs:
+        async def tool_call(self, made: ToolCall, context: ToolContext, proceed: Any) -> Any:
+            signed = {"sum": 5, "by": [context.secrets["pin"]], "note": context.secrets["name"]}
+            return await proceed(made.model_copy(update={"arguments": to_json(signed).decode()}))
+
+    bank, door = Bank(), Door()
 
     @tool(on_unknown="park")
-    async def pay() -> str:
-        await held.pass_through()
-        return "paid"
+    async def sign(sum: int, by: list[int], note: str) -> str:  # noqa: A002  # what the model reads
+        await door.pass_through()
+        return "signed"
 
-    agent = Agent("payer", prompt="", model=ScriptedModel([call("pay"), "done"]), tools=[pay])
-    async with tasks_of(agent, store=store, grace=0) as (tasks, _):
-        await tasks.start(agent, "go", task_id="t")
-        await held.entered.wait()
-    async with tasks_of(agent, store=store) as (tasks, runner):
-        await runner.recover()
-        assert await (await runner.get("t")).settled() is RunStatus.WAITING
-        task = await tasks.get("t")
-    assert (task.status, task.approvals) == ("awaiting_tool", ())
+    secrets = {"pin": "47110815", "name": "open-sesame"}
+    bank.door = door
+    agent = Agent("payer", prompt="", model=ScriptedModel([call("sign"), "done"]), tools=[sign], hooks=[Signs()])
+    async with bank.in_doubt(agent, secrets=secrets) as (tasks, _):
+        (doubt,) = await tasks.doubts()
+        assert dict(doubt.arguments) == {"sum": 5, "by": ["***"], "note": "***"}
 
 
 @pytest.mark.parametrize("moment", ["before", "while", "at the end"])

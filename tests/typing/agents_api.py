@@ -11,6 +11,7 @@ from stagepost.agents import (
     Agents,
     Approvals,
     Budget,
+    CallInDoubt,
     ChatMessage,
     Fallback,
     FunctionModel,
@@ -138,6 +139,10 @@ async def durable(runner: Runner) -> None:
     assert_type(await tasks.start(typed, {"text": "hi"}), Run)
     assert_type(await tasks.get("t"), Task)
     assert_type(await tasks.approvals(), Sequence[PendingApproval])
+    for doubt in await tasks.doubts():
+        assert_type(doubt, CallInDoubt)
+        await tasks.settle(doubt.id, "paid")
+        await tasks.settle(doubt.id, retry=True)
     assert_type(await tasks.follow_up("t", "And?"), Run)
     async with converse(runner, typed) as talk:
         assert_type(await talk.send("hi"), AgentResult[WeatherReport])

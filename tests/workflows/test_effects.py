@@ -89,7 +89,7 @@ async def test_what_cannot_be_shown_is_refused_before_the_effect_has_begun(store
     world = World()
     work = Chain("work", [pays(world, show={"key": "open-sesame"})])
     async with running(store, work, secrets={"key": "open-sesame"}) as runner:
-        with pytest.raises(RunFailed, match="what pay shows.*secret 'key'"):
+        with pytest.raises(RunFailed, match=r"what pay shows.*secret 'key'"):
             await (await runner.start(work, run_id="r1")).result()
         assert (await store.load("r1")).effects == ()
     assert world.happened == []

@@ -26,7 +26,7 @@ from ._models._replay import ReplayModel
 from ._models._scripted import ScriptedModel, ScriptEntry, call
 from ._retries import Retries
 from ._tasks._converse import OpenConversation, converse
-from ._tasks._task import PendingApproval, Task, TaskStatus
+from ._tasks._task import CallInDoubt, PendingApproval, Task, TaskStatus
 from ._tasks._tasks import Tasks
 from ._tools._context import ToolContext
 from ._tools._invoking import ToolResult
@@ -40,6 +40,7 @@ from .errors import (
     AnswerTooLong,
     AsyncioRequired,
     BudgetExceeded,
+    CallNotInDoubt,
     ContentRefused,
     ConversationOver,
     InfrastructureError,
@@ -91,6 +92,8 @@ __all__ = [
     "AsyncioRequired",
     "Budget",
     "BudgetExceeded",
+    "CallInDoubt",
+    "CallNotInDoubt",
     "ChatMessage",
     "ContentRefused",
     "Conversation",

@@ -20,6 +20,7 @@
     ├── NotAnAgent(TypeError)       a workflow, or a run of it, is no agent's
     ├── TaskFinished                a task has ended, and can be told nothing more
     ├── TaskNotFinished             a task is under way, and cannot be followed up yet
+    ├── CallNotInDoubt(LookupError) nobody waits for word of such a call
     ├── ConversationOver            a conversation has ended, and nothing more can be said in it
     ├── ScriptEnded                 a scripted model was asked more often than its script has answers
     ├── InvalidModel(ValueError)    a model is described wrong
@@ -64,7 +65,7 @@ from ._errors._model import (
     UnreadableAnswer,
 )
 from ._errors._root import AgentError
-from ._errors._task import ConversationOver, NotAnAgent, TaskFinished, TaskNotFinished
+from ._errors._task import CallNotInDoubt, ConversationOver, NotAnAgent, TaskFinished, TaskNotFinished
 
 __all__ = [
     "AgentError",
@@ -75,6 +76,7 @@ __all__ = [
     "AnswerTooLong",
     "AsyncioRequired",
     "BudgetExceeded",
+    "CallNotInDoubt",
     "ContentRefused",
     "ConversationOver",
     "InfrastructureError",

@@ -49,6 +49,21 @@ class TaskNotFinished(AgentError):
         self.status = status
 
 
+class CallNotInDoubt(AgentError, LookupError):
+    """Nobody waits for word of such a call.
+
+    Attributes:
+        doubt_id: What was settled.
+    """
+
+    def __init__(self, doubt_id: str) -> None:
+        super().__init__(
+            f"no call {doubt_id!r} is in doubt: it never was, somebody has settled it, or its task has ended; "
+            "doubts() lists those that are",
+        )
+        self.doubt_id = doubt_id
+
+
 class ConversationOver(AgentError):
     """A conversation has ended, and nothing more can be said in it.
 

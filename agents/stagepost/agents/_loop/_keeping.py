@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
 from stagepost.workflows import StepContext
@@ -40,6 +41,21 @@ def without_secrets(answer: ModelResponse, context: StepContext) -> ModelRespons
     mask = partial(_masked, mask=context.execution.secrets.mask)
     calls = [ToolCall(id=mask(call.id), name=mask(call.name), arguments=mask(call.arguments)) for call in answer.calls]
     return replace(answer, text=mask(answer.text), calls=calls)
+
+
+def shown(value: JsonValue, context: StepContext) -> JsonValue:
+    """A value for whoever is asked about it, without the secrets: hooks may have put them into a call."""
+    mask = context.execution.secrets.mask
+    match value:
+        case dict():
+            return {mask(key): shown(inner, context) for key, inner in value.items()}
+        case list():
+            return [shown(inner, context) for inner in value]
+        case str():
+            return mask(value)
+        case _:
+            text = to_json(value).decode()
+            return value if (hidden := mask(text)) == text else hidden
 
 
 def _masked(text: str, mask: Callable[[str], str]) -> str:

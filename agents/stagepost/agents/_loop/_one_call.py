@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from stagepost.workflows import StepContext
 
@@ -34,7 +34,7 @@ from .._tools._invoking import ToolResult, invoke
 from .._tools._tool import Tool
 from ..errors import NobodyToAsk
 from ._beginning import call_key, is_first, is_in_doubt, mark
-from ._keeping import keepable
+from ._keeping import keepable, shown
 from ._member import Member
 from ._session import Session
 
@@ -117,23 +117,25 @@ class OneCall:
         if self.tool.idempotent:
             return await invoked()
         if self.result is None:
-            self.result = await self._at_most_once(invoked)
+            self.result = await self._at_most_once(invoked, call)
         return self.result
 
-    async def _at_most_once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+    async def _at_most_once(self, invoked: Callable[[], Awaitable[ToolResult]], call: ToolCall) -> ToolResult:
         if self.tool.on_unknown == "park":
             await mark(self.entry, self.context)
-            return await self._once(invoked)
+            return await self._once(invoked, call)
         return await invoked() if await is_first(self.entry, self.context) else interrupted(self.tool.name)
 
-    async def _once(self, invoked: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+    async def _once(self, invoked: Callable[[], Awaitable[ToolResult]], call: ToolCall) -> ToolResult:
         """The result; if nobody knows whether the call was made, the run waits until somebody says what came of it."""
 
         async def effect() -> dict[str, object]:
             result = keepable(await invoked(), self.context)
             return {"tool_result": result.text, "is_error": result.is_error}
 
-        value: Any = await self.context.once(call_key(self.entry), effect)  # or what a person has said
+        arguments = shown(from_json(call.arguments), self.context)
+        show = {"agent": self.member.agent.name, "tool": call.name, "arguments": arguments}
+        value: Any = await self.context.once(call_key(self.entry), effect, show=show)  # or what a person has said
         if isinstance(value, Mapping) and value.keys() == {"tool_result", "is_error"}:
             return ToolResult(value["tool_result"], is_error=value["is_error"])
         return ToolResult(value if isinstance(value, str) else to_json(value).decode())

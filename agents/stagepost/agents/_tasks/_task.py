@@ -22,6 +22,7 @@ class TaskStatus(StrEnum):
     - ``thinking``: its model is asked, or is to be asked next.
     - ``awaiting_tool``: tools are called, or other agents asked.
     - ``awaiting_approval``: a person has to allow at least one call before it can end; others may go on meanwhile.
+    - ``in_doubt``: nobody knows whether a call was made, and a person has to say; others may go on or wait meanwhile.
     - ``completed``, ``failed``, ``cancelled``: it has ended.
     """
 
@@ -29,6 +30,7 @@ class TaskStatus(StrEnum):
     THINKING = "thinking"
     AWAITING_TOOL = "awaiting_tool"
     AWAITING_APPROVAL = "awaiting_approval"
+    IN_DOUBT = "in_doubt"
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -65,6 +67,29 @@ class PendingApproval:
 
 
 @dataclass(frozen=True, slots=True)
+class CallInDoubt:
+    """A call that a process has begun and no process has seen the end of: it may or may not have taken effect.
+
+    Only calls of tools with ``on_unknown="park"`` wait for word; of others the model is told that nobody knows.
+
+    Attributes:
+        id: For `Tasks.settle`.
+        task_id: The task; where a sub-agent wants the call, that of the agent at the top.
+        agent: Name of the agent that wants it.
+        tool: Name of the tool.
+        arguments: What the tool was called with, as JSON values, three stars in the place of secrets.
+        opened_at: Since when it waits for word (UTC); the call was begun before.
+    """
+
+    id: str
+    task_id: str
+    agent: str
+    tool: str
+    arguments: Mapping[str, Any]
+    opened_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A run of an agent, as it was when somebody looked.
 
@@ -80,6 +105,7 @@ class Task:
         turns: How often its model has answered.
         conversations: Those with sub-agents.
         approvals: Calls that a person has to allow, those of sub-agents among them.
+        doubts: Calls of which a person has to say what came of them, those of sub-agents among them.
         created_at: When it was started (UTC).
         finished_at: When it ended (UTC).
     """
@@ -94,12 +120,14 @@ class Task:
     turns: int
     conversations: Sequence[Conversation] = field(repr=False)
     approvals: Sequence[PendingApproval]
+    doubts: Sequence[CallInDoubt]
     created_at: datetime
     finished_at: datetime | None
 
 
 # The rules, the first that fits counts. An end stands above all. What a person can do something about stands above what
-# goes on by itself beside it. Whether a run that has done nothing is pending or thinks is known by who works on it.
+# goes on by itself beside it, and a doubt above an approval: time decides of that, of a doubt nobody else. Whether a
+# run that has done nothing is pending or thinks is known by who works on it.
 _ENDS: Final = {
     RunStatus.COMPLETED: TaskStatus.COMPLETED,
     RunStatus.FAILED: TaskStatus.FAILED,
@@ -108,17 +136,22 @@ _ENDS: Final = {
 }
 
 
-def status_of(run: RunStatus, place: str | None, *, needs_approval: bool, is_begun: bool) -> TaskStatus:
+def status_of(
+    run: RunStatus, place: str | None, *, is_in_doubt: bool, needs_approval: bool, is_begun: bool
+) -> TaskStatus:
     """Where a task stands.
 
     Args:
         run: Where its run stands.
         place: Where the run goes on.
+        is_in_doubt: Whether a person has to say what came of a call.
         needs_approval: Whether a person has to allow a call.
         is_begun: Whether somebody works on it, or its model has answered at least once.
     """
     if run in _ENDS:
         return _ENDS[run]
+    if is_in_doubt:
+        return TaskStatus.IN_DOUBT
     if needs_approval:
         return TaskStatus.AWAITING_APPROVAL
     if place in CALLING:
@@ -136,15 +169,29 @@ def approval_of(wait: PendingWait, depth: int) -> PendingApproval | None:
     if wait.kind is not WaitKind.ANSWER:
         return None
     return PendingApproval(
-        id=wait.id,
-        task_id=wait.run_id.rsplit(".", depth)[0],  # a run's id is that of the run above it, a dot, and a key
-        **wait.shown,
-        opened_at=wait.opened_at,
-        due_at=wait.due_at,
+        id=wait.id, task_id=_root(wait, depth), **wait.shown, opened_at=wait.opened_at, due_at=wait.due_at
     )
 
 
-def task_of(view: RunView, loop: AgentLoop, approvals: Sequence[PendingApproval]) -> Task:
+def doubt_of(wait: PendingWait, depth: int) -> CallInDoubt | None:
+    """The call that an agent's run waits for word of, if it does.
+
+    Args:
+        wait: What the run waits for.
+        depth: How many agents stand above the one that waits.
+    """
+    if wait.kind is not WaitKind.EFFECT:
+        return None
+    return CallInDoubt(id=wait.id, task_id=_root(wait, depth), **wait.shown, opened_at=wait.opened_at)
+
+
+def _root(wait: PendingWait, depth: int) -> str:
+    return wait.run_id.rsplit(".", depth)[0]  # a run's id is that of the run above it, a dot, and a key
+
+
+def task_of(
+    view: RunView, loop: AgentLoop, approvals: Sequence[PendingApproval], doubts: Sequence[CallInDoubt]
+) -> Task:
     """A run of an agent as a task."""
     state = view.state
     spent: Spent = state["spent"]
@@ -152,7 +199,13 @@ def task_of(view: RunView, loop: AgentLoop, approvals: Sequence[PendingApproval]
     return Task(
         id=view.id,
         agent=loop.agent.name,
-        status=status_of(view.status, view.next, needs_approval=bool(approvals), is_begun=is_begun),
+        status=status_of(
+            view.status,
+            view.next,
+            is_in_doubt=bool(doubts),
+            needs_approval=bool(approvals),
+            is_begun=is_begun,
+        ),
         messages=tuple(state["messages"]),
         output=state.get("output"),
         error=view.error,
@@ -160,6 +213,7 @@ def task_of(view: RunView, loop: AgentLoop, approvals: Sequence[PendingApproval]
         turns=spent.turns,
         conversations=conversations(state["messages"], state.get("conversations", {})),
         approvals=approvals,
+        doubts=doubts,
         created_at=view.created_at,
         finished_at=view.finished_at,
     )

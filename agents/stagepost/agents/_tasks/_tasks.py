@@ -1,15 +1,18 @@
 """What a service does with agents whose runs outlive its processes: start, look, decide, tell, follow up, cancel."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, TypeVar, overload
 
-from stagepost.checkpoint import RunNotOpen, WaitKind
+from stagepost.checkpoint import EffectNotFound, RunNotOpen, WaitKind
 from stagepost.workflows import PendingWait, Run, Runner, Servable, WorkflowNotFound
 
 from .._definition._approvals import Allow, Deny
 from .._loop._loop import AgentLoop
 from .._loop._news import MESSAGE
-from ..errors import NotAnAgent, TaskFinished, TaskNotFinished
-from ._task import PendingApproval, Task, approval_of, task_of
+from ..errors import CallNotInDoubt, NotAnAgent, TaskFinished, TaskNotFinished
+from ._task import CallInDoubt, PendingApproval, Task, approval_of, doubt_of, task_of
+
+T = TypeVar("T")
 
 
 class Tasks:
@@ -22,6 +25,8 @@ class Tasks:
         task = await tasks.get("trip-42")           # .status .messages .output .approvals …
         for wanted in await tasks.approvals():      # of all tasks, sub-agents' calls among them
             await tasks.decide(wanted.id, Allow(), by="ann")
+        for call in await tasks.doubts():           # a process has ended while they were made
+            await tasks.settle(call.id, "It was paid.")     # or retry=True
         await tasks.tell("trip-42", "By train, please.")
         await tasks.follow_up("trip-42", "And the way back?", new_id="trip-43")
 
@@ -67,11 +72,12 @@ class Tasks:
             NotAnAgent: The run is one of a workflow that is no agent.
         """
         view = await self._runner.inspect(task_id)
-        return task_of(view, self._loop(view.workflow, task_id), self._pending(view.waits))
+        loop = self._loop(view.workflow, task_id)
+        return task_of(view, loop, self._of_agents(view.waits, approval_of), self._of_agents(view.waits, doubt_of))
 
     async def approvals(self) -> Sequence[PendingApproval]:
         """The calls of all tasks that a person has to allow: an inbox for whoever decides."""
-        return self._pending(await self._runner.waits(kind=WaitKind.ANSWER))
+        return self._of_agents(await self._runner.waits(kind=WaitKind.ANSWER), approval_of)
 
     async def decide(self, approval_id: str, decision: Allow | Deny, *, by: str | None = None) -> None:
         """Say whether a call may be made; when this returns that is on disk, and the task goes on.
@@ -89,6 +95,39 @@ class Tasks:
             RunNotOpen: The task has ended.
         """
         await self._runner.answer(approval_id, decision, by=by)
+
+    async def doubts(self) -> Sequence[CallInDoubt]:
+        """The calls of all tasks that wait for word, because a process has ended while they were made."""
+        return self._of_agents(await self._runner.waits(kind=WaitKind.EFFECT), doubt_of)
+
+    @overload
+    async def settle(self, doubt_id: str, result: str) -> None: ...
+    @overload
+    async def settle(self, doubt_id: str, *, retry: Literal[True]) -> None: ...
+    async def settle(self, doubt_id: str, result: str | None = None, *, retry: bool = False) -> None:
+        """Say what came of a call in doubt; when this returns that is on disk, and the task goes on.
+
+        Args:
+            doubt_id: The call, as in `CallInDoubt.id`.
+            result: It was made: the model is told this as its result.
+            retry: It was not made, and is made now.
+
+        Raises:
+            CallNotInDoubt: No call waits there for word, or not any more.
+            CannotStore: The result shows a secret.
+            RunNotFound: There is no such task.
+        """
+        if (result is None) is not retry:
+            raise ValueError("settle() takes either the result (the call was made) or retry=True (it was not)")
+        run_id, _, place = doubt_id.partition("/")
+        waits = await self._runner.waits(run_id, kind=WaitKind.EFFECT)
+        key = next((wait.name for wait in waits if wait.id == doubt_id), None)
+        if key is None:
+            raise CallNotInDoubt(doubt_id)
+        try:
+            await self._runner.settle(run_id, key, value=result, retry=retry, place=place)
+        except (EffectNotFound, RunNotOpen):  # since
+            raise CallNotInDoubt(doubt_id) from None
 
     async def tell(self, task_id: str, text: str, *, dedup: str | None = None) -> bool:
         """Say something to a task that is under way: its model hears it before it answers the next time.
@@ -169,10 +208,10 @@ class Tasks:
             raise NotAnAgent(workflow, task_id)
         return loop
 
-    def _pending(self, waits: Iterable[PendingWait]) -> Sequence[PendingApproval]:
-        """Those of waits that are approvals."""
-        found = (approval_of(wait, loop.depth) for wait in waits if (loop := self._loop_or_none(wait.workflow)))
-        return tuple(approval for approval in found if approval is not None)
+    def _of_agents(self, waits: Iterable[PendingWait], read: Callable[[PendingWait, int], T | None]) -> Sequence[T]:
+        """What agents' runs wait for, as far as it is of one kind."""
+        found = (read(wait, loop.depth) for wait in waits if (loop := self._loop_or_none(wait.workflow)))
+        return tuple(each for each in found if each is not None)
 
     def _loop_or_none(self, workflow: str) -> AgentLoop | None:
         try:

@@ -190,11 +190,21 @@ class CheckpointStore(Protocol):
         self,
         *,
         run_id: str | None = None,
+        below: str | None = None,
         kind: WaitKind | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[OpenWait]:
-        """Open waits in the order of ``run_id/place``, from the one behind `after`, at most `limit`."""
+        """Open waits in the order of ``run_id/place``.
+
+        Args:
+            run_id: Only those of this run.
+            below: Only those of the runs whose ids begin with this one and a dot: a step of it has started them, or a
+                step of such a run.
+            kind: Only waits of this kind.
+            after: Only those behind this: ``run_id/place`` of the last one of the page before.
+            limit: At most so many.
+        """
         ...
 
     async def history(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[Version]:

@@ -117,6 +117,22 @@ async def test_a_damaged_run_can_still_be_ended(file: Path, statement: str) -> N
         assert [run.run_id for run in await store.find(status=RunStatus.CANCELLED)] == ["bad"]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE waits SET id = 'BAD' WHERE {of_bad}", "UPDATE waits SET place = 'APPROVAL' WHERE {of_bad}"],
+    ids=["id", "place"],
+)
+async def test_a_wait_that_is_not_where_it_says_is_left_out_and_pages_go_on_behind_it(
+    file: Path, statement: str
+) -> None:
+    async with damaged(file, statement) as (store, _):
+        found, after = list[str](), ""
+        while page := await store.waits(after=after, limit=1):
+            after = f"{page[0].run_id}/{page[0].wait.place}"
+            found.append(after)
+        assert found == ["a/approval", "c/approval"]
+
+
 @pytest.mark.parametrize("statement", DAMAGE_OF_RUN.values(), ids=DAMAGE_OF_RUN)
 async def test_a_run_whose_own_row_is_damaged_is_left_out_and_pages_go_on_behind_it(file: Path, statement: str) -> None:
     async with damaged(file, statement) as (store, leases):

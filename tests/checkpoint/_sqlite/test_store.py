@@ -21,10 +21,11 @@ from stagepost.checkpoint import (
     StoreFailed,
     StoreFull,
     StoreLocked,
+    WaitKind,
 )
 from stagepost.checkpoint._sqlite import _connect, _retention, _writer
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
-from stagepost.checkpoint._sqlite._queries import Filters, Query, runs_query
+from stagepost.checkpoint._sqlite._queries import Filters, Query, runs_query, waits_query
 
 LARGE = b'"' + b"x" * 200_000 + b'"'
 
@@ -282,6 +283,24 @@ async def test_runs_to_be_forgotten_are_found_by_their_index(file: Path) -> None
     async with SqliteStore(file):
         pass
     assert "runs_ended" in plan(file, Query(_retention._PRUNE, (0, 0, 100)))
+
+
+@pytest.mark.parametrize(
+    ("query", "range"),
+    [
+        (waits_query(None, None, None, "", 100), "(id>?)"),
+        (waits_query(None, None, WaitKind.CHILD, "run/step", 100), "(id>?)"),
+        (waits_query("run", None, None, "run/step", 100), "(id>? AND id<?)"),
+        (waits_query(None, "run", None, "", 100), "(id>? AND id<?)"),
+    ],
+    ids=["all", "of one kind", "of one run", "below one"],
+)
+async def test_open_waits_are_found_in_order_by_their_index(file: Path, query: Query, range: str) -> None:  # noqa: A002  # the word
+    async with SqliteStore(file):
+        pass
+    found = plan(file, query)
+    assert f"waits USING INDEX waits_open {range}" in found
+    assert "TEMP B-TREE" not in found
 
 
 def plan(file: Path, query: Query) -> str:

@@ -187,9 +187,27 @@ async def check_open_waits_are_listed_in_order(store: CheckpointStore) -> None:
     found = [f"{wait.run_id}/{wait.wait.place}" for wait in await store.waits()]
     equal(found, ["a/one", "a/two", "c/one", "c/two"])
     equal([wait.run_id for wait in await store.waits(run_id="c")], ["c", "c"])
+    equal([wait.wait.place for wait in await store.waits(run_id="c", after="c/one")], ["two"])
+    equal(list(await store.waits(run_id="a", after="c/one")), [])
     equal([wait.wait.place for wait in await store.waits(kind=WaitKind.TIMER)], ["one", "one"])
     page = await store.waits(after="a/one", limit=2)
     equal([f"{wait.run_id}/{wait.wait.place}" for wait in page], ["a/two", "c/one"])
+
+
+async def check_open_waits_below_a_run_are_those_of_the_runs_that_its_steps_have_started(
+    store: CheckpointStore,
+) -> None:
+    """And of the runs below those: their ids begin with its own and a dot."""
+    for run_id in ("a", "a.x", "a.x.y", "a-b", "ab.x", "a.z"):
+        await store.wait(await started(store, run_id), a_wait("one"))
+    equal([wait.run_id for wait in await store.waits(below="a")], ["a.x.y", "a.x", "a.z"])
+    equal([wait.run_id for wait in await store.waits(below="a", after="a.x/one")], ["a.z"])
+    equal([wait.run_id for wait in await store.waits(below="a.x")], ["a.x.y"])
+    equal([wait.run_id for wait in await store.waits(run_id="a")], ["a"])
+    equal(
+        [f"{wait.run_id}/{wait.wait.place}" for wait in await store.waits(after="a.x/one")][:3],
+        ["a.z/one", "a/one", "ab.x/one"],
+    )
 
 
 async def check_a_failed_run_that_is_reopened_waits_again(store: CheckpointStore) -> None:
@@ -217,5 +235,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_waits_end_when_they_are_due,
     check_the_end_of_a_run_ends_the_waits_for_it,
     check_open_waits_are_listed_in_order,
+    check_open_waits_below_a_run_are_those_of_the_runs_that_its_steps_have_started,
     check_a_failed_run_that_is_reopened_waits_again,
 )

@@ -113,23 +113,21 @@ def ended_query(before: int) -> Query:
     return Query("SELECT 1 FROM runs WHERE finished_at < ? LIMIT 1", (before,))
 
 
-def waits_query(run_id: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:
-    """A page of open waits in the order of their runs and places."""
-    filters: list[str] = [
-        "waits.status = 'open'",
-        "runs.status IN ('running', 'waiting')",
-        "run_id || '/' || place > CAST(? AS TEXT)",
-    ]
-    values: list[str | int | bytes] = [as_bytes(after)]
-    if run_id is not None:
-        filters.append("run_id = ?")
-        values.append(run_id)
+def waits_query(run_id: str | None, below: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:
+    """A page of open waits in the order of their ids, which those of one run, or below one, follow each other in."""
+    prefixes = [f"{run_id}/"] if run_id is not None else []
+    prefixes += [f"{below}."] if below is not None else []
+    filters = ["waits.status = 'open'", "runs.status IN ('running', 'waiting')", "id > CAST(? AS TEXT)"]
+    values: list[str | int | bytes] = [max(as_bytes(text) for text in (after, *prefixes))]
+    for prefix in prefixes:
+        filters.append("id < CAST(? AS TEXT)")
+        values.append(as_bytes(f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"))
     if kind is not None:
         filters.append("kind = ?")
         values.append(WaitKind(kind).value)
     text = f"""
-    SELECT run_id, workflow, version, {WAIT_COLUMNS} FROM waits JOIN runs USING (rk)
-    WHERE {" AND ".join(filters)} ORDER BY run_id || '/' || place LIMIT ?
+    SELECT id, run_id, workflow, version, {WAIT_COLUMNS} FROM waits JOIN runs USING (rk)
+    WHERE {" AND ".join(filters)} ORDER BY id LIMIT ?
     """
     return Query(text, (*values, limit))
 

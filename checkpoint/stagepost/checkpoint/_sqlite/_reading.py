@@ -74,13 +74,14 @@ class Reading(ABC):
         self,
         *,
         run_id: str | None = None,
+        below: str | None = None,
         kind: WaitKind | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[OpenWait]:
-        """Open waits in the order of their runs and places."""
-        query = partial(waits_query, run_id, kind)
-        return await self._page(query, to_open_wait, lambda row: f"{row[0]}/{row[3]}", after, limit)
+        """Open waits in the order of their ids."""
+        query = partial(waits_query, run_id, below, kind)
+        return await self._page(query, to_open_wait, lambda row: str(row[0]), after, limit)
 
     async def signals(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[SentSignal]:
         """Signals that were sent to a run."""

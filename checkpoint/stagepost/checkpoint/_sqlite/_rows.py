@@ -151,9 +151,12 @@ def to_open_wait(columns: Row) -> OpenWait:
     Raises:
         CorruptRun: They make no sense.
     """
-    run_id, workflow, version, *wait = columns
+    name, run_id, workflow, version, *columns_of_wait = columns
     with _making_sense(run_id):
-        return OpenWait(run_id, workflow, version, to_wait(wait))
+        wait = to_wait(columns_of_wait)
+        if name != f"{run_id}/{wait.place}":  # whoever pages on would start from somewhere else
+            raise ValueError(f"the wait {wait.place!r} is stored as {name!r}")
+        return OpenWait(run_id, workflow, version, wait)
 
 
 def to_signal(run_id: str, row: Row) -> SentSignal:

@@ -96,6 +96,7 @@ CREATE TABLE vals (                       -- large values, and lists by their el
 CREATE TABLE waits (                      -- what parks a run
   rk        INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
   place     TEXT NOT NULL,
+  id        TEXT NOT NULL,                -- run_id/place, for the index
   kind      TEXT NOT NULL CHECK (kind IN ('answer', 'signal', 'timer', 'child', 'effect')),
   name      TEXT NOT NULL,
   prompt    BLOB,
@@ -107,6 +108,7 @@ CREATE TABLE waits (                      -- what parks a run
   ended_at  INTEGER,
   PRIMARY KEY (rk, place)
 ) STRICT;
+CREATE INDEX waits_open ON waits (id) WHERE status = 'open';
 CREATE INDEX waits_due ON waits (due_at) WHERE status = 'open' AND due_at IS NOT NULL;
 CREATE INDEX waits_child ON waits (name) WHERE status = 'open' AND kind = 'child';
 

@@ -17,7 +17,8 @@ from ._times import to_micros, to_time
 
 _RK = "(SELECT rk FROM runs WHERE run_id = ?)"
 _OPEN = f"""
-INSERT INTO waits (rk, place, kind, name, prompt, due_at, status, opened_at) SELECT ?, ?, ?, ?, ?, ?, 'open', ?
+INSERT INTO waits (rk, place, id, kind, name, prompt, due_at, status, opened_at)
+SELECT ?, ?, ?, ?, ?, ?, ?, 'open', ?
 WHERE {FENCE}
 ON CONFLICT (rk, place) DO UPDATE SET
   kind = excluded.kind, name = excluded.name, prompt = excluded.prompt, due_at = excluded.due_at, status = 'open',
@@ -63,7 +64,8 @@ def open_wait(connection: sqlite3.Connection, lease: Lease, wait: NewWait, now: 
     """Open a wait; one for a signal that was sent before is answered at once."""
     right = Right(lease)
     due_at = None if wait.due_at is None else to_micros(wait.due_at.timestamp())
-    values = (lease.row, wait.place, wait.kind.value, wait.name, wait.prompt, due_at, now, *right.fence)
+    name = (wait.place, f"{lease.run_id}/{wait.place}")
+    values = (lease.row, *name, wait.kind.value, wait.name, wait.prompt, due_at, now, *right.fence)
     if connection.execute(_OPEN, values).rowcount != 1:
         raise refusal(connection, right, wait.place, "free")
     connection.execute(_SETTLES, (lease.row,))

@@ -107,7 +107,7 @@ class Inbox:
         """Store what became of an effect in doubt."""
         self._secrets.check(value or b"", f"the value of effect {key!r}")
         await self._store.info(run_id)  # raises if there is none
-        found = [wait.wait.place async for wait in self._open(run_id) if _is_effect(wait, key, place)]
+        found = [wait.wait.place async for wait in self._open(run_id=run_id) if _is_effect(wait, key, place)]
         if len(found) > 1:
             raise ValueError(f"effect {key!r} of run {run_id!r} is in doubt at {', '.join(found)}: give place= too")
         if not found:
@@ -117,7 +117,7 @@ class Inbox:
     async def _all(self, run_id: str | None) -> AsyncIterator[OpenWait]:
         """Open waits; those of one run with those of the runs that it waits for, each run once."""
         if run_id is None:
-            async for wait in self._open(None):
+            async for wait in self._open():
                 yield wait
             return
         seen, ahead = {run_id}, [run_id]
@@ -131,10 +131,10 @@ class Inbox:
 
     async def _below(self, run_id: str) -> AsyncIterator[OpenWait]:
         """Those of a run and of all that its steps have started, which may wait while it goes on itself."""
-        async for wait in self._open(run_id):
+        async for wait in self._open(run_id=run_id):
             yield wait
         if await self._starts_others(run_id):
-            async for wait in self._open(None, below(run_id)):
+            async for wait in self._open(below=run_id):
                 yield wait
 
     async def _starts_others(self, run_id: str) -> bool:
@@ -143,13 +143,11 @@ class Inbox:
         except RunNotFound:  # it has ended and was forgotten since
             return False
 
-    async def _open(self, run_id: str | None, prefix: str = "") -> AsyncIterator[OpenWait]:
-        """Those of one run; or of all runs whose ids begin so, which follow each other."""
-        after = prefix
-        while page := await self._store.waits(run_id=run_id, after=after, limit=_PAGE):
+    async def _open(self, *, run_id: str | None = None, below: str | None = None) -> AsyncIterator[OpenWait]:
+        """Those of all runs, of one, or of those below one."""
+        after = ""
+        while page := await self._store.waits(run_id=run_id, below=below, after=after, limit=_PAGE):
             for wait in page:
-                if not wait.run_id.startswith(prefix):
-                    return
                 yield wait
             after = f"{page[-1].run_id}/{page[-1].wait.place}"
 

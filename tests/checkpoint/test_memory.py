@@ -3,7 +3,7 @@ import importlib.util
 import sqlite3
 
 import pytest
-from anyio import fail_after
+from anyio import fail_after, move_on_after
 
 from stagepost.checkpoint import (
     Closing,
@@ -43,6 +43,18 @@ async def test_contents_survive_leaving_and_entering_again() -> None:
         async with store:
             assert (await store.load("run")).run == info
     assert info.created_at.timestamp() == 1.5
+
+
+async def test_whoever_waits_for_the_end_of_the_store_is_told() -> None:
+    store = MemoryStore()
+    assert isinstance(await store.failure(), StoreClosed)
+    with fail_after(5):
+        for _ in range(2):
+            async with store:
+                with move_on_after(0):
+                    await store.failure()
+                    pytest.fail("it has not ended")
+            assert isinstance(await store.failure(), StoreClosed)
 
 
 async def test_contents_are_gone_with_the_object() -> None:

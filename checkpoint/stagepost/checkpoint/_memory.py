@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Self, TypeVar, cast
+from typing import Final, Self, TypeVar, cast
 
+import anyio
 from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
 from ._admission import Admission
@@ -15,9 +16,11 @@ from ._sqlite._connect import MEMORY, Connection, connect_memory
 from ._sqlite._faults import translate
 from ._sqlite._queries import Query, Row
 from ._sqlite._runs import Runs
-from .errors import StoreClosed
+from .errors import StoreClosed, StoreError
 
 T = TypeVar("T")
+
+_NAME: Final = "in memory"
 
 
 class MemoryStore(Runs):
@@ -42,12 +45,14 @@ class MemoryStore(Runs):
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(clock, Limits(max_value, warn_value))
-        self._admission = Admission("in memory")
+        self._admission = Admission(_NAME)
         self._kept: bytes | None = None
         self._connection: Connection | None = None
+        self._ended: anyio.Event | None = None
 
     async def __aenter__(self) -> Self:
         self._connection = connect_memory()
+        self._ended = anyio.Event()
         if self._kept is not None:
             self._connection.deserialize(self._kept)
         return self
@@ -61,11 +66,19 @@ class MemoryStore(Runs):
         connection, self._connection = self._open(), None
         self._kept = connection.serialize()
         connection.close()
+        if self._ended is not None:
+            self._ended.set()
 
     def admit(self, owner: str) -> AbstractAsyncContextManager[None]:
         """Hold the store for one runner."""
         self._open()
         return self._admission.admit(owner)
+
+    async def failure(self) -> StoreError:
+        """Wait for the end of the store: before that nothing ends it for good."""
+        if self._ended is not None:
+            await self._ended.wait()
+        return StoreClosed(_NAME)
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
         (outcome,) = run_batch(self._open(), [work])
@@ -80,5 +93,5 @@ class MemoryStore(Runs):
 
     def _open(self) -> Connection:
         if self._connection is None:
-            raise StoreClosed("in memory")
+            raise StoreClosed(_NAME)
         return self._connection

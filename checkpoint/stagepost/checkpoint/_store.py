@@ -9,7 +9,7 @@ from typing import Protocol, Self
 from ._limits import Limits
 from ._records import Commit, Lease, Migrated, NewRun, RunInfo, RunStatus, Shape, Snapshot, Version
 from ._waiting import Due, NewWait, OpenWait, SentSignal, Wait, WaitKind
-from .errors import CorruptRun
+from .errors import CorruptRun, StoreError
 
 
 class CheckpointStore(Protocol):
@@ -37,6 +37,14 @@ class CheckpointStore(Protocol):
 
         Raises:
             StoreInUse: Another runner holds it.
+        """
+        ...
+
+    async def failure(self) -> StoreError:
+        """Wait until the store takes nothing more, for good, and say why: its disk has failed, another process owns it.
+
+        For those who wait for what then never comes, and ask the store for nothing meanwhile. Any number of tasks may;
+        when the store is left, it is `StoreClosed`.
         """
         ...
 

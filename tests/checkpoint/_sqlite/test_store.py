@@ -21,6 +21,7 @@ from stagepost.checkpoint import (
     StoreFailed,
     StoreFull,
     StoreLocked,
+    StoreTakenOver,
     WaitKind,
 )
 from stagepost.checkpoint._sqlite import _connect, _retention, _writer
@@ -306,6 +307,53 @@ async def test_open_waits_are_found_in_order_by_their_index(file: Path, query: Q
 def plan(file: Path, query: Query) -> str:
     with closing(sqlite3.connect(file)) as connection:
         return str(connection.execute(f"EXPLAIN QUERY PLAN {query.text}", query.values).fetchall())
+
+
+async def failures_of(store: SqliteStore, found: list[StoreError]) -> None:
+    found.append(await store.failure())
+
+
+async def test_whoever_waits_is_told_when_the_disk_has_failed_for_good(file: Path) -> None:
+    def fail(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+        if not codes:
+            return run_batch(connection, batch)
+        return [Outcome(error=sqlite_error(codes[0], "the disk says no"))] * len(batch)
+
+    codes, found = list[int](), list[StoreError]()
+    with fail_after(10):
+        async with SqliteStore(file, run_batch=fail) as store, anyio.create_task_group() as tasks:
+            for _ in range(2):
+                tasks.start_soon(failures_of, store, found)
+            codes.append(sqlite3.SQLITE_FULL)
+            with pytest.raises(StoreFull):
+                await started(store)
+            await anyio.wait_all_tasks_blocked()
+            assert found == []  # that passes
+            codes[0] = sqlite3.SQLITE_IOERR
+            with pytest.raises(StoreFailed):
+                await started(store)
+    first, second = found
+    assert isinstance(first, StoreFailed)
+    assert isinstance(first.__cause__, sqlite3.OperationalError)
+    assert str(first) == str(second)
+    assert first is not second
+
+
+async def test_whoever_waits_is_told_when_another_process_owns_the_file(file: Path) -> None:
+    with fail_after(10):
+        async with SqliteStore(file) as store, SqliteStore(file, take_over=True):
+            with pytest.raises(StoreTakenOver):
+                await started(store)
+            assert isinstance(await store.failure(), StoreTakenOver)
+
+
+async def test_whoever_waits_is_told_when_the_store_is_left(file: Path) -> None:
+    found = list[StoreError]()
+    with fail_after(10):
+        async with anyio.create_task_group() as tasks, SqliteStore(file) as store:
+            tasks.start_soon(failures_of, store, found)
+            await anyio.wait_all_tasks_blocked()
+    assert [type(error) for error in (*found, await store.failure())] == [StoreClosed, StoreClosed]
 
 
 async def test_the_loop_goes_on_while_the_disk_is_slow(file: Path) -> None:

@@ -4,6 +4,8 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Final
 
+import anyio
+
 from .._records import Lease, RunStatus
 from .._store import CheckpointStore
 from ..errors import RunNotFound, StoreInUse
@@ -105,6 +107,15 @@ async def check_one_runner_at_a_time(store: CheckpointStore) -> None:
                 await stack.enter_async_context(store.admit(second))
 
 
+async def check_a_store_that_works_tells_of_no_failure(store: CheckpointStore) -> None:
+    """Whoever waits for one waits on, also behind a refusal."""
+    with refuses(RunNotFound):
+        await store.claim("nobody", "me")
+    with anyio.move_on_after(0) as limit:
+        await store.failure()
+    equal(limit.cancelled_caught, promised=True)
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     check_a_new_run_is_stored_with_its_first_frame,
     check_a_run_is_created_once_by_id,
@@ -114,4 +125,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_find_filters_by_status_and_workflow,
     check_find_pages_in_the_order_of_ids,
     check_one_runner_at_a_time,
+    check_a_store_that_works_tells_of_no_failure,
 )

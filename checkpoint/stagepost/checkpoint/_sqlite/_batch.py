@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from ..errors import CheckpointError
+from ..errors import CheckpointError, StoreTakenOver
 from ._generation import taken_over
 from ._row import RowChange
 from ._together import save_together
@@ -38,6 +38,11 @@ def primary_code(error: sqlite3.Error) -> int:
 def is_fatal(error: Exception | None) -> bool:
     """Whether the database can no longer be trusted after this error."""
     return isinstance(error, sqlite3.Error) and primary_code(error) in _FATAL
+
+
+def is_final(error: Exception) -> bool:
+    """Whether no request will do any better after this error."""
+    return isinstance(error, StoreTakenOver) or is_fatal(error)
 
 
 def run_batch(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:

@@ -13,7 +13,7 @@ import anyio
 
 from .._admission import Admission
 from .._limits import DEFAULT, Limits
-from ..errors import StoreClosed, StoreLocked
+from ..errors import StoreClosed, StoreError, StoreLocked
 from ._batch import run_batch
 from ._connect import Connection, Durability, connector, create_file, read_only
 from ._generation import taken_over
@@ -118,6 +118,10 @@ class SqliteStore(Runs):
         """Hold the store for one runner."""
         self._open_writer()
         return self._admission.admit(owner)
+
+    async def failure(self) -> StoreError:
+        """Wait until the store takes nothing more, for good, and say why."""
+        return StoreClosed(str(self.path)) if self._writer is None else await self._writer.failure()
 
     def _write(self, work: Callable[[Connection], T]) -> Coroutine[None, None, T]:
         return self._open_writer().write(work)  # not awaited here: each step of a run comes by

@@ -17,19 +17,21 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from copy import copy
 from pathlib import Path
 from time import perf_counter
 from typing import Final, TypeAlias, TypeVar, cast
 
 import anyio
 
-from ..errors import StoreClosed, StoreFailed
-from ._batch import Outcome, Work, is_fatal, run_batch
+from ..errors import StoreClosed, StoreError, StoreFailed, StoreTakenOver
+from ._batch import Outcome, Work, is_final, run_batch
 from ._connect import LARGEST_WAL
 from ._faults import translate
 from ._intake import Intake
 
 T = TypeVar("T")
+ErrorT = TypeVar("ErrorT", bound=StoreError)
 RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]
 
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
@@ -54,11 +56,11 @@ class _Request:
         self.waiter = waiter
 
 
-def _again(failure: StoreFailed) -> StoreFailed:
+def _again(failure: ErrorT) -> ErrorT:
     """The same error, new for each caller: one object raised in several tasks would mix their tracebacks."""
-    copy = StoreFailed(failure.path, failure.reason)
-    copy.__cause__ = failure.__cause__
-    return copy
+    again = copy(failure)
+    again.__cause__ = failure.__cause__
+    return again
 
 
 class Writer:
@@ -95,6 +97,8 @@ class Writer:
         self._watch: asyncio.TimerHandle | None = None
         self._room: anyio.Event | None = None  # made by the first who waits for it
         self._broken: StoreFailed | None = None
+        self._over: StoreError | None = None  # why nothing more is taken
+        self._ending = anyio.Event()  # set with it
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -135,9 +139,15 @@ class Writer:
             raise translate(outcome.error, self._path)
         return cast("T", outcome.result)
 
+    async def failure(self) -> StoreError:
+        """Wait until nothing more is taken, for good, and say why."""
+        await self._ending.wait()
+        return _again(cast("StoreError", self._over))
+
     async def close(self) -> None:
         """Commit what is queued, checkpoint the WAL, close the connection, end the thread."""
         self._closed = True
+        self._note_end(StoreClosed(str(self._path)))
         if self._thread is None:
             return
         self._intake.close()
@@ -202,9 +212,15 @@ class Writer:
         else:
             self._watch = self._loop.call_later(left, self._look)
 
+    def _note_end(self, error: StoreError) -> None:
+        """Nothing more is taken: tell those who wait for that."""
+        self._over = self._over or error
+        self._ending.set()
+
     def _break(self, error: StoreFailed) -> None:
         """Answer everybody who waits, since nobody knows what will still be saved."""
         self._broken = self._broken or error
+        self._note_end(self._broken)
         for request in tuple(self._pending):
             self._answer(request, Outcome(error=_again(self._broken)))
         self._make_room()
@@ -255,11 +271,19 @@ class Writer:
         if self._broken is not None:
             return [Outcome(error=_again(self._broken)) for _ in batch]
         outcomes = self._run_batch(connection, [request.work for request in batch])
-        fatal = next((outcome.error for outcome in outcomes if is_fatal(outcome.error)), None)
-        if fatal is not None:
-            self._broken = StoreFailed(self._path, str(fatal))
-            self._broken.__cause__ = fatal
+        final = next((outcome.error for outcome in outcomes if outcome.error and is_final(outcome.error)), None)
+        if final is not None:
+            self._end_with(final)
         return outcomes
+
+    def _end_with(self, error: Exception) -> None:
+        """Take nothing more behind an error of the disk; an owner that was taken over from is refused by itself."""
+        if isinstance(error, StoreTakenOver):
+            self._call(self._note_end, error)
+            return
+        self._broken = StoreFailed(self._path, str(error))
+        self._broken.__cause__ = error
+        self._call(self._note_end, self._broken)
 
     def _shrink(self, connection: sqlite3.Connection, mode: str = "PASSIVE") -> bool:
         """Copy the WAL into the database; always True, since a reader in the way only puts it off."""

@@ -277,15 +277,24 @@ class Desk:
         except (WorkflowError, CheckpointError) as error:
             self.outcomes.of(run_id).leave(error)
 
+    async def watch(self) -> None:
+        """When the store takes nothing more, tell all who wait for runs that nobody works on.
+
+        Those that are worked on meet the store themselves, at their next commit.
+        """
+        failure = await self._store.failure()
+        self._line.close(lambda _: failure)
+        self.outcomes.close(lambda _: failure, but=self._shift.runs)
+
     async def finish(self, grace: float) -> None:
         """Start no further step and wait for those under way, at most `grace` seconds."""
         self._stopping = True
-        self._line.close()
+        self._line.close(RunnerStopped)
         self._shift.stop()
         with anyio.move_on_after(grace):
             while self._shift.runs or self._beginning or self._line.has_moving:
                 await self._changed.wait()
-        self.outcomes.close(but=self._shift.runs)
+        self.outcomes.close(RunnerStopped, but=self._shift.runs)
 
     async def _begin(
         self,
@@ -327,7 +336,7 @@ class Desk:
             with suppress(RunCancelled):
                 await self.take_up(run_id, self._definition_of(info))
         elif info.status is RunStatus.WAITING:  # what has come is not what it waits for
-            self.outcomes.of(run_id).park(open_waits(await self._store.load(run_id)))
+            self.outcomes.park(run_id, open_waits(await self._store.load(run_id)))
 
     async def _check(self, run_id: str, definition: Definition) -> None:
         snapshot = await self._store.load(run_id)
@@ -400,6 +409,7 @@ class Desk:
     def _left(self, active: Active) -> None:
         if active.woken and active.execution.parked:  # by somebody who came when it rested and was still known here
             self.wake_soon(active.job.run_id)
+        self.outcomes.rest(active.job.run_id, active.job.outcome)
         if active.has_slot:
             self._line.exit()
         self._notify()

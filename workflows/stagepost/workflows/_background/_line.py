@@ -1,11 +1,11 @@
 """Runs in line for one of the slots that a runner has."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
 from .._runs._migration import Definition
 from .._runs._run import Outcome, Run
-from ..errors import RunnerStopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ class Line:
         """Give a slot back."""
         self._taken -= 1
 
-    def close(self) -> None:
-        """Nobody in line is worked on any more."""
+    def close(self, why: Callable[[str], Exception]) -> None:
+        """Nobody in line is worked on any more, for a reason."""
         for job in self._waiting.values():
-            job.outcome.leave(RunnerStopped(job.run_id))
+            job.outcome.leave(why(job.run_id))
         self._waiting.clear()

@@ -56,7 +56,7 @@ class Timers:
         while True:
             try:
                 await until_saved(self.expire)
-            except (StoreFailed, StoreClosed):  # for good: every run hears of it by itself
+            except (StoreFailed, StoreClosed):  # for good: every run hears of it without this
                 return
             await self._sleep()
 

@@ -176,6 +176,7 @@ class Runner:
             self._group = await stack.enter_async_context(anyio.create_task_group())
             means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
             self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
+            self._group.start_soon(self._reception.desk.watch)
             if self._keep_for is not None:
                 self._group.start_soon(Sweeper(self._store, self._clock, self._keep_for).run)
             self._stack = stack.pop_all()

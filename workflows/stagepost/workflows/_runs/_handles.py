@@ -32,7 +32,7 @@ def handle_of(snapshot: Snapshot, registry: Registry, outcomes: Outcomes) -> Run
         case RunStatus.DEAD:
             outcome.bury(RunDead(run.run_id, run.attempts))
         case RunStatus.WAITING:
-            outcome.park(open_waits(snapshot))
+            outcome = outcomes.park(run.run_id, open_waits(snapshot))
         case RunStatus.RUNNING:
             outcome = Outcome()  # nobody here will ever say more of it
             outcome.leave(RunNotHeld(run.run_id))

@@ -1,9 +1,8 @@
 """What the handles of runs wait for, for as long as somebody holds one."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from weakref import WeakValueDictionary
 
-from ..errors import RunnerStopped
 from ._run import Outcome
 
 
@@ -12,6 +11,7 @@ class Outcomes:
 
     def __init__(self) -> None:
         self._known: WeakValueDictionary[str, Outcome] = WeakValueDictionary()
+        self._why: Callable[[str], Exception] | None = None
 
     def of(self, run_id: str) -> Outcome:
         """The run's outcome; a new one if it has been said before, or nobody holds it."""
@@ -20,8 +20,26 @@ class Outcomes:
             outcome = self._known[run_id] = Outcome()
         return outcome
 
-    def close(self, but: Collection[str]) -> None:
-        """Say that the runner is left, for all runs but those that say so themselves."""
+    def park(self, run_id: str, waits: Sequence[str]) -> Outcome:
+        """The run rests until one of these waits ends; unless nothing goes on here any more."""
+        outcome = self.of(run_id)
+        outcome.park(waits)
+        self.rest(run_id, outcome)
+        return outcome
+
+    def rest(self, run_id: str, outcome: Outcome) -> None:
+        """The run is not worked on any more, or not now: where nothing goes on here any more, say so."""
+        if self._why is not None:
+            outcome.leave(self._why(run_id))
+
+    def close(self, why: Callable[[str], Exception], *, but: Collection[str]) -> None:
+        """Say that nothing goes on here any more, of all runs but those that say so themselves.
+
+        Args:
+            why: The error for a run.
+            but: Ids of those that are worked on at this moment.
+        """
+        self._why = why
         for run_id, outcome in tuple(self._known.items()):
             if run_id not in but:
-                outcome.leave(RunnerStopped(run_id))
+                outcome.leave(why(run_id))

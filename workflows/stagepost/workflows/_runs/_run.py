@@ -120,7 +120,7 @@ class Run:
 
         Raises:
             RunnerStopped: The runner was left before.
-            CheckpointError: A commit failed; the run stays open in the store.
+            CheckpointError: A commit failed, or the store takes nothing more; the run stays open in the store.
         """
         return await self._outcome.settled()
 
@@ -136,6 +136,6 @@ class Run:
             RunDead: Its process died with it too often.
             RunnerStopped: The runner was left before it ended.
             RunNotHeld: It is open, but this runner does not work on it.
-            CheckpointError: A commit failed; the run stays open in the store.
+            CheckpointError: A commit failed, or the store takes nothing more; the run stays open in the store.
         """
         return await self._outcome.wait()

@@ -4,9 +4,11 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 import pytest
+from anyio import fail_after
 from pydantic import BaseModel
 from tests.agents._ways import Way, both_ways, result_of, started, working
 from tests.agents._weather import REPORT, Query, Report, look, results
+from tests.agents.test_crash import Instant, MortalStore
 
 from stagepost.agents import (
     Agent,
@@ -24,8 +26,8 @@ from stagepost.agents import (
     call,
     tool,
 )
-from stagepost.checkpoint import RunStatus
-from stagepost.workflows import RunFailed
+from stagepost.checkpoint import Commit, Lease, MemoryStore, NewRun, RunInfo, RunStatus, StoreFailed
+from stagepost.workflows import RunFailed, Runner
 
 
 class Verdict(BaseModel):
@@ -156,7 +158,7 @@ async def test_agent_that_comes_to_nothing_is_told_why_and_the_caller_goes_on(
 def hung(tokens: int) -> Agent[str]:
     """A lead whose helper never comes to an end, and has cost something by then."""
 
-    @tool
+    @tool(idempotent=True)
     async def hang() -> None:
         await anyio.sleep_forever()
 
@@ -180,6 +182,58 @@ async def test_run_of_an_agent_that_takes_too_long_is_cancelled_and_counted() ->
         child = await runner.inspect(f"{run.id}.helper-0-0-tool")
     assert child.status is RunStatus.CANCELLED
     assert result.usage.input_tokens == 7
+
+
+@pytest.mark.parametrize("instant", ["before", "behind"])
+@pytest.mark.parametrize("last", range(6))
+async def test_p7_agent_that_takes_too_long_is_told_as_such_wherever_the_process_dies(
+    last: int, instant: Instant
+) -> None:
+    store = MortalStore()
+    store.last, store.instant = last, instant
+    with fail_after(5):
+        async with store, Runner(store, workflows=[agent := hung(0)], grace=0) as runner:
+            with pytest.raises(StoreFailed):
+                await (await started(runner, agent)).result()
+        store.last = None
+        async with store, Runner(store, workflows=[agent := hung(0)], grace=0) as runner:
+            await runner.recover()
+            result = await result_of(await runner.get("r"), agent)
+            child = await runner.inspect("r.helper-0-0-tool")
+    assert [each.text for each in results(result)] == ["timed out after 0.1 s"]
+    assert child.status is RunStatus.CANCELLED
+
+
+@both_ways
+async def test_agent_for_which_nobody_waits_when_it_would_begin_does_not_begin(way: Way) -> None:
+    helper = ScriptedModel(["here"])
+    model = ScriptedModel([call("helper", request="?"), "done"])
+    tool_of = AgentTool(Agent("helper", prompt="Help.", model=helper), timeout=1e-9)
+    result = await way(Agent("lead", prompt="", model=model, tools=[tool_of]))
+    assert [each.text for each in results(result)] == ["timed out after 1e-09 s"]
+    assert not helper.requests
+
+
+async def test_run_of_an_agent_that_is_given_up_while_it_is_being_stored_is_cancelled_too() -> None:
+    class Slow(MemoryStore):
+        given_up = anyio.Event()
+
+        async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
+            if run.run_id != "r":
+                await self.given_up.wait()
+            return await super().create(run)
+
+        async def commit(self, commit: Commit) -> None:
+            await super().commit(commit)
+            if any(effect.key == "late-0-0" for effect in commit.effects):
+                self.given_up.set()
+
+    agent = hung(0)
+    async with Slow() as store, working(agent, store=store) as runner:
+        result = await result_of(await started(runner, agent), agent)
+        child = await runner.inspect("r.helper-0-0-tool")
+    assert [each.text for each in results(result)] == ["timed out after 0.1 s"]
+    assert child.status is RunStatus.CANCELLED
 
 
 @both_ways

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import anyio
 from pydantic import BaseModel
@@ -77,16 +77,20 @@ class Delegation:
         loop = self._tools[tool.name]
         key = f"{tool.name[:_LONGEST]}-{entry['number']}-tool"  # no turn of a conversation ends so
         start = partial(loop.begin, tool.request(arguments), _root(context, entry))
+        mark = f"late-{entry['number']}"
+        late = context.has_begun(mark)
         try:
-            with anyio.move_on_after(tool.timeout) as limit:
-                state = await context.child(loop, key, start)
-            if limit.cancelled_caught:
+            if not late:
+                with anyio.move_on_after(tool.timeout) as limit:
+                    state = await context.child(loop, key, start)
+                late = limit.cancelled_caught
+            if late:
+                await context.first(mark)  # for a process behind this one: it gives up as well, and says why
                 await context.cancel_child(loop, key)
-                state = await context.child(loop, key, start)  # it may have ended at the last moment
+                state = await context.child(loop, key, _not_any_more)  # it may have ended at the last moment
         except (AgentError, ChildFailed) as error:
             _count(said, key, loop, _left_by(error))
-            late = tool.timeout is not None and limit.cancelled_caught
-            return ToolResult(f"timed out after {tool.timeout:g} s" if late else _why(error), is_error=True)
+            return ToolResult(_late(tool) if late else _why(error), is_error=True)
         _count(said, key, loop, state)
         return ToolResult(as_text(tool, loop.reply(state)))
 
@@ -137,6 +141,18 @@ class ConversationEnded(AgentError):
 
     def __init__(self, conversation_id: str, why: str) -> None:
         super().__init__(f"conversation {conversation_id!r} has ended: {why}; start another one with agent_name")
+
+
+class _GivenUp(AgentError):
+    """A run has not begun before nobody waited for it any more."""
+
+
+def _not_any_more() -> NoReturn:
+    raise _GivenUp
+
+
+def _late(tool: DelegateTool) -> str:
+    return "timed out" if tool.timeout is None else f"timed out after {tool.timeout:g} s"  # it may have had one before
 
 
 def _root(context: StepContext, entry: Entry) -> str:

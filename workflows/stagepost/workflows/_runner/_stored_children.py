@@ -83,6 +83,7 @@ class StoredChildren:
 
     async def cancel(self, parent: Execution, workflow: Pattern, key: str) -> None:  # noqa: ARG002  # a store knows whose it is
         """End a child for good, with those below it; nothing, if there is none or it has ended."""
+        await self._reception.desk.begun_below(parent.run_id)  # it may be among these
         with _left_open_by(StoreError), suppress(RunNotFound, RunNotOpen):
             await Cancelling(self._reception.desk, _PATIENCE).cancel(child_id(parent.run_id, key))
 

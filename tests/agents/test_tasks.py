@@ -36,7 +36,15 @@ from stagepost.agents import (
     call,
     tool,
 )
-from stagepost.checkpoint import AlreadyAnswered, MemoryStore, RunNotFound, RunStatus, SqliteStore, WaitNotFound
+from stagepost.checkpoint import (
+    AlreadyAnswered,
+    MemoryStore,
+    RunNotFound,
+    RunStatus,
+    Snapshot,
+    SqliteStore,
+    WaitNotFound,
+)
 from stagepost.workflows import (
     Chain,
     DefinitionError,
@@ -439,6 +447,38 @@ async def test_what_a_task_is_told_at_any_moment_is_heard_or_refused(
             messages = (await run.result())["messages"]
             assert (UserMessage(text="stop") in messages) is heard[-1]
     assert any(heard)
+
+
+class Counting(MemoryStore):
+    """Notes which runs are read as a whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+
+    async def load(self, run_id: str) -> Snapshot:
+        self.loaded.append(run_id)
+        return await super().load(run_id)
+
+
+async def looked(store: Counting) -> bool:
+    """Whether the run itself has looked what it was told."""
+    return bool(store.loaded)
+
+
+async def test_to_see_that_a_task_is_an_agents_its_transcript_is_not_read() -> None:
+    store, door = Counting(), Door()
+    model = Held(["hi"], {0: door})
+    async with tasks_of(Agent("echo", prompt="", model=model), store=store) as (tasks, _):
+        run = await tasks.start("echo", "hello", task_id="t")
+        await door.entered.wait()
+        await tasks.tell("t", "quickly")
+        assert store.loaded == []
+        await until(lambda: looked(store))
+        store.loaded.clear()
+        await tasks.cancel("t")
+        assert store.loaded == []
+        assert run.status is RunStatus.CANCELLED
 
 
 async def test_a_task_that_waits_for_a_person_is_told_something_and_waits_on() -> None:

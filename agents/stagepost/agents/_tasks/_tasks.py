@@ -148,7 +148,7 @@ class Tasks:
             RunNotFound: There is none.
             NotAnAgent: The run is one of a workflow that is no agent.
         """
-        await self._known(task_id)
+        await self._check(task_id)
         try:
             return await self._runner.signal(task_id, MESSAGE, text, dedup=dedup)
         except RunNotOpen as error:
@@ -192,15 +192,15 @@ class Tasks:
             RunNotFound: There is none.
             NotAnAgent: The run is one of a workflow that is no agent.
         """
-        await self._known(task_id)
+        await self._check(task_id)
         try:
             return await self._runner.cancel(task_id)
         except RunNotOpen as error:
             raise TaskFinished(task_id, error.status) from None
 
-    async def _known(self, task_id: str) -> AgentLoop:
+    async def _check(self, task_id: str) -> None:
         """See that a run is an agent's."""
-        return self._loop((await self._runner.get(task_id)).workflow, task_id)
+        self._loop((await self._runner.info(task_id)).workflow, task_id)
 
     def _loop(self, workflow: str, task_id: str) -> AgentLoop:
         loop = self._runner.workflow(workflow)

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import (
     CheckpointStore,
     Keep,
+    RunInfo,
     RunStatus,
     WaitKind,
 )
@@ -270,7 +271,7 @@ class Runner:
             IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
         """
         reception = self._open()
-        return await reception.claim((await self._store.load(run_id)).run, reopen=True)
+        return await reception.claim(await self._store.info(run_id), reopen=True)
 
     async def cancel(self, run_id: str) -> Run:
         """End an open run for good, wherever it stands, with the runs that its steps have started and that are open.
@@ -389,7 +390,16 @@ class Runner:
             UnknownWorkflow: It has completed, and the runner does not know its workflow.
         """
         reception = self._open()
-        return await reception.attach((await self._store.load(run_id)).run, claim=False)
+        return await reception.attach(await self._store.info(run_id), claim=False)
+
+    async def info(self, run_id: str) -> RunInfo:
+        """What is stored of a run beside its state, such as its workflow and status: the quickest look at it.
+
+        Raises:
+            RunNotFound: There is none.
+        """
+        self._open()
+        return await self._store.info(run_id)
 
     async def inspect(self, run_id: str) -> RunView:
         """A run as it is stored: where it stands, its state, what it waits for.

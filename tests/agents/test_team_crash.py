@@ -92,7 +92,6 @@ async def live(store: MortalStore, lead: Agent[str]) -> Any:
             while await run.settled() is RunStatus.WAITING:
                 for wait in await runner.waits("r"):
                     await runner.answer(wait.id, Allow())
-                    await (await runner.get(wait.run_id)).settled()  # or it is left, and the root not told
             return loop.result(await run.result())
         except (CheckpointError, RunnerStopped):
             return None

@@ -8,24 +8,25 @@ import anyio
 import pytest
 from tests.workflows._words import Gate, running
 
-from stagepost.checkpoint import RunStatus, SqliteStore, StoreError, StoreFailed, StoreTakenOver
+from stagepost.checkpoint import RunStatus, SqliteStore, StoreError, StoreFailed, StoreFull, StoreTakenOver
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
-from stagepost.workflows import Chain, Run, State, StepContext, Wait, step
+from stagepost.workflows import Chain, Run, State, Step, StepContext, Wait, step
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
 
 class Disk:
-    """A disk that fails from the moment on when it is told to."""
+    """A disk that fails from the moment on when it is told to, or is full."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: int = sqlite3.SQLITE_IOERR) -> None:
         self.fails = False
+        self._code = code
 
     def __call__(self, connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
         if not self.fails:
             return run_batch(connection, batch)
-        error = sqlite3.OperationalError("disk I/O error")
-        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+        error = sqlite3.OperationalError("the disk says no")
+        error.sqlite_errorcode = self._code
         return [Outcome(error=error)] * len(batch)
 
 
@@ -56,7 +57,7 @@ async def test_whoever_waits_for_a_parked_run_is_told_that_the_disk_has_failed(t
                 await runner.answer("parked/ask", 1)
         assert [type(error) for error in errors] == [StoreFailed] * 3
         assert (parked.status, held[0].status) == (RunStatus.RUNNING, RunStatus.RUNNING)
-        with pytest.raises(StoreFailed, match="disk I/O error"):  # who asks behind it need not wait either
+        with pytest.raises(StoreFailed, match="the disk says no"):  # who asks behind it need not wait either
             await (await runner.get("parked")).result()
         gate.open.set()
         for run in held:
@@ -64,28 +65,60 @@ async def test_whoever_waits_for_a_parked_run_is_told_that_the_disk_has_failed(t
                 await run.result()
 
 
+def asks(below: Chain) -> Step:
+    """A step that waits for a run of another chain."""
+
+    async def ask_below(_: State, context: StepContext) -> Mapping[str, object]:
+        return dict(await context.child(below, "kid", {}))
+
+    return step("ask-below", ask_below)
+
+
+class Family:
+    """A root whose grandchild waits and then fills the disk, or breaks it, once."""
+
+    def __init__(self, disk: Disk) -> None:
+        self.deaths = 0
+
+        def die(_: State) -> Mapping[str, object]:
+            disk.fails, self.deaths = not self.deaths, self.deaths + 1
+            return {}
+
+        grandchild = Chain("grandchild", [Wait("ask"), step("die", die)])
+        child = Chain("child", [asks(grandchild)], companions=[grandchild])
+        self.root = Chain("root", [asks(child)], companions=[child])
+
+
 async def test_whoever_waits_for_the_parent_is_told_that_the_store_died_under_the_child(tmp_path: Path) -> None:
-    disk = Disk()
-
-    def die(_: State) -> Mapping[str, object]:
-        disk.fails = True
-        return {}
-
-    child = Chain("child", [Wait("ask"), step("die", die)])
-
-    async def ask(_: State, context: StepContext) -> Mapping[str, object]:
-        return dict(await context.child(child, "kid", {}))
-
-    parent = Chain("parent", [ask], companions=[child])
-    async with running(SqliteStore(tmp_path / "runs.db", run_batch=disk), parent) as runner:
-        run = await runner.start(parent, run_id="root")
+    root = Family(disk := Disk()).root
+    async with running(SqliteStore(tmp_path / "runs.db", run_batch=disk), root) as runner:
+        run = await runner.start(root, run_id="r")
         assert await run.settled() is RunStatus.WAITING
-        await runner.answer("root.kid/ask", 1)
+        await runner.answer("r.kid.kid/ask", 1)
         with pytest.raises(StoreFailed):
             await run.result()
-    async with running(SqliteStore(tmp_path / "runs.db"), parent) as runner:
+    async with running(SqliteStore(tmp_path / "runs.db"), Family(Disk()).root) as runner:
         await runner.recover()
-        assert (await (await runner.get("root")).result())["ask"] == 1
+        assert (await (await runner.get("r")).result())["ask"] == 1
+
+
+@pytest.mark.parametrize("looks", ["started", "recovered"])
+async def test_whoever_waits_for_the_parent_is_told_that_the_disk_is_full_under_the_child(
+    tmp_path: Path, looks: str
+) -> None:
+    root = Family(disk := Disk(sqlite3.SQLITE_FULL)).root
+    async with running(SqliteStore(tmp_path / "runs.db", run_batch=disk), root) as runner:
+        run = await runner.start(root, run_id="r")
+        await run.settled()
+        if looks == "recovered":  # a handle of a run that rests, and of which nothing is in memory
+            del run
+            run = await runner.get("r")
+        await runner.answer("r.kid.kid/ask", 1)
+        with pytest.raises(StoreFull):
+            await run.result()
+        disk.fails = False
+        await runner.recover()
+        assert (await (await runner.get("r")).result())["ask"] == 1
 
 
 async def test_whoever_waits_for_a_parked_run_is_told_that_its_store_was_taken_over(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from .._patterns._pattern import Pattern
 from .._runs._migration import Definition
 from .._runs._outcomes import Outcomes
 from .._runs._recovery import open_waits
-from .._runs._run import Run
+from .._runs._run import Outcome, Run
 from ..errors import RunCancelled, RunDead, RunnerStopped, WorkflowError
 from ._line import Job, Line
 from ._lookout import Lookout
@@ -275,7 +275,9 @@ class Desk:
         except RunNotOpen:  # it has ended since
             return
         except (WorkflowError, CheckpointError) as error:
-            self.outcomes.of(run_id).leave(error)
+            outcome = self.outcomes.of(run_id)
+            outcome.leave(error)
+            self._told(run_id, outcome)
 
     async def watch(self) -> None:
         """When the store takes nothing more, tell all who wait for runs that nobody works on.
@@ -380,6 +382,7 @@ class Desk:
             job.outcome.cancel(error)
         else:
             job.outcome.leave(error if isinstance(error, Exception) else RunnerStopped(job.run_id))
+            self._told(job.run_id, job.outcome)
         if has_slot:
             self._line.exit()
             self._move_up()
@@ -410,10 +413,23 @@ class Desk:
         if active.woken and active.execution.parked:  # by somebody who came when it rested and was still known here
             self.wake_soon(active.job.run_id)
         self.outcomes.rest(active.job.run_id, active.job.outcome)
+        self._told(active.job.run_id, active.job.outcome)
         if active.has_slot:
             self._line.exit()
         self._notify()
         self._move_up()
+
+    def _told(self, run_id: str, outcome: Outcome) -> None:
+        """Whoever waits for a run has been told of it: if it is left open, those that rest above it are as well."""
+        error = outcome.left_with
+        if error is not None and not self._stopping:
+            self._group.start_soon(self._leave_above, run_id, error)
+
+    async def _leave_above(self, run_id: str, error: BaseException) -> None:
+        with suppress(CheckpointError):  # a store that cannot be read any more says so by itself
+            for above in await self.lookout.above(run_id):
+                if above not in self._shift.runs:  # it hears of it in the step that waits
+                    self.outcomes.of(above).leave(error)
 
     def _move_up(self) -> None:
         while not self._stopping and (job := self._line.next()) is not None:

@@ -1,9 +1,9 @@
 """Waits that end by themselves: by the time, or with the run that they wait for."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from typing import Any
 
-from stagepost.checkpoint import CheckpointStore, NewWait, RunNotFound, Wait, WaitKind
+from stagepost.checkpoint import CheckpointStore, NewWait, OpenWait, RunNotFound, Wait, WaitKind
 
 from ..errors import ChildElsewhere
 from ._telling import Telling
@@ -68,16 +68,36 @@ class Lookout:
         if run_id in self._children:
             await self._release(run_id)
 
+    async def above(self, run_id: str) -> Collection[str]:
+        """Ids of the runs that wait for another one, and of those that wait for these."""
+        found: dict[str, None] = {}
+        if run_id in self._children:
+            waits = [wait async for wait in self._waits_for_runs()]
+            below = {run_id}
+            while below:
+                above = [wait.run_id for wait in waits if wait.wait.name in below]
+                below = {parent for parent in above if parent not in found}
+                found.update(dict.fromkeys(above))
+        return found
+
     async def recover(self) -> None:
         """End the waits that nobody has ended while no runner was there, and look out from now on."""
-        after = ""
-        while page := await self._store.waits(kind=WaitKind.CHILD, after=after, limit=_PAGE):
-            after = f"{page[-1].run_id}/{page[-1].wait.place}"
-            for child in {found.wait.name for found in page}:
+        seen = set[str]()
+        async for wait in self._waits_for_runs():
+            child = wait.wait.name
+            if child not in seen:
+                seen.add(child)
                 self._children.add(child)
                 await self._look_after(child)
         await self._timers.expire()
         self._start()
+
+    async def _waits_for_runs(self) -> AsyncIterator[OpenWait]:
+        after = ""
+        while page := await self._store.waits(kind=WaitKind.CHILD, after=after, limit=_PAGE):
+            after = f"{page[-1].run_id}/{page[-1].wait.place}"
+            for wait in page:
+                yield wait
 
     async def _look_after(self, child: str) -> None:
         """A child may have ended before anybody waited for it."""

@@ -63,12 +63,17 @@ class Outcome:
         """Whether the end has been set."""
         return self._is_known
 
+    @property
+    def left_with(self) -> BaseException | None:
+        """Why this process does no more for the run, if that is so while it is open."""
+        return self._error if self.status is RunStatus.RUNNING else None
+
     async def settled(self) -> RunStatus:
         """Where the run stands once it has ended or is parked; or the error, if this process has left it open."""
         while self.status is RunStatus.RUNNING and not self._is_known:
             await self._changed.wait()
-        if self.status is RunStatus.RUNNING and self._error is not None:
-            raise self._error.with_traceback(None)
+        if self.left_with is not None:
+            raise self.left_with.with_traceback(None)
         return self.status
 
     async def wait(self) -> Any:

@@ -155,7 +155,7 @@ async def test_agent_that_comes_to_nothing_is_told_why_and_the_caller_goes_on(
     assert result.output == "then not"
 
 
-def hung(tokens: int) -> Agent[str]:
+def hung(tokens: int, timeout: float | None = 0.1) -> Agent[str]:
     """A lead whose helper never comes to an end, and has cost something by then."""
 
     @tool(idempotent=True)
@@ -164,7 +164,7 @@ def hung(tokens: int) -> Agent[str]:
 
     helper = Agent("helper", prompt="Help.", model=ScriptedModel([costing(call("hang"), tokens)]), tools=[hang])
     model = ScriptedModel([call("helper", request="?"), "done"])
-    return Agent("lead", prompt="", model=model, tools=[AgentTool(helper, timeout=0.1)])
+    return Agent("lead", prompt="", model=model, tools=[AgentTool(helper, timeout=timeout)])
 
 
 @both_ways
@@ -202,6 +202,19 @@ async def test_p7_agent_that_takes_too_long_is_told_as_such_wherever_the_process
             child = await runner.inspect("r.helper-0-0-tool")
     assert [each.text for each in results(result)] == ["timed out after 0.1 s"]
     assert child.status is RunStatus.CANCELLED
+
+
+async def test_p7_agent_that_has_taken_too_long_is_given_up_also_where_it_may_take_any_time_since() -> None:
+    store = MortalStore()
+    store.last = 3  # the mark is saved, and the end of the run below is not
+    async with store, working(agent := hung(0), store=store, grace=0) as runner:
+        with pytest.raises(StoreFailed):
+            await (await started(runner, agent)).result()
+    store.last = None
+    async with store, working(agent := hung(0, timeout=None), store=store) as runner:
+        await runner.recover()
+        result = await result_of(await runner.get("r"), agent)
+    assert [each.text for each in results(result)] == ["timed out"]
 
 
 @both_ways

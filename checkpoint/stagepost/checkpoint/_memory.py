@@ -48,7 +48,7 @@ class MemoryStore(Runs):
         self._admission = Admission(_NAME)
         self._kept: bytes | None = None
         self._connection: Connection | None = None
-        self._ended: anyio.Event | None = None
+        self._ended = anyio.Event()
 
     async def __aenter__(self) -> Self:
         self._connection = connect_memory()
@@ -66,8 +66,7 @@ class MemoryStore(Runs):
         connection, self._connection = self._open(), None
         self._kept = connection.serialize()
         connection.close()
-        if self._ended is not None:
-            self._ended.set()
+        self._ended.set()
 
     def admit(self, owner: str) -> AbstractAsyncContextManager[None]:
         """Hold the store for one runner."""
@@ -76,7 +75,7 @@ class MemoryStore(Runs):
 
     async def failure(self) -> StoreError:
         """Wait for the end of the store: before that nothing ends it for good."""
-        if self._ended is not None:
+        if self._connection is not None:
             await self._ended.wait()
         return StoreClosed(_NAME)
 

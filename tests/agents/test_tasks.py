@@ -331,6 +331,25 @@ async def test_a_call_in_doubt_that_was_not_made_is_made_when_somebody_says_so()
     assert ([result.text for result in results(state["messages"])], bank.paid) == (["paid"], [5, 5])
 
 
+async def test_of_two_who_say_at_once_what_came_of_a_call_one_counts() -> None:
+    bank, refused = Bank(), list[str]()
+    agent = Agent("payer", prompt="", model=ScriptedModel([call("pay", sum=5), "done"]), tools=[bank.tool])
+
+    async def settle(result: str) -> None:
+        try:
+            await tasks.settle(doubt.id, result)
+        except CallNotInDoubt:
+            refused.append(result)
+
+    async with bank.in_doubt(agent) as (tasks, runner):
+        (doubt,) = await tasks.doubts()
+        async with anyio.create_task_group() as group:
+            group.start_soon(settle, "by Ann")
+            group.start_soon(settle, "by Bob")
+        state = await (await runner.get("t")).result()
+    assert sorted([results(state["messages"])[0].text, *refused]) == ["by Ann", "by Bob"]
+
+
 async def test_the_call_in_doubt_of_a_sub_agent_stands_at_the_task_beside_its_approvals() -> None:
     bank = Bank()
     below = ScriptedModel([[call("pay", sum=5), call("mail", to="eve")], "ok"])

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CannotStore, RunStatus, SqliteStore
+from stagepost.checkpoint import AlreadyAnswered, CannotStore, RunStatus, SqliteStore
 from stagepost.workflows import Chain, ChainError, Parallel, Runner, RunnerRequired, StepContext, step
 
 on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the store's
@@ -51,8 +51,12 @@ async def test_step_waits_for_one_answer_after_the_other_over_restarts(tmp_path:
             assert await run.settled() is RunStatus.WAITING
             (wait,) = await runner.waits("r")
             assert (wait.name, wait.shown, wait.due_at) == ("first", {"for": "x"}, None)
+            assert (wait.id, wait.place, run.waits) == ("r/ask:first", "ask", (wait.id,))
             await runner.answer(wait.id, Word(text="one"), by="eve")
             await next_wait(runner, "second")
+            for late in (wait.id, "r/ask"):
+                with pytest.raises(AlreadyAnswered):
+                    await runner.answer(late, Word(text="one again"))
         async with runner_on(tmp_path / "runs.db", now) as runner:
             (wait,) = await runner.waits("r")
             with pytest.raises(CannotStore):

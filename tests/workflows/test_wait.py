@@ -224,7 +224,7 @@ async def test_a_wait_may_be_the_worker_itself(store: Store) -> None:
     async with running(store, work) as runner:
         run = await runner.start(work, {"numbers": [5, 6]}, run_id="r1")
         await run.settled()
-        assert run.waits == ("r1/fan[0]", "r1/fan[1]")
+        assert run.waits == ("r1/fan[0]:ask", "r1/fan[1]:ask")
         await runner.answer("r1/fan[0]", Decision(ok=True))
         await runner.answer("r1/fan[1]", Decision(ok=False))
         assert (await run.result())["fan"] == {"5": Decision(ok=True), "6": Decision(ok=False)}

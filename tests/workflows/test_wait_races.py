@@ -119,8 +119,7 @@ class Outside:
             elif wait.kind is WaitKind.SIGNAL:
                 await self._runner.signal(wait.run_id, wait.name, value)
             elif wait.kind is WaitKind.EFFECT:
-                place = wait.id.partition("/")[2]
-                await self._runner.settle(wait.run_id, wait.name, value=value, place=place)
+                await self._runner.settle(wait.run_id, wait.name, value=value, place=wait.place)
             else:
                 return
         except (AlreadyAnswered, EffectNotFound, RunNotOpen):
@@ -141,7 +140,7 @@ async def answered_run(delays: Sequence[int], at_once: int) -> None:
     assert sorted(happened) == [f"fan[{i}]/pay" for i in range(3)]
     assert all(len(values) == 1 for wait, values in counted.items() if not wait.endswith(("/sign", "/last")))
     assert [result["first"]] == counted["r1/first"]
-    assert result["plain"] == [counted[f"r1/plain[{i}]"][0] for i in range(3)]
+    assert result["plain"] == [counted[f"r1/plain[{i}]:plain"][0] for i in range(3)]
     for index, value in enumerate(result["fan"]):
         assert [value["ask"]] == counted[f"r1/fan[{index}]/ask"]
         assert [value["paid"]] == counted[f"r1/fan[{index}]/pay"]

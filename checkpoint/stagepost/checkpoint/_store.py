@@ -134,14 +134,23 @@ class CheckpointStore(Protocol):
         """
         ...
 
-    async def answer(self, run_id: str, place: str, value: bytes, *, by: str | None = None) -> None:
+    async def answer(
+        self, run_id: str, place: str, value: bytes, *, name: str | None = None, by: str | None = None
+    ) -> None:
         """Answer a wait; a parked run is running again, and its owner's to go on with.
+
+        Args:
+            run_id: The run.
+            place: The step that waits.
+            value: JSON.
+            name: What it has to wait for, since a step may ask one thing after the other; None for whatever it is.
+            by: Who answers.
 
         Raises:
             RunNotFound: There is no such run.
             RunNotOpen: It has ended, or its end is asked for.
             WaitNotFound: It does not wait there for an answer.
-            AlreadyAnswered: Another answer came first, or the time was up.
+            AlreadyAnswered: Another answer came first, or the time was up; or it waits for something else by now.
         """
         ...
 

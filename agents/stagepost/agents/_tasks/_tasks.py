@@ -119,13 +119,12 @@ class Tasks:
         """
         if (result is None) is not retry:
             raise ValueError("settle() takes either the result (the call was made) or retry=True (it was not)")
-        run_id, _, place = doubt_id.partition("/")
-        waits = await self._runner.waits(run_id, kind=WaitKind.EFFECT)
-        key = next((wait.name for wait in waits if wait.id == doubt_id), None)
-        if key is None:
+        waits = await self._runner.waits(doubt_id.partition("/")[0], kind=WaitKind.EFFECT)
+        wait = next((wait for wait in waits if wait.id == doubt_id), None)
+        if wait is None:
             raise CallNotInDoubt(doubt_id)
         try:
-            await self._runner.settle(run_id, key, value=result, retry=retry, place=place)
+            await self._runner.settle(wait.run_id, wait.name, value=result, retry=retry, place=wait.place)
         except (EffectNotFound, RunNotOpen):  # since
             raise CallNotInDoubt(doubt_id) from None
 

@@ -1,5 +1,6 @@
 """Waits: opened by a run's owner, ended once by an answer, the time or another run's end; parking loses no wake-up."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -73,6 +74,18 @@ async def check_a_wait_has_one_answer(store: CheckpointStore) -> None:
     equal((wait.status, wait.value, wait.by), (WaitStatus.ANSWERED, b"%d" % won[0], str(won[0])))
     equal(wait.ended_at is not None and wait.ended_at >= wait.opened_at, True)
     equal(list(await store.waits()), [])
+
+
+async def check_an_answer_to_what_is_no_longer_asked_does_not_count(store: CheckpointStore) -> None:
+    """A step may ask one thing after the other: whoever answers the first twice does not answer the second."""
+    lease = await started(store, "run")
+    await store.wait(lease, replace(a_wait(), name="first"))
+    await store.answer("run", "step", b"1", name="first")
+    await store.wait(lease, replace(a_wait(), name="second"))
+    with refuses(AlreadyAnswered, "step"):
+        await store.answer("run", "step", b"2", name="first")
+    equal([wait.status for wait in (await store.load("run")).waits], [WaitStatus.OPEN])
+    await store.answer("run", "step", b"2", name="second")
 
 
 async def check_an_answer_needs_a_wait_for_one(store: CheckpointStore) -> None:
@@ -227,6 +240,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_only_the_owner_opens_waits_and_parks,
     check_a_run_that_waits_or_parks_has_got_somewhere,
     check_a_wait_has_one_answer,
+    check_an_answer_to_what_is_no_longer_asked_does_not_count,
     check_an_answer_needs_a_wait_for_one,
     check_a_wait_that_is_opened_again_is_open,
     check_a_parked_run_rests_until_a_wait_ends,

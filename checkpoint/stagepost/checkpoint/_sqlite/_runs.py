@@ -77,9 +77,13 @@ class Runs(Reading):
         """Let a run rest until one of its waits ends."""
         return await self._write(partial(waits.park, lease=lease, heard=heard))
 
-    async def answer(self, run_id: str, place: str, value: bytes, *, by: str | None = None) -> None:
+    async def answer(
+        self, run_id: str, place: str, value: bytes, *, name: str | None = None, by: str | None = None
+    ) -> None:
         """Answer a wait."""
-        await self._write(partial(waits.answer, run_id=run_id, place=place, value=value, by=by, now=self._now()))
+        await self._write(
+            partial(waits.answer, run_id=run_id, place=place, value=value, name=name, by=by, now=self._now())
+        )
 
     async def signal(self, run_id: str, name: str, value: bytes, *, dedup: str | None = None) -> bool:
         """Send a signal to a run."""

@@ -8,7 +8,7 @@ import sqlite3
 from typing import NoReturn
 
 from .._records import Lease
-from .._waiting import Due, NewWait, Wait, WaitKind
+from .._waiting import Due, NewWait, Wait, WaitKind, WaitStatus
 from ..errors import AlreadyAnswered, EffectNotFound, RunNotOpen, WaitNotFound
 from ._fence import FENCE, Right, check_held, refusal, run_of
 from ._queries import WAIT_COLUMNS
@@ -34,7 +34,7 @@ _ANSWER = f"""
 UPDATE waits SET status = 'answered', value = ?, by = ?, ended_at = max(?, opened_at)
 WHERE rk = {_RK} AND place = ? AND kind = ? AND status = 'open'
 """
-_STATUS = f"SELECT kind, status FROM waits WHERE rk = {_RK} AND place = ?"
+_STATUS = f"SELECT kind, status, name FROM waits WHERE rk = {_RK} AND place = ?"
 _WAKE = "UPDATE runs SET status = 'running' WHERE run_id = ? AND status = 'waiting'"
 _SEND = f"INSERT INTO signals (rk, name, dedup, value) VALUES ({_RK}, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id"
 _RECEIVER = f"""
@@ -81,9 +81,21 @@ def park(connection: sqlite3.Connection, lease: Lease, heard: int) -> bool:
     return connection.execute(_PARK, (lease.row, *right.fence, heard)).rowcount == 1
 
 
-def answer(connection: sqlite3.Connection, run_id: str, place: str, value: bytes, *, by: str | None, now: int) -> None:
+def answer(
+    connection: sqlite3.Connection,
+    run_id: str,
+    place: str,
+    value: bytes,
+    *,
+    name: str | None,
+    by: str | None,
+    now: int,
+) -> None:
     """Give the answer that a wait is open for."""
     _check_open(connection, run_id)
+    asked = connection.execute(_STATUS, (run_id, place)).fetchone()
+    if asked is not None and asked[0] == WaitKind.ANSWER and name not in (None, asked[2]):
+        raise AlreadyAnswered(run_id, place, WaitStatus.ANSWERED)
     if connection.execute(_ANSWER, (value, by, now, run_id, place, WaitKind.ANSWER.value)).rowcount != 1:
         _refuse(connection, run_id, place)
     connection.execute(_WAKE, (run_id,))

@@ -15,6 +15,7 @@ from .._execution._signal_box import SignalBox
 from .._execution._signals import Left, Parked, Stopping
 from .._lifespans import Lifespans
 from .._pattern_errors import describe
+from .._runs._ids import wait_id_of
 from ..errors import LifespanFailed, RunCancelled, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
 from ._line import Job
 from ._lookout import Lookout
@@ -127,7 +128,7 @@ class Shift:
         except Stopping:
             outcome.leave(RunnerStopped(run_id))
         except Parked:
-            outcome.park([f"{run_id}/{wait.place}" for wait in active.execution.ledger.open_waits])
+            outcome.park([wait_id_of(run_id, wait) for wait in active.execution.ledger.open_waits])
         except BaseException:  # cancelled behind the grace
             outcome.leave(RunnerStopped(run_id))
             raise

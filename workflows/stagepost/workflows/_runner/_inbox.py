@@ -22,6 +22,7 @@ from stagepost.checkpoint import (
 
 from .._execution._children import below
 from .._programs._places import step_at
+from .._runs._ids import read_wait_id, wait_id_of
 from .._runs._registry import Registry
 from .._values._secrets import Secrets
 from ..errors import UnknownSignal
@@ -37,6 +38,7 @@ class PendingWait:
         id: Its id, for `Runner.answer`.
         run_id: The run.
         workflow: Name of its workflow.
+        place: The step that waits, as `Runner.settle` takes it.
         kind: What ends it: an ``answer``, a ``signal``, the time (``timer``), the end of another run (``child``), or
             word of an effect in doubt (``effect``).
         name: Of the step, the signal, the other run, or the effect's key, by its kind.
@@ -48,6 +50,7 @@ class PendingWait:
     id: str
     run_id: str
     workflow: str
+    place: str
     kind: WaitKind
     name: str
     shown: Any
@@ -79,7 +82,7 @@ class Inbox:
 
     async def answer(self, wait_id: str, value: object, by: str | None) -> str:
         """Store an answer; returns the run's id."""
-        run_id, _, place = wait_id.partition("/")
+        run_id, place, name = read_wait_id(wait_id)
         info = await self._store.info(run_id)
         step = step_at(self._registry.find(info).workflow.program, place)
         if step is None or step.receives is None or step.receives.kind is not WaitKind.ANSWER:
@@ -88,7 +91,7 @@ class Inbox:
         data = codec.dump(codec.convert(value, where), where)
         self._secrets.check(data, where)
         self._store.limits.check(len(data), where)
-        await self._store.answer(run_id, place, data, by=by)
+        await self._store.answer(run_id, place, data, name=name or step.receives.name, by=by)
         return run_id
 
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
@@ -167,9 +170,10 @@ def _is_effect(found: OpenWait, key: str, place: str | None) -> bool:
 def _pending(found: OpenWait) -> PendingWait:
     wait = found.wait
     return PendingWait(
-        id=f"{found.run_id}/{wait.place}",
+        id=wait_id_of(found.run_id, wait),
         run_id=found.run_id,
         workflow=found.workflow,
+        place=wait.place,
         kind=wait.kind,
         name=wait.name,
         shown=None if wait.prompt is None else from_json(wait.prompt),

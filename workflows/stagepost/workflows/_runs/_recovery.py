@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from pydantic_core import from_json
 
@@ -11,6 +12,7 @@ from .._programs._places import program_at
 from .._programs._program import COUNTER, FanOutPlace, FoldPlace, Program
 from .._programs._shape import places_in, shape_of
 from ..errors import IncompatibleCheckpoint, WorkflowError
+from ._ids import wait_id_of
 from ._run import Run
 
 
@@ -77,8 +79,8 @@ def _changes(snapshot: Snapshot, program: Program) -> str:
 
 def open_waits(snapshot: Snapshot) -> Sequence[str]:
     """Ids of the waits that a run is parked at."""
-    waits = (wait.place for wait in snapshot.waits if wait.status is WaitStatus.OPEN)
-    return tuple(f"{snapshot.run.run_id}/{place}" for place in sorted(waits))
+    waits = sorted((wait for wait in snapshot.waits if wait.status is WaitStatus.OPEN), key=attrgetter("place"))
+    return tuple(wait_id_of(snapshot.run.run_id, wait) for wait in waits)
 
 
 def _place_of(frame: Frame) -> str:

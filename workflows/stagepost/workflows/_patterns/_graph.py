@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
@@ -11,7 +12,7 @@ from stagepost.hub import check_name
 
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
-from .._programs._program import ArrowPlace, Builder, Position, Trail, View, Within, child_path
+from .._programs._program import ArrowPlace, Builder, Trail, View, Way, Within, child_path
 from ..errors import DefinitionError, GraphError
 from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
 from ._predicates import Predicate, check_predicate, label_of
@@ -223,10 +224,10 @@ class _Arrow:
     edges: Sequence[Edge] | None
     after: str | None
 
-    def __call__(self, view: View, visits: Mapping[str, int], trail: Trail) -> Position:
+    def __call__(self, view: View, visits: Mapping[str, int], trail: Trail) -> Way:
         target = END if self.edges is None else self._choose(self.edges, view, trail)
         if target is END:
-            return Position(self.after, {key: count for key, count in visits.items() if key != self.counter})
+            return self.after, {key: count for key, count in visits.items() if key != self.counter}, ()
         node_path = self.entered[target]
         steps = visits.get(self.counter, 0) + 1 if self.node else 1
         if self.graph.max_steps is not None and steps > self.graph.max_steps:
@@ -234,7 +235,7 @@ class _Arrow:
                 f"it has taken max_steps={self.graph.max_steps} steps: raise it, or check the edges", trail, view()
             )
         counts = {**visits, self.counter: steps, node_path: visits.get(node_path, 0) + 1}
-        return Position(self.entries[target], counts, (node_path,))
+        return self.entries[target], counts, (node_path,)
 
     def _choose(self, edges: Sequence[Edge], view: View, trail: Trail) -> str | End:
         if edges[0].when is None:
@@ -253,7 +254,7 @@ class _Arrow:
         )
 
     def _error(self, why: str, trail: Trail, state: Any) -> GraphError:
-        return GraphError(self.graph.name, self.node, why, path=trail(), state=state)
+        return GraphError(self.graph.name, self.node, why, path=[*chain.from_iterable(trail)], state=state)
 
 
 def _arrow(path: str, node: str) -> str:

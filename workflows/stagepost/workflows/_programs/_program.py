@@ -20,7 +20,8 @@ from .._values._schema import Schema
 from .._values._state import Stored, Value, Values
 from ..errors import GraphError, WorkflowError
 
-Trail: TypeAlias = Callable[[], Sequence[str]]  # the nodes entered so far, put together only for an error
+Trail: TypeAlias = tuple[Iterable[str], Iterable[str]]  # the nodes entered so far: before this way, and on it
+Way: TypeAlias = tuple[str | None, Mapping[str, int], tuple[str, ...]]  # a `Position` in parts: each step makes one
 View: TypeAlias = Callable[[], Any]  # the state
 
 
@@ -250,7 +251,7 @@ class Follow(Protocol):
         GraphError: No edge matches, a predicate raised, or the graph has taken too many steps.
     """
 
-    def __call__(self, view: View, visits: Mapping[str, int], trail: Trail) -> "Position": ...
+    def __call__(self, view: View, visits: Mapping[str, int], trail: Trail) -> Way: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,9 +321,7 @@ class Program:
         entered: tuple[str, ...] = ()
         while path is not None and isinstance(place := self.places[path], ArrowPlace):
             try:
-                path, visits, fresh = place.follow(
-                    partial(self.schema.view, values), visits, partial(_joined, trail, entered)
-                )
+                path, visits, fresh = place.follow(partial(self.schema.view, values), visits, (trail, entered))
             except GraphError as error:
                 failure = place.failure(error)
                 raise failure from failure.__cause__
@@ -358,10 +357,6 @@ class Builder:
             elif isinstance(place, FanOutPlace):
                 found.update(*(worker.asks for worker in place.workers))
         return frozenset(found)
-
-
-def _joined(before: Iterable[str], now: Iterable[str]) -> Sequence[str]:
-    return (*before, *now)
 
 
 def child_path(path: str, name: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError
 
@@ -69,7 +69,7 @@ class Arguments:
 
     schema: JsonSchema
     takes_context: bool
-    _model: type[BaseModel]
+    _model: TypeAdapter[BaseModel]
     _taken: Mapping[str, Taken]
 
     def parse(self, text: str) -> dict[str, object]:
@@ -79,12 +79,12 @@ class Arguments:
             InvalidArguments: They are no JSON object, or do not fit.
         """
         try:
-            parsed = self._model.model_validate_json(text)
+            parsed = self._model.validator.validate_json(text)
         except ValidationError as error:
             raise InvalidArguments(problems(error)) from error
-        given = parsed.model_fields_set
+        given, values = parsed.model_fields_set, vars(parsed)
         return {
-            taken.name: getattr(parsed, field)
+            taken.name: values[field]
             for field, taken in self._taken.items()
             if field in given or not taken.has_default  # its default stands in the annotation then
         }
@@ -105,7 +105,7 @@ def read_arguments(tool: str, function: Callable[..., object], descriptions: Map
     # Fields have names of their own and parameters are their aliases, so that one may be called `json` or `schema`.
     fields = {f"field_{index}": taken for index, taken in enumerate(signature.taken)}
     model = _model(tool, fields, descriptions)
-    return Arguments(_schema(tool, model, fields), signature.takes_context, model, fields)
+    return Arguments(_schema(tool, model, fields), signature.takes_context, TypeAdapter(model), fields)
 
 
 def _model(tool: str, fields: Mapping[str, Taken], descriptions: Mapping[str, str]) -> type[BaseModel]:

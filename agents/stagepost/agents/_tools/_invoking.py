@@ -1,7 +1,7 @@
 """Executing one tool call: whatever goes wrong becomes a text for the model."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from inspect import isawaitable
 from types import NoneType
@@ -52,7 +52,7 @@ async def invoke(tool: Tool[..., object], arguments: Mapping[str, object], conte
     function = partial(tool.function, **_all(tool, arguments, context))
     try:
         try:
-            return await _within_time(tool, function)
+            return await _attempt(tool, function)
         except Exception as error:  # noqa: BLE001  # raised again, unless it passes
             return await _again(tool, function, error)
     except anyio.get_cancelled_exc_class():
@@ -86,7 +86,7 @@ async def _again(tool: Tool[..., object], function: Callable[[], object], error:
         )
 
     async def attempt(_number: int) -> ToolResult:
-        return await _within_time(tool, function)
+        return await _attempt(tool, function)
 
     return await retried_behind(error, attempt, tool.retries, passes=_passes(tool), note=note)
 
@@ -97,17 +97,22 @@ def _passes(tool: Tool[..., object]) -> Passes:
     return lambda error: isinstance(error, reasons)
 
 
+def _attempt(tool: Tool[..., object], function: Callable[[], object]) -> Awaitable[ToolResult]:
+    """One call, with the time that it may take."""
+    return _called(tool, function) if tool.timeout is None else _within_time(tool, function)
+
+
 async def _within_time(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
-    if tool.timeout is None:
-        return ToolResult(as_text(tool, await _called(tool, function)))
     with anyio.move_on_after(tool.timeout):
-        return ToolResult(as_text(tool, await _called(tool, function)))
+        return await _called(tool, function)
     raise _TimedOut(tool)
 
 
-async def _called(tool: Tool[..., object], function: Callable[[], object]) -> object:
+async def _called(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
     result = function() if tool.is_async else await _in_thread(function, abandon=tool.timeout is not None)
-    return await result if isawaitable(result) else result  # a decorator may hide that a function is async
+    if isawaitable(result):  # a decorator may hide that a function is async
+        result = await result
+    return ToolResult(as_text(tool, result))
 
 
 async def _in_thread(function: Callable[[], object], *, abandon: bool) -> object:

@@ -27,9 +27,7 @@ def with_answer(number: str, context: StepContext) -> Mapping[str, object]:
 
 
 async def is_first(entry: Entry, context: StepContext) -> bool:
-    """Whether nobody has begun a call before; from now on, somebody has. In memory there is no process before this."""
-    if not context.is_durable:
-        return True
+    """Whether nobody has begun a call before; from now on, somebody has."""
     if not _is_with_answer(entry):
         return await context.first(call_key(entry))
     return bool(context.memo.pop(BEGUN, None) == entry["number"])

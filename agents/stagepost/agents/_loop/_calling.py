@@ -165,8 +165,9 @@ def _in_order(state: State, results: Sequence[Sequence[Mapping[str, Any]]]) -> d
 def _said(state: State, done: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     """What results change in the state."""
     updates: dict[str, object] = {"messages": [_message(result) for result in done]}
-    if any("talk" in result for result in done):
-        updates["conversations"] = grown(state.get("conversations", {}), done)
+    talks = [result for result in done if "talk" in result]
+    if talks:
+        updates["conversations"] = grown(state.get("conversations", {}), talks)
     nested = [result["nested"] for result in done if "nested" in result]
     if nested:
         updates["nested"] = {key: spent for one in [state.get("nested", {}), *nested] for key, spent in one.items()}

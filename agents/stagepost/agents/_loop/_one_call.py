@@ -124,7 +124,9 @@ class OneCall:
         if self.tool.on_unknown == "park":
             await mark(self.entry, self.context)
             return await self._once(invoked, call)
-        return await invoked() if await is_first(self.entry, self.context) else interrupted(self.tool.name)
+        if self.context.is_durable and not await is_first(self.entry, self.context):  # in memory nobody was before
+            return interrupted(self.tool.name)
+        return await invoked()
 
     async def _once(self, invoked: Callable[[], Awaitable[ToolResult]], call: ToolCall) -> ToolResult:
         """The result; if nobody knows whether the call was made, the run waits until somebody says what came of it."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from uuid import UUID
 
 import pytest
@@ -15,11 +15,13 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     PlainSerializer,
     Secret,
     SecretBytes,
     SecretStr,
+    TypeAdapter,
     computed_field,
     field_serializer,
 )
@@ -342,3 +344,37 @@ def test_p11_stored_bytes_choose_no_class() -> None:
 def test_a_lenient_type_is_read_as_what_it_is_stored_as() -> None:
     lenient = Annotated[list[str], BeforeValidator(lambda value: value.split() if isinstance(value, str) else value)]
     assert codec_for(lenient).load(codec_for(lenient).dump(["a", "b"], "words")) == ["a", "b"]
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    born: date
+    at: Point | None = Field(default=None, alias="AT")
+
+
+class Lion(Cat):
+    prides: int = 1
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+    weight: Annotated[Decimal, PlainSerializer(float)]
+
+
+Pets: Any = Annotated[Cat | Dog, Discriminator("kind")]
+BORN = date(2020, 2, 29)
+
+
+@pytest.mark.parametrize("verify", [True, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize("pet", [Cat(born=BORN, AT=Point(x=1)), Dog(weight=Decimal("0.5"))], ids=["cat", "dog"])
+def test_a_member_of_a_tagged_union_is_stored_as_the_union_says(pet: Cat | Dog, *, verify: bool) -> None:
+    codec = TypedCodec(Pets, verify=verify)
+    data = codec.dump(pet, "pet")
+    assert data == TypeAdapter(Pets).dump_json(pet, by_alias=False, round_trip=True)
+    assert codec.load(data) == pet
+
+
+def test_what_a_subclass_of_a_member_adds_is_refused_where_it_is_checked_and_left_out_elsewhere() -> None:
+    lion = Lion(born=BORN)
+    assert "does not declare" in refusal(Pets, lion)
+    assert TypedCodec(Pets, verify=False).dump(lion, "pet") == codec_for(Pets).dump(Cat(born=BORN), "pet")

@@ -57,7 +57,7 @@ class Branch:
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
         self._inherited = inherited or {}
-        self.values = self._seen(self.own)
+        self.values = merged(self._inherited, self.own)
         self.place = self._place()
         node = None if self.place is None else self.place.within.node
         self.trail = deque([] if node is None else [node], maxlen=_LONGEST_TRAIL)
@@ -110,7 +110,7 @@ class Branch:
         if self.execution.limits.mind(total_size(updates.values())):
             self._measure(updates)
         own = merged(self.own, updates) if updates else self.own
-        seen = self._seen(own)
+        seen = merged(self._inherited, own) if self._inherited else own
         visits = self.position.visits if visits is None else visits
         try:
             position = self.program.settle(after, visits, seen, self.trail)
@@ -182,9 +182,6 @@ class Branch:
     def _frame(self, own: Values, refs: Mapping[str, Ref], position: Position, width: int | None = None) -> Frame:
         state = to_bytes({key: value for key, value in own.items() if key not in refs} if refs else own)
         return Frame(self.path, self.seq + 1, position.next, state, position.visits, width, refs)
-
-    def _seen(self, own: Values) -> Values:
-        return merged(self._inherited, own) if self._inherited else own
 
 
 class ItemBranch(Branch):

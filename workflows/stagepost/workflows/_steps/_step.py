@@ -248,10 +248,7 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
         inline: Not in a thread, if it is not async.
         may_leave: Whether a cancelled call may leave its thread behind instead of waiting for it.
     """
-    with_context = wants_context(name, function)
-
-    def bound(value: Any, context: "StepContext") -> Any:
-        return function(value, context=context) if with_context else function(value)
+    bound = _with_context(function) if wants_context(name, function) else _without_context(function)
 
     async def inlined(value: Any, context: "StepContext") -> Any:
         return bound(value, context)
@@ -262,6 +259,17 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
     if is_async(function):
         return bound
     return inlined if inline else in_thread
+
+
+def _with_context(function: StepFunction) -> StepFunction:
+    _, second, *_ = inspect.signature(function).parameters.values()
+    if second.name == "context" and second.kind is not second.KEYWORD_ONLY:
+        return function  # as most are written: nothing has to stand between
+    return lambda value, context: function(value, context=context)
+
+
+def _without_context(function: StepFunction) -> StepFunction:
+    return lambda value, _context: function(value)
 
 
 def is_async(function: StepFunction) -> bool:

@@ -76,14 +76,16 @@ async def advance(branch: Branch) -> None:
         CheckpointError: A commit failed; nothing behind it was started.
         Parked: It waits for something.
     """
-    if branch.execution.must_pause:
-        await branch.execution.pause()
+    run = branch.execution
+    if run.must_pause:
+        await run.pause()
     story = Story(branch)
     story.begin()
     try:
         while (place := branch.place) is not None:
             await _ACTIONS[type(place)](branch, place)
-            story.go_on()
+            if run.is_observed:
+                story.go_on()
     except WorkflowError:
         story.fail()
         raise
@@ -105,7 +107,8 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
         failure = branch.failure(place.within, error, state=state)
         raise failure from failure.__cause__
     await branch.move(updates, place.after, straight_on=bool(run.straight) and run.goes_straight_on(path))
-    keep(branch, path)
+    if run.intermediates is not None:
+        keep(branch, path)
     if run.is_observed:
         run.emit(StepEnded, path=path, ok=True, seconds=perf_counter() - started)
 

@@ -84,7 +84,7 @@ class StepContext:
     @property
     def is_durable(self) -> bool:
         """Whether the run is stored, so that it can wait for somebody."""
-        return self.execution.ledger.is_durable
+        return self.execution.journal is not None
 
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.

@@ -51,7 +51,7 @@ class Elements:
     @property
     def size(self) -> int:
         """Bytes of JSON of its elements."""
-        return sum(map(len, self.parts))
+        return sum(map(len, self._parts[: self.length]))
 
     @property
     def parts(self) -> Sequence[bytes]:

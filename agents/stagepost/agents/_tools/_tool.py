@@ -77,7 +77,7 @@ class Tool(Generic[P, R_co]):
         called = getattr(function, "__call__", None)  # noqa: B004  # its kind, not its presence
         return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
-    @property
+    @cached_property
     def takes_context(self) -> bool:
         """Whether the function wants a `ToolContext`."""
         return self._arguments.takes_context

@@ -11,12 +11,14 @@ from typing import Annotated, Generic, Literal, Protocol, TypeVar, cast, get_arg
 from pydantic import BaseModel, Discriminator, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer, from_json, to_json
 
-from ._frozen import JsonValue, Unusual, freeze_any, freeze_parsed, freeze_usual
+from ._frozen import FrozenDict, FrozenList, JsonValue, Unusual, freeze_any, freeze_parsed, freeze_usual
 from ._pitfalls import only_reordered, outline, pitfall
 from ._unwritable import check_depth, unwritable
 from .errors import CannotRead, CannotStore
 
 T = TypeVar("T")
+
+_NESTING = frozenset({FrozenList, FrozenDict})
 
 
 class Codec(Protocol[T]):
@@ -80,7 +82,8 @@ def plain_form(value: object, where: str) -> tuple[JsonValue, bytes]:
         data = to_json(source, inf_nan_mode="constants")
     except PydanticSerializationError as error:
         raise unwritable(frozen, where) from error
-    check_depth(data, where)
+    if type(frozen) in _NESTING:
+        check_depth(data, where)
     return frozen, data
 
 
@@ -164,7 +167,13 @@ class TypedCodec(Generic[T]):
 
 def join_values(values: Mapping[str, bytes]) -> bytes:
     """One JSON object of the JSON of its values."""
-    return b"{" + b",".join([to_json(key) + b":" + data for key, data in values.items()]) + b"}"
+    return b"{" + b",".join([_before(key) + data for key, data in values.items()]) + b"}"
+
+
+@lru_cache(maxsize=1024)
+def _before(key: str) -> bytes:
+    """What stands before the value of a key: the same few keys are written again and again."""
+    return to_json(key) + b":"
 
 
 def split_values(data: bytes) -> dict[str, bytes]:

@@ -193,7 +193,7 @@ def store_plain(value: object, where: str) -> Value:
         CannotStore: It has none.
     """
     frozen, data = plain_form(value, where)
-    if b"NaN" in data:  # one that is read equals no other, and the one that was given is itself wherever it is
+    if type(frozen) is not str and b"NaN" in data:  # one that is read equals no other, the one given equals itself
         return Value(data)
     return Value(data, frozen)
 

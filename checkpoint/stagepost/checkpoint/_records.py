@@ -1,9 +1,13 @@
-"""What a store keeps, as frozen values: runs, the frames of their branches, the items of their fan-outs."""
+"""What a store keeps, as frozen values: runs, the frames of their branches, the items of their fan-outs.
+
+Those that each step makes are named tuples, which take a third of the time to make.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ._waiting import Effect, Wait
@@ -94,8 +98,7 @@ class StoredValue:
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """The checkpoint of one branch of a run, overwritten in place at every commit.
 
     Attributes:
@@ -112,9 +115,9 @@ class Frame:
     seq: int
     next: str | None
     state: Mapping[str, bytes]
-    visits: Mapping[str, int] = field(default_factory=dict)
+    visits: Mapping[str, int] = MappingProxyType({})
     width: int | None = None
-    refs: Mapping[str, Ref] = field(default_factory=dict)
+    refs: Mapping[str, Ref] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +306,7 @@ class Closing:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(NamedTuple):
     """One atomic change of a run: all of it is saved, or nothing.
 
     Attributes:

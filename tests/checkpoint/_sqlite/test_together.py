@@ -246,7 +246,7 @@ def test_of_a_refused_commit_nothing_stays(
     spoil(connection, held[2])
     before = everywhere(connection, held[2])
     value, effect = StoredValue("", "far", 1, 0, b"1"), Effect("step", "key", EffectStatus.INTENT)
-    commits = [replace(version(2, lease), values=[value], effects=[effect]) for lease in held]
+    commits = [version(2, lease)._replace(values=[value], effects=[effect]) for lease in held]
     assert kinds(run_batch(connection, [change(commit) for commit in commits])) == [None, None, error, None, None]
     assert everywhere(connection, held[2]) == before
     assert everywhere(connection, held[3]) == everywhere(connection, held[1])

@@ -37,7 +37,7 @@ async def check_a_cancelling_run_takes_no_commit_but_its_end(store: CheckpointSt
     gone = replace(an_item("fan", 0), status=ItemStatus.CANCELLED)
     end = Commit(lease=lease, outcomes=[gone], closing=Closing(RunStatus.CANCELLED))
     with refuses(OwnershipLost, end):
-        await store.commit(replace(end, lease=old))
+        await store.commit(end._replace(lease=old))
     await store.commit(end)
     after = await store.load("run")
     equal((after.run.status, after.items[0].status), (RunStatus.CANCELLED, ItemStatus.CANCELLED))
@@ -62,10 +62,10 @@ async def check_a_refused_commit_saves_nothing(store: CheckpointStore) -> None:
     good = Commit(lease=lease, frame=a_frame(3), frozen=[an_item("new", 0)], outcomes=[settled], ended="fan[1]")
     unknown = replace(settled, idx=9)
     for bad in (
-        replace(good, frozen=[an_item("new", 0), an_item("fan", 1)]),
-        replace(good, outcomes=[settled, unknown]),
-        replace(good, outcomes=[settled, unknown], closing=Closing(RunStatus.COMPLETED)),
-        replace(good, frame=None, outcomes=[unknown], joined=Joined("fan", 0)),
+        good._replace(frozen=[an_item("new", 0), an_item("fan", 1)]),
+        good._replace(outcomes=[settled, unknown]),
+        good._replace(outcomes=[settled, unknown], closing=Closing(RunStatus.COMPLETED)),
+        good._replace(frame=None, outcomes=[unknown], joined=Joined("fan", 0)),
     ):
         with refuses(StaleCheckpoint):
             await store.commit(bad)

@@ -11,18 +11,18 @@ from ._words import Check, a_frame, an_item, equal, lease_of, new_run, refuses, 
 
 def a_list(seq: int, length: int, path: str = "") -> Frame:
     """A frame with a list of so many elements."""
-    return replace(a_frame(seq, path), refs={"list": Ref(1, length)})
+    return a_frame(seq, path)._replace(refs={"list": Ref(1, length)})
 
 
 async def check_a_large_value_is_read_with_its_frame(store: CheckpointStore) -> None:
     """The newest one; also the one that a run begins with."""
-    root = replace(a_frame(1, x=1), refs={"large": Ref(1)})
+    root = a_frame(1, x=1)._replace(refs={"large": Ref(1)})
     created, _ = await store.create(replace(new_run("run"), root=root, values=[StoredValue("", "large", 1, 0, b"10")]))
     lease = lease_of(created)
     equal(dict((await store.load("run")).root.state), {"x": b"1", "large": b"10"})
-    frame = replace(a_frame(2, x=2), refs={"large": Ref(2)})
+    frame = a_frame(2, x=2)._replace(refs={"large": Ref(2)})
     await store.commit(Commit(lease=lease, frame=frame, values=[StoredValue("", "large", 2, 0, b"20")]))
-    await store.commit(Commit(lease=lease, frame=replace(a_frame(3, x=3), refs={"large": Ref(2)})))
+    await store.commit(Commit(lease=lease, frame=a_frame(3, x=3)._replace(refs={"large": Ref(2)})))
     equal(dict((await store.load("run")).root.state), {"x": b"3", "large": b"20"})
 
 
@@ -51,7 +51,7 @@ async def check_values_go_with_their_frame(store: CheckpointStore) -> None:
     for gone in (Commit(lease=lease, ended="fan[0]"), Commit(lease=lease, joined=Joined("fan", 0))):
         await store.commit(Commit(lease=lease, frame=a_list(1, 1, "fan[0]"), values=[row], frozen=[an_item("fan", 0)]))
         equal(dict((await store.load("run")).frames["fan[0]"].state), {"list": b"[1]"})
-        await store.commit(replace(gone, joined=Joined("fan", 0)))
+        await store.commit(gone._replace(joined=Joined("fan", 0)))
         await store.commit(Commit(lease=lease, frame=a_frame(1, "fan[0]")))
         equal(dict((await store.load("run")).frames["fan[0]"].state), {})
         await store.commit(Commit(lease=lease, ended="fan[0]"))

@@ -53,7 +53,7 @@ async def check_a_migrated_run_is_replaced_as_a_whole(store: CheckpointStore) ->
     lease = await store.claim("run", "second")
     for place in ("kept", "lost"):
         await store.wait(lease, NewWait(place, WaitKind.ANSWER, place))
-    frame = replace(a_frame(7, x=1), refs={"large": Ref(7)})
+    frame = a_frame(7, x=1)._replace(refs={"large": Ref(7)})
     item = replace(an_item("other", 0), status=ItemStatus.OK, value=b"2")
     migrated = Migrated(2, [frame], [StoredValue("", "large", 7, 0, b"10")], [item], ["lost"])
     with refuses(OwnershipLost):

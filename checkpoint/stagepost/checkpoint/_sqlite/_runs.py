@@ -1,10 +1,10 @@
 """The protocol on top of SQL: what a store has to add is how a piece of work and a query reach its connection."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .._limits import Limits
 from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape
@@ -65,9 +65,9 @@ class Runs(Reading):
         """Ask for the end of an open run."""
         await self._write(partial(statements.cancel, run_id=run_id))
 
-    async def commit(self, commit: Commit) -> None:
+    def commit(self, commit: Commit) -> Coroutine[Any, Any, None]:
         """Save one change of a run."""
-        await self._write(self._work(commit))
+        return self._write(self._work(commit))  # not awaited here, as each step of a run comes by
 
     async def wait(self, lease: Lease, wait: NewWait) -> Wait:
         """Open a wait of a run."""
@@ -114,8 +114,8 @@ class Runs(Reading):
             return 0
         return await self._write(partial(retention.prune, before=micros, limit=limit))
 
-    def _work(self, commit: Commit) -> Callable[[Connection], object]:
-        if commit.lease.keep is Keep.ALL or statements.is_forgotten(commit):
+    def _work(self, commit: Commit) -> Callable[[Connection], None]:
+        if commit.lease.keep is not Keep.RESULT and statements.has_more(commit):
             return partial(statements.commit, change=commit, now=self._now())
         return changes_of(commit, self._now)
 

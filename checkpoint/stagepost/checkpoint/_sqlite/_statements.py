@@ -52,11 +52,16 @@ def commit(connection: sqlite3.Connection, change: Commit, now: int) -> None:
     changes_of(change, lambda: now)(connection)
     if change.frame is not None and change.lease.keep is Keep.ALL:
         keep_version(connection, change.lease, change.frame, now)
-    if is_forgotten(change):
+    if _is_forgotten(change):
         forget(connection, change.lease.run_id)
 
 
-def is_forgotten(change: Commit) -> bool:
+def has_more(change: Commit) -> bool:
+    """Whether a commit does more than to change the rows that it names."""
+    return change.lease.keep is Keep.ALL or _is_forgotten(change)
+
+
+def _is_forgotten(change: Commit) -> bool:
     """Whether a commit is the last that is known of its run."""
     ends_well = change.closing is not None and change.closing.status in (RunStatus.COMPLETED, RunStatus.CANCELLED)
     return change.lease.keep is Keep.NONE and ends_well

@@ -124,7 +124,7 @@ class SqliteStore(Runs):
         return StoreClosed(str(self.path)) if self._writer is None else await self._writer.failure()
 
     def _write(self, work: Callable[[Connection], T]) -> Coroutine[None, None, T]:
-        return self._open_writer().write(work)  # not awaited here: each step of a run comes by
+        return self._open_writer().write(work)  # likewise not awaited
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._open_reader().fetch(query)

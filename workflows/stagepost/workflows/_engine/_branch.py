@@ -133,7 +133,7 @@ class Branch:
         if self.execution.journal is not None:
             frozen = tuple(item.stored(path, visit) for item in items)
             frame = self._frame(self.own, self.refs, self.position, len(items))
-            await self.execution.save(frame=frame, frozen=frozen)
+            await self.execution.save(Parts(frame=frame, frozen=frozen))
         self.seq, self.width = self.seq + 1, len(items)
         if self.execution.must_pause:
             await self.execution.pause()
@@ -156,7 +156,7 @@ class Branch:
         parts = self._parts(own, layout, position)
         if joined is not None:
             parts["joined"] = joined
-        await self.execution.save(**parts)
+        await self.execution.save(parts)
         return layout.refs
 
     def _stand(self, own: Values, seen: Values, position: Position, refs: Mapping[str, Ref]) -> None:

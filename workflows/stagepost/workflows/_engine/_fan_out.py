@@ -10,6 +10,7 @@ from stagepost.checkpoint import ItemStatus, Joined
 
 from .._events import ItemEnded, ItemsFrozen
 from .._execution._execution import ItemRecord
+from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
 from .._execution._sizes import note_size
 from .._pattern_errors import describe
@@ -185,7 +186,7 @@ class FanOut:
     async def _commit(self, item: ItemRecord, outcome: ItemRecord) -> None:
         if self._run.journal is not None:
             row = outcome.stored(self._path, self._visit)
-            await self._run.save(outcomes=(row, *self._run.take_cancelled()))
+            await self._run.save(Parts(outcomes=(row, *self._run.take_cancelled())))
         item.status, item.value, item.error = outcome.status, outcome.value, outcome.error
 
     @property

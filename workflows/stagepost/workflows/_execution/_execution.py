@@ -1,10 +1,10 @@
 """What all branches of one run share while a process works on it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from time import perf_counter, time
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias
 
 from anyio import CancelScope
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
@@ -150,15 +150,17 @@ class Execution:
             self.items.setdefault(item.path, []).append(record)
         self.ledger.restore(snapshot)
 
-    async def save(self, **parts: Unpack[Parts]) -> None:
-        """Commit a change, if the run is stored."""
+    def save(self, parts: Parts) -> Coroutine[Any, Any, None]:
+        """Commit a change, if the run is stored. Each step comes by, so nothing is awaited on the way to the store."""
         if self.journal is None:
-            return
+            return _nothing()
         if not self.emitter.enabled:
-            await self.journal.save(**parts)
-            return
+            return self.journal.save(parts)
+        return self._save_observed(self.journal, parts)
+
+    async def _save_observed(self, journal: Journal, parts: Parts) -> None:
         started = perf_counter()
-        await self.journal.save(**parts)
+        await journal.save(parts)
         path, seq = _saved(parts)
         self.emit(Checkpointed, path=path, seq=seq, seconds=perf_counter() - started)
 
@@ -251,7 +253,11 @@ class Execution:
             listener(ended)
 
     async def _end(self, closing: Closing) -> None:
-        await self.save(closing=closing, outcomes=self.take_cancelled())
+        await self.save(Parts(closing=closing, outcomes=self.take_cancelled()))
+
+
+async def _nothing() -> None:
+    """What a run in memory saves."""
 
 
 def _saved(parts: Parts) -> tuple[str, int | None]:

@@ -1,7 +1,7 @@
 """Where a run is saved."""
 
-from collections.abc import Iterable
-from typing import Protocol, TypedDict, Unpack
+from collections.abc import Coroutine, Iterable
+from typing import Any, Protocol, TypedDict
 
 from stagepost.checkpoint import (
     CheckpointStore,
@@ -29,7 +29,6 @@ class Parts(TypedDict, total=False):
     joined: Joined | None
     effects: tuple[Effect, ...]
     closing: Closing
-    settles: bool
 
 
 class Watch(Protocol):
@@ -64,12 +63,11 @@ class Journal:
         self._watch = watch
         self._is_attempt = is_attempt
 
-    async def save(self, **parts: Unpack[Parts]) -> None:
+    def save(self, parts: Parts) -> Coroutine[Any, Any, None]:
         """Commit one change; what raises here ends the run in this process."""
         if self._is_attempt:
-            parts["settles"] = True
-        await self._store.commit(Commit(lease=self._lease, **parts))
-        self._is_attempt = False
+            return self._settle(parts)
+        return self._store.commit(Commit(self._lease, **parts))
 
     async def wait(self, wait: NewWait) -> Wait:
         """Open a wait, or get the one that a signal has answered already."""
@@ -84,7 +82,7 @@ class Journal:
     async def note(self, effect: Effect) -> None:
         """Save what became of an effect."""
         self._store.limits.check(len(effect.value or b""), f"what effect {effect.key!r} of {effect.place!r} returned")
-        await self.save(effects=(effect,))
+        await self.save(Parts(effects=(effect,)))
 
     async def effects(self) -> Iterable[Effect]:
         """What is stored of effects."""
@@ -93,3 +91,8 @@ class Journal:
     async def park(self, heard: int) -> bool:
         """Let the run rest, unless more of its waits have ended than this process has heard of."""
         return await self._store.park(self._lease, heard)
+
+    async def _settle(self, parts: Parts) -> None:
+        """Make the first commit since the run was recovered, which so has got somewhere."""
+        await self._store.commit(Commit(self._lease, **parts, settles=True))
+        self._is_attempt = False

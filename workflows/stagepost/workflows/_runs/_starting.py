@@ -1,7 +1,6 @@
 """What a run starts with, and whether a stored one was started with the same."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from pydantic import BaseModel
 
@@ -37,7 +36,7 @@ def new_run(
         order.key,
         join_values(root.state),
         owner,
-        replace(root, refs=layout.refs) if layout.refs else root,
+        root._replace(refs=layout.refs) if layout.refs else root,
         layout.rows,
         workflow.shape,
         order.trace,

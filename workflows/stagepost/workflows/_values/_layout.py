@@ -26,6 +26,9 @@ class Layout(NamedTuple):
     rows: tuple[StoredValue, ...]
 
 
+_ALL_INSIDE: Final = Layout({}, ())
+
+
 def lay_out(path: str, seq: int, refs: Mapping[str, Ref], updates: Values) -> Layout:
     """Place what a step has changed.
 
@@ -36,7 +39,7 @@ def lay_out(path: str, seq: int, refs: Mapping[str, Ref], updates: Values) -> La
         updates: What has changed; of lists that grow, what is added.
     """
     if not refs and not any(map(_is_outside, updates.values())):
-        return Layout(refs, ())
+        return _ALL_INSIDE
     rows: list[StoredValue] = []
     placed = dict(refs)
     for key, value in updates.items():

@@ -79,8 +79,7 @@ class Shape(NamedTuple):
     skeleton: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StoredValue:
+class StoredValue(NamedTuple):
     """A row of a value outside of its frame.
 
     Attributes:
@@ -120,8 +119,7 @@ class Frame(NamedTuple):
     refs: Mapping[str, Ref] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One item of a fan-out.
 
     Attributes:

@@ -7,6 +7,7 @@ fan-outs around it, if there are any: ``approval``, ``orders[3]/charge``, ``revi
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class WaitKind(StrEnum):
@@ -115,8 +116,7 @@ class EffectStatus(StrEnum):
     UNDONE = "undone"
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """Something that a step does to the world outside, at most once.
 
     Attributes:

@@ -78,7 +78,7 @@ def version(number: int, lease: Lease) -> Commit:
 
 
 def outcome(idx: int, lease: Lease) -> Commit:
-    return Commit(lease=lease, outcomes=[replace(ITEMS[idx], status=ItemStatus.OK, value=b"%d" % idx)])
+    return Commit(lease=lease, outcomes=[ITEMS[idx]._replace(status=ItemStatus.OK, value=b"%d" % idx)])
 
 
 def change(commit: Commit) -> Work:
@@ -125,11 +125,11 @@ def test_a_row_is_the_same_whether_it_was_changed_alone_or_with_others(connectio
 def test_outcomes_of_many_items_are_saved_by_one_statement(connection: sqlite3.Connection) -> None:
     lease = fan(connection)
     seen = transactions(connection)
-    failed = Commit(lease=lease, outcomes=[replace(ITEMS[4], status=ItemStatus.FAILED, error="broken")])
+    failed = Commit(lease=lease, outcomes=[ITEMS[4]._replace(status=ItemStatus.FAILED, error="broken")])
     changes = [change(commit) for commit in (*(outcome(idx, lease) for idx in range(4)), failed)]
     assert kinds(run_batch(connection, changes)) == [None] * 5
     assert seen == []
-    expected = [replace(item, status=ItemStatus.OK, value=b"%d" % item.idx) for item in ITEMS[:4]]
+    expected = [item._replace(status=ItemStatus.OK, value=b"%d" % item.idx) for item in ITEMS[:4]]
     assert list(stored(connection, lease).items) == [*expected, *failed.outcomes]
 
 
@@ -171,7 +171,7 @@ def test_a_refused_frame_is_named_and_the_others_are_saved(
 
 def test_an_unknown_item_is_named_and_the_others_are_saved(connection: sqlite3.Connection) -> None:
     lease = fan(connection)
-    unknown = Commit(lease=lease, outcomes=[replace(ITEMS[0], idx=9, status=ItemStatus.OK, value=b"9")])
+    unknown = Commit(lease=lease, outcomes=[ITEMS[0]._replace(idx=9, status=ItemStatus.OK, value=b"9")])
     changes = [change(outcome(0, lease)), change(unknown), change(outcome(1, lease))]
     assert kinds(run_batch(connection, changes)) == [None, StaleCheckpoint, None]
     assert [item.status for item in stored(connection, lease).items] == ["ok", "ok", "waiting", "waiting", "waiting"]
@@ -202,9 +202,9 @@ def everything(lease: Lease) -> list[Commit]:
     refs = {"list": Ref(1, 1), "far": Ref(2)}
     return [
         Commit(lease=lease, frame=Frame("", 2, "fan", {"n": b"1"}, {"node": 1}, 2), frozen=ITEMS),
-        Commit(lease=lease, outcomes=[replace(ITEMS[0], status=ItemStatus.FAILED, error="broken")]),
+        Commit(lease=lease, outcomes=[ITEMS[0]._replace(status=ItemStatus.FAILED, error="broken")]),
         Commit(lease=lease, frame=Frame("fan[1]", 1, "a", {}), values=[StoredValue("fan[1]", "x", 1, 0, b"1")]),
-        Commit(lease=lease, outcomes=[replace(ITEMS[1], status=ItemStatus.OK, value=b"2")], ended="fan[1]"),
+        Commit(lease=lease, outcomes=[ITEMS[1]._replace(status=ItemStatus.OK, value=b"2")], ended="fan[1]"),
         Commit(lease=lease, frame=Frame("fan[2]", 1, "a", {}), values=[StoredValue("fan[2]", "x", 1, 0, b"1")]),
         Commit(lease=lease, frame=Frame("", 3, "b", {}), joined=Joined("fan", 0), settles=True),
         Commit(lease=lease, effects=[Effect("b", key, EffectStatus.INTENT) for key in ("one", "two")]),
@@ -327,7 +327,7 @@ def test_a_run_that_keeps_its_history_has_it_in_a_batch_as_well(connection: sqli
 
 def test_more_rows_than_a_statement_takes_are_saved_one_by_one(connection: sqlite3.Connection) -> None:
     first, second = leases(connection, 2)
-    items = [replace(ITEMS[0], idx=idx) for idx in range(2001)]
+    items = [ITEMS[0]._replace(idx=idx) for idx in range(2001)]
     batch = [change(Commit(lease=first, frozen=items)), change(version(2, second))]
     assert kinds(run_batch(connection, batch)) == [None, None]
     assert len(stored(connection, first).items) == 2001

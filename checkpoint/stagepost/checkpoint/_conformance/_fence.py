@@ -1,6 +1,5 @@
 """The fence, all-or-nothing, and the ends of runs."""
 
-from dataclasses import replace
 from typing import Final
 
 from .._records import Closing, Commit, ItemStatus, Joined, RunStatus
@@ -34,7 +33,7 @@ async def check_a_cancelling_run_takes_no_commit_but_its_end(store: CheckpointSt
         with refuses(CancelRequested, change):
             await store.commit(change)
         equal(await store.load("run"), before)
-    gone = replace(an_item("fan", 0), status=ItemStatus.CANCELLED)
+    gone = an_item("fan", 0)._replace(status=ItemStatus.CANCELLED)
     end = Commit(lease=lease, outcomes=[gone], closing=Closing(RunStatus.CANCELLED))
     with refuses(OwnershipLost, end):
         await store.commit(end._replace(lease=old))
@@ -58,9 +57,9 @@ async def check_a_refused_commit_saves_nothing(store: CheckpointStore) -> None:
     """All or nothing: what came before the refused part is undone."""
     lease = await started_fan(store, "run")
     before = await store.load("run")
-    settled = replace(an_item("fan", 0), status=ItemStatus.OK, value=b"1")
+    settled = an_item("fan", 0)._replace(status=ItemStatus.OK, value=b"1")
     good = Commit(lease=lease, frame=a_frame(3), frozen=[an_item("new", 0)], outcomes=[settled], ended="fan[1]")
-    unknown = replace(settled, idx=9)
+    unknown = settled._replace(idx=9)
     for bad in (
         good._replace(frozen=[an_item("new", 0), an_item("fan", 1)]),
         good._replace(outcomes=[settled, unknown]),
@@ -111,8 +110,8 @@ async def check_a_failed_run_is_reopened_with_its_items_waiting(store: Checkpoin
     """Failed and cancelled items wait again; those that are ok keep their values."""
     lease = await started(store, "run")
     fan = [an_item("fan", idx) for idx in range(4)]
-    ok = replace(fan[0], status=ItemStatus.OK, value=b"7")
-    ends = [ok, replace(fan[1], status=ItemStatus.FAILED, error="broken"), replace(fan[2], status=ItemStatus.CANCELLED)]
+    ok = fan[0]._replace(status=ItemStatus.OK, value=b"7")
+    ends = [ok, fan[1]._replace(status=ItemStatus.FAILED, error="broken"), fan[2]._replace(status=ItemStatus.CANCELLED)]
     await store.commit(Commit(lease=lease, frame=a_frame(2), frozen=fan))
     await store.commit(Commit(lease=lease, outcomes=ends, closing=Closing(RunStatus.FAILED, "broken")))
     new = await store.claim("run", "second", reopen=True)
@@ -121,7 +120,7 @@ async def check_a_failed_run_is_reopened_with_its_items_waiting(store: Checkpoin
     equal((run.status, run.error, run.finished_at, run.owner), (RunStatus.RUNNING, None, None, "second"))
     equal((new.epoch, run.epoch, list(snapshot.items)), (lease.epoch + 1, lease.epoch + 1, [ok, *fan[1:]]))
     await store.commit(
-        Commit(lease=new, frame=a_frame(3), outcomes=[replace(fan[1], status=ItemStatus.OK, value=b"1")])
+        Commit(lease=new, frame=a_frame(3), outcomes=[fan[1]._replace(status=ItemStatus.OK, value=b"1")])
     )
 
 

@@ -1,6 +1,5 @@
 """Frames: overwritten in place, compared and swapped."""
 
-from dataclasses import replace
 from typing import Final
 
 import anyio
@@ -26,8 +25,8 @@ async def check_values_come_back_byte_for_byte(store: CheckpointStore) -> None:
     values = {"text": 'ü"\\\n\u2028\x00😀', "big": 10**40, "small": -0.0, "nan": float("nan"), "inf": [float("-inf")]}
     state = json_of(values | {"empty": "", "nested": values, "a key.with[signs]": None})
     lease = await started(store, "run")
-    item = replace(an_item("fan", 0), input=state["nested"])
-    settled = replace(item, status=ItemStatus.OK, value=state["inf"])
+    item = an_item("fan", 0)._replace(input=state["nested"])
+    settled = item._replace(status=ItemStatus.OK, value=state["inf"])
     await store.commit(Commit(lease=lease, frame=a_frame(2, old=1), frozen=[item]))
     await store.commit(Commit(lease=lease, frame=Frame("", 3, "next", state), outcomes=[settled]))
     snapshot = await store.load("run")

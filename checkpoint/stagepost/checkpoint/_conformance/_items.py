@@ -1,6 +1,5 @@
 """Items: frozen, settled once, deleted by their join and nothing else with them."""
 
-from dataclasses import replace
 from typing import Final
 
 from .._records import Commit, ItemStatus, Joined
@@ -16,9 +15,9 @@ async def check_items_wait_until_they_are_settled(store: CheckpointStore) -> Non
     waiting = [an_item("fan", idx) for idx in range(3)]
     equal(list((await store.load("run")).items), waiting)
     settled = [
-        replace(waiting[0], status=ItemStatus.OK, value=b"7"),
-        replace(waiting[1], status=ItemStatus.FAILED, error="broken"),
-        replace(waiting[2], status=ItemStatus.CANCELLED),
+        waiting[0]._replace(status=ItemStatus.OK, value=b"7"),
+        waiting[1]._replace(status=ItemStatus.FAILED, error="broken"),
+        waiting[2]._replace(status=ItemStatus.CANCELLED),
     ]
     await store.commit(Commit(lease=lease, outcomes=settled[1:]))
     await store.commit(Commit(lease=lease, outcomes=settled[:1]))
@@ -29,10 +28,10 @@ async def check_a_stale_item_is_refused(store: CheckpointStore) -> None:
     """An item is frozen once and settled once."""
     lease = await started(store, "run")
     await store.commit(Commit(lease=lease, frozen=[an_item("fan", 0), an_item("fan", 1)]))
-    settled = replace(an_item("fan", 0), status=ItemStatus.OK, value=b"1")
+    settled = an_item("fan", 0)._replace(status=ItemStatus.OK, value=b"1")
     await store.commit(Commit(lease=lease, outcomes=[settled]))
     before = await store.load("run")
-    stale = {"frozen": [an_item("fan", 1)], "settled": [settled], "unknown": [replace(settled, idx=9)]}
+    stale = {"frozen": [an_item("fan", 1)], "settled": [settled], "unknown": [settled._replace(idx=9)]}
     for name, items in stale.items():
         change = Commit(lease=lease, frozen=items) if name == "frozen" else Commit(lease=lease, outcomes=items)
         with refuses(StaleCheckpoint, name):
@@ -60,7 +59,7 @@ async def check_a_join_deletes_nothing_else(store: CheckpointStore) -> None:
         for path in paths:
             change = Commit(lease=owner, frame=a_frame(1, f"{path}[0]"), frozen=[an_item(path, 0)])
             await store.commit(change)
-    await store.commit(Commit(lease=lease, frozen=[replace(an_item("fan", 0), visit=1)]))
+    await store.commit(Commit(lease=lease, frozen=[an_item("fan", 0)._replace(visit=1)]))
     before = {run: await store.load(run) for run in ("run", "other")}
     await store.commit(Commit(lease=lease, joined=Joined("fan", 0)))
     for run, snapshot in before.items():

@@ -54,7 +54,7 @@ async def check_a_migrated_run_is_replaced_as_a_whole(store: CheckpointStore) ->
     for place in ("kept", "lost"):
         await store.wait(lease, NewWait(place, WaitKind.ANSWER, place))
     frame = a_frame(7, x=1)._replace(refs={"large": Ref(7)})
-    item = replace(an_item("other", 0), status=ItemStatus.OK, value=b"2")
+    item = an_item("other", 0)._replace(status=ItemStatus.OK, value=b"2")
     migrated = Migrated(2, [frame], [StoredValue("", "large", 7, 0, b"10")], [item], ["lost"])
     with refuses(OwnershipLost):
         await store.migrate(old, migrated)

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -56,7 +55,7 @@ def one_of_each(lease: Lease) -> list[Commit]:
         Commit(lease=lease, frame=a_frame(3)),
         Commit(lease=lease, frame=a_frame(1, "fan[0]")),
         Commit(lease=lease, frozen=[an_item("new", 0)]),
-        Commit(lease=lease, outcomes=[replace(an_item("fan", 0), status=ItemStatus.OK, value=b"1")]),
+        Commit(lease=lease, outcomes=[an_item("fan", 0)._replace(status=ItemStatus.OK, value=b"1")]),
         Commit(lease=lease, ended="fan[1]"),
         Commit(lease=lease, joined=Joined("fan", 0)),
         Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)),

@@ -1,6 +1,6 @@
 """What a store keeps, as frozen values: runs, the frames of their branches, the items of their fan-outs.
 
-Those that each step makes are named tuples, which take a third of the time to make.
+Those that each run or step makes are named tuples, which take a third of the time to make.
 """
 
 from collections.abc import Mapping, Sequence
@@ -141,8 +141,7 @@ class Item(NamedTuple):
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
+class RunInfo(NamedTuple):
     """What is known of a run without its state.
 
     Attributes:
@@ -195,8 +194,7 @@ class Version:
     saved_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """Everything that a store holds of one run.
 
     Attributes:
@@ -221,8 +219,7 @@ class Snapshot:
         return self.frames[""]
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(NamedTuple):
     """The right to commit to a run, until somebody claims it again.
 
     Attributes:

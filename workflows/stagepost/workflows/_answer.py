@@ -13,7 +13,7 @@ class Answer(Generic[T]):
     def __init__(self) -> None:
         self._given = anyio.Event()
         self._values: list[T] = []
-        self._error: Exception = RuntimeError("no answer")
+        self._error: Exception | None = None
 
     def give(self, value: T) -> None:
         """This is it."""
@@ -29,6 +29,6 @@ class Answer(Generic[T]):
     async def get(self) -> T:
         """Wait for it."""
         await self._given.wait()
-        if not self._values:
+        if self._error is not None:
             raise self._error
         return self._values[0]

@@ -59,13 +59,17 @@ class Lookout:
         if wait.kind is WaitKind.CHILD:
             await self._look_after(wait.name)
 
+    def is_awaited(self, run_id: str) -> bool:
+        """Whether others wait for a run to end, so that `ended` has something to do."""
+        return run_id in self._children
+
     async def ended(self, run_id: str) -> None:
         """A run has ended.
 
         Raises:
             StoreError: That could not be saved; it may be said again.
         """
-        if run_id in self._children:
+        if self.is_awaited(run_id):
             await self._release(run_id)
 
     async def above(self, run_id: str) -> Collection[str]:

@@ -135,7 +135,7 @@ class Shift:
         finally:
             del self._active[run_id]
             self._on_leave(active)
-        if not outcome.status.is_open:
+        if self._lookout.is_awaited(run_id) and not outcome.status.is_open:
             with suppress(CheckpointError):  # the run's end is saved; recover() finds those who wait for it
                 await until_saved(partial(self._lookout.ended, run_id))
 

@@ -41,6 +41,8 @@ def check_input(limits: Limits, new: NewRun) -> None:
     Raises:
         ValueTooLarge: It is.
     """
+    if not limits.mind(sum(map(len, new.root.state.values()))):
+        return
     for key, data in new.root.state.items():
         limits.check(len(data), f"{key} of the input of {new.workflow!r}")
 

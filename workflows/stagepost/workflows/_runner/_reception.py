@@ -64,9 +64,11 @@ class Reception:
         """Start a run, or attach to the one that has its id or key."""
         check_hub(workflow.name, workflow.program, self._means.hub)
         new = new_run(workflow, state, self._means.owner, order)
-        self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
+        if self._means.secrets:
+            self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
         check_input(self.store.limits, new)
-        await self.prepare(workflow)
+        if workflow.lifespan is not None:
+            await self.prepare(workflow)
         run, info = await self.desk.begin(new, workflow, urgent=order.urgent, intermediates=order.intermediates)
         if run is not None:
             return run

@@ -11,7 +11,7 @@ paths, and change states, inputs and values.
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pydantic_core import from_json
@@ -105,7 +105,7 @@ class Definition:
         if migrated is None:
             return snapshot
         frames = {frame.path: frame for frame in migrated.frames}
-        return replace(snapshot, frames=frames, items=migrated.items, shape=None)
+        return snapshot._replace(frames=frames, items=migrated.items, shape=None)
 
 
 def _dump(snapshot: Snapshot) -> dict[str, Any]:

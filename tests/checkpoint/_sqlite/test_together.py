@@ -325,12 +325,22 @@ def test_a_run_that_keeps_its_history_has_it_in_a_batch_as_well(connection: sqli
     assert connection.execute("SELECT count(*) FROM history").fetchone() == (1,)
 
 
-def test_more_rows_than_a_statement_takes_are_saved_one_by_one(connection: sqlite3.Connection) -> None:
-    first, second = leases(connection, 2)
-    items = [ITEMS[0]._replace(idx=idx) for idx in range(2001)]
-    batch = [change(Commit(lease=first, frozen=items)), change(version(2, second))]
-    assert kinds(run_batch(connection, batch)) == [None, None]
-    assert len(stored(connection, first).items) == 2001
+def many_items(lease: Lease) -> Commit:
+    return Commit(lease=lease, frozen=[ITEMS[0]._replace(idx=idx) for idx in range(1100)])
+
+
+def test_more_rows_than_a_statement_takes_share_a_transaction(connection: sqlite3.Connection) -> None:
+    (lease,), seen = leases(connection, 1), transactions(connection)
+    assert kinds(run_batch(connection, [change(many_items(lease))])) == [None]
+    assert seen == ["BEGIN IMMEDIATE"]
+    assert len(stored(connection, lease).items) == 1100
+
+
+def test_many_rows_of_which_a_late_one_is_refused_are_not_saved(connection: sqlite3.Connection) -> None:
+    (lease,) = leases(connection, 1)
+    change(Commit(lease=lease, frozen=[ITEMS[0]._replace(idx=1000)]))(connection)
+    assert kinds(run_batch(connection, [change(many_items(lease))])) == [StaleCheckpoint]
+    assert [item.idx for item in stored(connection, lease).items] == [1000]
 
 
 def test_what_sqlite_cannot_keep_fails_alone(connection: sqlite3.Connection) -> None:

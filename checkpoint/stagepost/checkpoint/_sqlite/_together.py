@@ -1,4 +1,4 @@
-"""All that a batch changes by one statement, which is a transaction by itself.
+"""All that a batch changes by one statement, which is a transaction by itself; very many rows by a few.
 
 While SQLite works, the thread does without the interpreter's lock, and after each call it has to get it back from an
 event loop that may have much to do. A batch of BEGIN, some statements for each request, and COMMIT would wait for that
@@ -47,7 +47,7 @@ _NOTHING, _OWNER = 0, 1  # kinds of rows that change nothing, and that ask wheth
 _KINDS: Final = dict(zip((*_CHECKED, *_UNCHECKED), count(2)))
 _WIDTH: Final = max(text.count("?") for text in _KINDS)
 _PADDING: Final = [(0,) * width for width in range(_WIDTH + 1)]
-_MOST: Final = 2000  # rows: SQLite takes 32,766 values at once
+_MOST: Final = 511  # rows of one statement: it is compiled once, which takes as long as to run it
 
 _VIEW = f"CREATE TEMP VIEW changes AS SELECT 0 AS kind, {', '.join(f'0 AS v{number}' for number in range(_WIDTH))}"
 _TRIGGER = "CREATE TEMP TRIGGER change_{kind} INSTEAD OF INSERT ON changes WHEN NEW.kind = {kind} BEGIN {body}; END"
@@ -80,9 +80,12 @@ def save_together(connection: sqlite3.Connection, batch: Sequence[object]) -> li
         return None
     plan = _Plan(connection)
     results = [plan.add(request) for request in batch]
-    if not plan.is_possible or len(plan.rows) > _MOST:
+    if not plan.is_possible:
         return None
-    _save(connection, plan.rows)
+    if len(plan.rows) <= _MOST:
+        _save(connection, plan.rows)
+    else:
+        _save_many(connection, plan.rows)
     return results
 
 
@@ -123,6 +126,13 @@ class _Plan:
             self._shapes.add(shape.id)
             self.rows.append(shape_row(lease, shape, run.workflow, run.version))
         return lease, creation.begun()
+
+
+def _save_many(connection: OwnedConnection, rows: Sequence[RowChange]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    for start in range(0, len(rows), _MOST):
+        _save(connection, rows[start : start + _MOST])
+    connection.execute("COMMIT")
 
 
 def _save(connection: OwnedConnection, rows: Sequence[RowChange]) -> None:

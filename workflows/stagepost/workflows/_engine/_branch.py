@@ -153,11 +153,14 @@ class Branch:
         if self.execution.journal is None:
             return self.refs
         layout = lay_out(self.path, self.seq + 1, self.refs, updates)
+        await self.execution.save(self._all_parts(own, layout, position, joined))  # held by nobody who waits
+        return layout.refs
+
+    def _all_parts(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> Parts:
         parts = self._parts(own, layout, position)
         if joined is not None:
             parts["joined"] = joined
-        await self.execution.save(parts)
-        return layout.refs
+        return parts
 
     def _stand(self, own: Values, seen: Values, position: Position, refs: Mapping[str, Ref]) -> None:
         """What it has written and where it stands now: the store knows it, and nothing may come in between."""

@@ -9,11 +9,8 @@ from anyio.abc import TaskGroup
 
 from stagepost.checkpoint import (
     CheckpointError,
-    Closing,
-    Commit,
     Lease,
     NewRun,
-    OwnershipLost,
     RunInfo,
     RunNotOpen,
     RunStatus,
@@ -25,13 +22,14 @@ from .._bell import Bell
 from .._engine._intermediates import Intermediate
 from .._execution._children import Children, below, is_child
 from .._lifespans import Lifespans
-from .._pattern_errors import describe
 from .._patterns._pattern import Pattern
 from .._runs._migration import Definition
 from .._runs._outcomes import Outcomes
 from .._runs._recovery import open_waits
 from .._runs._run import Outcome, Run
-from ..errors import RunCancelled, RunDead, RunnerStopped, WorkflowError
+from ..errors import RunCancelled, RunnerStopped, WorkflowError
+from ._claims import Claims
+from ._endings import Endings
 from ._line import Job, Line
 from ._lookout import Lookout
 from ._means import Means
@@ -65,7 +63,9 @@ class Desk:
         self.outcomes = Outcomes()
         self.telling = Telling()
         self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn, self.telling)
+        self.endings = Endings(means, self.lookout, self.outcomes)
         self._store = means.store
+        self._claims = Claims(means, self.endings)
         self._group = group
         self._definition_of = definition_of
         self._line = Line(slots)
@@ -124,7 +124,7 @@ class Desk:
             run = self._held(run_id, urgent=urgent)
             if run is not None:
                 return run
-            await self._check(run_id, definition)
+            await self._claims.check(run_id, definition)
             job = Job.of(run_id, definition, self.outcomes.of(run_id), recovering=recovering, reopened=reopen)
             if self._stopping:
                 raise RunnerStopped(run_id)
@@ -219,25 +219,9 @@ class Desk:
                 while self._shift.runs.get(run_id) is active:
                     await self._changed.wait()
         if active is None or not active.job.outcome.is_known:
-            await self.end(run_id)
+            await self.endings.cancel(run_id)
         outcome = self.outcomes.of(run_id) if active is None else active.job.outcome
         outcome.cancel(RunCancelled(run_id))
-
-    async def end(self, run_id: str) -> None:
-        """Commit the end of a run that somebody has cancelled, over the head of whoever works on it."""
-        with suppress(RunNotOpen):
-            await self._close(run_id, Closing(RunStatus.CANCELLED))
-
-    async def bury(self, info: RunInfo) -> RunDead:
-        """Commit that a run is not taken up any more; returns why.
-
-        Raises:
-            RunNotOpen: It has ended since.
-        """
-        error = RunDead(info.run_id, info.attempts)
-        await self._close(info.run_id, Closing(RunStatus.DEAD, describe(error)))
-        self.outcomes.of(info.run_id).bury(error)
-        return error
 
     async def wake(self, *run_ids: str) -> None:
         """Let runs go on of which a wait has ended; if one cannot, its handles are told why."""
@@ -340,31 +324,16 @@ class Desk:
         elif info.status is RunStatus.WAITING:  # what has come is not what it waits for
             self.outcomes.park(run_id, open_waits(await self._store.load(run_id)))
 
-    async def _check(self, run_id: str, definition: Definition) -> None:
-        snapshot = await self._store.load(run_id)
-        if snapshot.run.cancelling and snapshot.run.status.is_open:
-            await self.end(run_id)
-            raise RunCancelled(run_id)
-        definition.check(snapshot)  # or it stays as it is
-
     async def _claim(self, job: Job, *, reopen: bool = False) -> tuple[Snapshot, Lease]:
-        shape = job.definition.workflow.shape
-        lease = await self._store.claim(
-            job.run_id, self.means.owner, reopen=reopen, recovering=job.recovering, shape=shape
-        )
-        snapshot = await self._store.load(job.run_id)
-        migrated = job.definition.migrated(snapshot)
-        if migrated is not None:
-            await self._store.migrate(lease, migrated)
-            snapshot = await self._store.load(job.run_id)
+        claimed = await self._claims.claim(job, reopen=reopen)
         if self._stopping:
             raise RunnerStopped(job.run_id)
-        return snapshot, lease
+        return claimed
 
     async def _take_turn(self, job: Job, has_slot: bool) -> None:  # noqa: FBT001  # as above
         """Work on a run that was in line."""
         try:
-            await self._check(job.run_id, job.definition)
+            await self._claims.check(job.run_id, job.definition)
             snapshot, lease = await self._claim(job)
             active = self._shift.enter(job, snapshot, lease, has_slot=has_slot)
         except BaseException as error:
@@ -386,28 +355,6 @@ class Desk:
         if has_slot:
             self._line.exit()
             self._move_up()
-
-    async def _close(self, run_id: str, closing: Closing) -> None:
-        """Commit an end, and tell whoever waits for it; also of an end that the run has come to by itself.
-
-        Raises:
-            RunNotOpen: It has.
-        """
-        try:
-            await self._commit(run_id, closing)
-        except RunNotOpen:
-            await self.lookout.ended(run_id)
-            raise
-        await self.lookout.ended(run_id)
-
-    async def _commit(self, run_id: str, closing: Closing) -> None:
-        while True:
-            try:
-                lease = await self._store.claim(run_id, self.means.owner)
-                await self._store.commit(Commit(lease=lease, closing=closing))
-            except OwnershipLost:  # somebody else here has claimed it in between, to end it or to go on with it
-                continue
-            return
 
     def _left(self, active: Active) -> None:
         if active.woken and active.execution.parked:  # by somebody who came when it rested and was still known here

@@ -77,10 +77,10 @@ class Recovering:
     async def _recover(self, info: RunInfo, found: RecoveryNotes) -> None:
         try:
             if info.cancelling:  # whether its workflow is known or not
-                await self._desk.end(info.run_id)
+                await self._desk.endings.cancel(info.run_id)
                 found.cancelled += [info.run_id, *await self._cancelling.cancel_below(info.run_id)]
             elif self._is_dead(info):
-                found.dead[info.run_id] = await self._desk.bury(info)
+                found.dead[info.run_id] = await self._desk.endings.bury(info)
             else:
                 found.resumed.append(await self._claim(info, recovering=True))
         except RunNotOpen:  # it has ended since

@@ -61,16 +61,16 @@ def changes_of(commit: Commit, now: Callable[[], int]) -> Changes | RowChange:
     closing = commit.closing
     right = Right(commit.lease, int(closing is not None and closing.status is RunStatus.CANCELLED))
     rows = [] if commit.frame is None else [frame_row(right, commit.frame)]
-    for item in commit.frozen:
-        rows.append(frozen_row(right, item))  # noqa: PERF401  # a loop over nothing, which it mostly is, costs least
-    for item in commit.outcomes:
-        rows.append(outcome_row(right, item))  # noqa: PERF401  # the same
+    if commit.frozen:
+        rows += [frozen_row(right, item) for item in commit.frozen]
+    if commit.outcomes:
+        rows += [outcome_row(right, item) for item in commit.outcomes]
     if commit.ended is not None or commit.joined is not None:
         rows += _deletions(right, commit.ended, commit.joined)
     for value in commit.values:
         rows += value_rows(right, value)
-    for effect in commit.effects:
-        rows.append(effect_row(right, effect))  # the same
+    if commit.effects:
+        rows += [effect_row(right, effect) for effect in commit.effects]
     if commit.settles:
         rows.append(RowChange(SETTLE, (right.lease.row,), right))
     if closing is not None:

@@ -257,6 +257,11 @@ def test_a_stored_list_that_grows_is_read_up_to_where_it_was_stored() -> None:
     assert grown.grown(SAID.elements([new], "said")).shared(SAID.element)[2:] == [new, new]
 
 
+def test_an_element_without_a_stored_form_is_named_by_its_place() -> None:
+    with pytest.raises(CannotStore, match=r"said\[1\]"):
+        ListCodec(list[Said]).elements([Said(text="1"), 7], "said")
+
+
 def test_what_is_checked_is_read() -> None:
     checked = ListCodec(list[Said], immutable=True)
     given = Said(text="1")

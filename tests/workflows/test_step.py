@@ -79,6 +79,20 @@ async def test_inline_functions_run_on_the_loop(function: Callable[..., Any]) ->
     assert (await run(function, inline=True))["thread"] == threading.get_ident()
 
 
+async def context_by_keyword(state: State, *, context: StepContext) -> dict[str, object]:
+    return {"path": context.path}
+
+
+async def context_last(state: State, unit: str = "m", context: StepContext | None = None) -> dict[str, object]:
+    return {"path": f"{context and context.path}", "unit": unit}
+
+
+@pytest.mark.parametrize("function", [with_context, context_by_keyword, context_last, AsyncAdder().method])
+async def test_a_parameter_named_context_gets_it_wherever_it_stands(function: Callable[..., Any]) -> None:
+    result = await run(function)
+    assert (result["path"], result.get("unit", "m")) == ("it", "m")
+
+
 def test_a_step_is_named_by_its_function_or_by_hand() -> None:
     assert (step(sync).name, step("other", sync).name) == ("sync", "other")
 

@@ -151,9 +151,8 @@ class Execution:
         self.ledger.restore(snapshot)
 
     def save(self, parts: Parts) -> Coroutine[Any, Any, None]:
-        """Commit a change, if the run is stored. Each step comes by, so nothing is awaited on the way to the store."""
-        if self.journal is None:
-            return _nothing()
+        """Commit a change of a stored run. Each step comes by, so nothing is awaited on the way to the store."""
+        assert self.journal is not None  # noqa: S101  # of a run in memory nothing is committed
         if not self.emitter.enabled:
             return self.journal.save(parts)
         return self._save_observed(self.journal, parts)
@@ -241,8 +240,8 @@ class Execution:
         Raises:
             Parked: It rests, or one of its waits has ended meanwhile: what is stored tells.
         """
-        if self.journal is not None:
-            self.parked = await self.journal.park(self.ledger.heard)
+        assert self.journal is not None  # noqa: S101  # a run in memory cannot wait
+        self.parked = await self.journal.park(self.ledger.heard)
         raise Parked
 
     def hear(self, waits: Iterable[Wait]) -> None:

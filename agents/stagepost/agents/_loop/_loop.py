@@ -50,14 +50,13 @@ from ._beginning import NOT_BEGUN
 from ._call_ids import distinct
 from ._calling import Due, ToolCalling, pending_calls
 from ._counter import COUNTER, Allowance, Counter, Shares
-from ._history import repaired
 from ._keeping import without_secrets
 from ._member import Member
 from ._news import MESSAGE, NO_NEWS, news_of
+from ._opening import ENDED, asked, asked_again, over
 from ._session import Session
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
-ENDED: Final = "ended"
 
 _LAST_TURN: Final = "This is your last turn and there are no more tools: give your final answer now."
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # texts only, and frozen
@@ -123,9 +122,7 @@ class AgentLoop(Graph):
         Raises:
             InvalidRequest: It is not what the agent takes.
         """
-        message, fields = self._brief.read(payload)
-        state = {"messages": [message], "calls": 0, "spent": Spent()}
-        return state if fields is None else {**state, "fields": fields}
+        return asked(self._brief, payload)
 
     def begin(self, payload: object, root: str) -> Mapping[str, object]:
         """The same for a run below another one.
@@ -147,22 +144,11 @@ class AgentLoop(Graph):
         Raises:
             InvalidRequest: It is not what the agent takes.
         """
-        known = before.get("fields") if isinstance(payload, str) else None
-        message, fields = (UserMessage(text=str(payload)), known) if known else self._brief.read(payload)
-        kept = {key: before[key] for key in ("conversations",) if key in before}
-        given = {"root": root, "fields": fields}
-        return {
-            "messages": [*repaired(before["messages"]), message],
-            "calls": 0,
-            "spent": Spent(),
-            "turn": before.get("turn", 0) + before["spent"].turns,
-            **kept,
-            **{key: value for key, value in given.items() if value is not None},
-        }
+        return asked_again(self._brief, before, payload, root)
 
     def end(self) -> Mapping[str, object]:
         """What a run starts with that asks nothing, and only says that a conversation has ended."""
-        return {"messages": [], "calls": 0, "spent": Spent(), ENDED: True}
+        return over()
 
     def reply(self, state: State) -> object:
         """The final answer."""

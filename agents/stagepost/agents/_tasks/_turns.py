@@ -25,7 +25,8 @@ from stagepost.workflows import (
     State,
 )
 
-from .._loop._loop import ENDED, AgentLoop
+from .._loop._loop import AgentLoop
+from .._loop._opening import ENDED
 
 SAID: Final = "said"
 

@@ -255,10 +255,6 @@ class Execution:
         await self.save(Parts(closing=closing, outcomes=self.take_cancelled()))
 
 
-async def _nothing() -> None:
-    """What a run in memory saves."""
-
-
 def _saved(parts: Parts) -> tuple[str, int | None]:
     """What a commit was about: a branch, or an item, or else the run."""
     frame, outcomes = parts.get("frame"), parts.get("outcomes")

@@ -3,8 +3,8 @@
 import argparse
 import sys
 
-from benchmarks.agents.report import report, write
-from benchmarks.workflows.report import PAGE
+from benchmarks.agents.report import BEGIN, END, report
+from benchmarks.page import PAGE, write
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
     text = report(options.rounds, options.scale, peers=options.peers)
     print(text)
     if options.write:
-        write(text)
+        write(text, BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import Final
 
 from benchmarks.agents.compare import (
@@ -22,7 +21,7 @@ from benchmarks.agents.compare import (
     environment,
     take_turns,
 )
-from benchmarks.workflows.report import PAGE, WITH_SHIM, WITHOUT_SHIM
+from benchmarks.workflows.report import WITH_SHIM, WITHOUT_SHIM
 from rich.console import Console
 from rich.progress import track
 
@@ -62,10 +61,3 @@ def _row(table: Table, row: Row, times: Times, versions: Mapping[Row, str | None
     if found is None:
         return (f"{row.name} (not installed)", *("" for _ in table.columns), row.wanted)
     return (f"{row.name} {found}".strip(), *(column.cell(times, row) for column in table.columns), row.wanted)
-
-
-def write(text: str, page: Path = PAGE) -> None:
-    """Put the text between the marks of the page."""
-    before, rest = page.read_text().split(BEGIN)
-    _, after = rest.split(END)
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")

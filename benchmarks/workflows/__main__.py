@@ -2,7 +2,8 @@
 
 import argparse
 
-from benchmarks.workflows.report import PAGE, report, write
+from benchmarks.page import PAGE, write
+from benchmarks.workflows.report import BEGIN, END, report
 
 
 def main() -> None:
@@ -18,7 +19,7 @@ def main() -> None:
     text = report(options.rounds, options.scale)
     print(text)
     if options.write:
-        write(text)
+        write(text, BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from statistics import median
 from typing import Final, TypeAlias
 
@@ -95,10 +94,3 @@ def _cell(column: Column, times: Times, side: Side) -> str:
     if math.isnan(figure):
         return "not counted"
     return column.unit(figure) if side is BARE else column.cell(figure, ratio(times, side, BARE))
-
-
-def write(text: str, page: Path = PAGE) -> None:
-    """Put the text between the marks of the page."""
-    before, rest = page.read_text().split(BEGIN)
-    _, after = rest.split(END)
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import anyio
 import pytest
@@ -11,7 +10,6 @@ from benchmarks.agents.compare import BURST, CALL, IMPORTS, LOOP, Column, Place,
 from benchmarks.agents.crowd import Ask, Crowd, late
 from benchmarks.agents.measure import as_opened, cost
 from benchmarks.agents.task import ANSWER, check
-from benchmarks.workflows.report import PAGE
 
 SMALL = [table for table in report.TABLES if table is not BURST]  # as the other crowd, only later
 ROWS = [(table, row) for table in SMALL for row in table.rows]
@@ -78,15 +76,3 @@ def test_the_report_has_a_row_for_each_side_and_says_who_is_not_installed() -> N
     assert "| a turn | processor |" in text
     assert "| bare | " in text
     assert "| nobody (not installed) |" in text
-
-
-def test_it_writes_between_the_marks_of_a_page(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
-    report.write("new", page)
-    assert page.read_text() == f"before\n{report.BEGIN}\n\nnew\n\n{report.END}\nafter\n"
-
-
-def test_the_page_has_the_marks() -> None:
-    text = PAGE.read_text()
-    assert text.count(report.BEGIN) == text.count(report.END) == 1

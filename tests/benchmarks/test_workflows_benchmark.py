@@ -1,7 +1,6 @@
 """The benchmark of workflows runs, with tiny numbers; how fast they are is for it to say."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from benchmarks.workflows import compare, report
@@ -62,15 +61,3 @@ def test_the_report_has_a_row_for_each_side_and_says_who_is_not_installed() -> N
     for side in (BARE, OURS, *PEERS[1:]):
         assert f"| {side.label} |" in text
     assert ("not installed" in text) == (not all(peer.is_installed for peer in PEERS))
-
-
-def test_it_writes_between_the_marks_of_a_page(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
-    report.write("new", page)
-    assert page.read_text() == f"before\n{report.BEGIN}\n\nnew\n\n{report.END}\nafter\n"
-
-
-def test_the_page_has_the_marks() -> None:
-    text = report.PAGE.read_text()
-    assert text.count(report.BEGIN) == text.count(report.END) == 1

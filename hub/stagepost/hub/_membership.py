@@ -83,27 +83,18 @@ class Membership:
             DuplicateAgent: The id is taken.
             HubStopped: The hub drains or has stopped.
         """
-        agent_id = check_name("agent id", _id_of(agent))
-        if handler is None and isinstance(agent, str):
-            raise InvalidHandler(
-                f"of agent {agent!r}", "is missing", "pass a function, or register an object with an `id`"
-            )
+        agent_id, implementation = check_name("agent id", _id_of(agent)), _implementation(agent, handler)
         patterns = [check_pattern(topic) for topic in topics]
-        handlers, blueprint = self._reader.read(agent if handler is None else handler)
-        if isinstance(supervision, Restart) and not isinstance(agent if handler is None else handler, type):
-            raise InvalidHandler(
-                f"of agent {agent_id!r}", "cannot be made anew for Restart", "register its class, not an instance"
-            )
-        options = self._shared_options(
-            Options(
-                concurrency=count("concurrency", concurrency),
-                mailbox=count("mailbox", mailbox),
-                overflow=check_overflow(overflow),
-                supervision=check_supervision(supervision),
-                detach=detach,
-            )
+        handlers, blueprint = self._reader.read(implementation)
+        _check_restart(agent_id, implementation, supervision)
+        options = Options(
+            concurrency=count("concurrency", concurrency),
+            mailbox=count("mailbox", mailbox),
+            overflow=check_overflow(overflow),
+            supervision=check_supervision(supervision),
+            detach=detach,
         )
-        registration = Registration(agent_id, handlers, options, blueprint)
+        registration = Registration(agent_id, handlers, self._shared_options(options), blueprint)
         self._directory.add(registration)
         for pattern in patterns:
             self._directory.subscribe(agent_id, registration, pattern)
@@ -161,3 +152,18 @@ def _id_of(agent: str | Identified) -> object:
     if isinstance(agent, str) or hasattr(agent, "id"):
         return agent if isinstance(agent, str) else agent.id
     raise InvalidHandler(name_of(agent), "has no `id`", 'register it under one: hub.register("its-id", handler)')
+
+
+def _implementation(agent: object, handler: object | None) -> object:
+    if handler is not None:
+        return handler
+    if isinstance(agent, str):
+        raise InvalidHandler(f"of agent {agent!r}", "is missing", "pass a function, or register an object with an `id`")
+    return agent
+
+
+def _check_restart(agent_id: str, implementation: object, supervision: object) -> None:
+    if isinstance(supervision, Restart) and not isinstance(implementation, type):
+        raise InvalidHandler(
+            f"of agent {agent_id!r}", "cannot be made anew for Restart", "register its class, not an instance"
+        )

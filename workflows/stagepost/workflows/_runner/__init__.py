@@ -1,7 +1,7 @@
 """What may be asked of a runner.
 
 `_runner` is what users see, and may be made from a `_config`. Behind it `_reception` starts runs and attaches to
-them, `_recovering` takes up what a process before has left open, `_cancelling` ends runs for good, `_inspecting`
-looks at one, and `_inbox` takes what somebody outside sends. `_serving` puts workflows on a hub, `_stored_children`
+them, `_recovering` takes up what a process before has left open, `_cancelling` ends runs for good, and `_inspecting`
+looks at one. Its `_correspondence` with somebody outside goes through the `_inbox`. `_serving` puts workflows on a hub, `_stored_children`
 starts the runs that steps want, `_retention` deletes what has been kept long enough.
 """

@@ -1,7 +1,8 @@
 """A call that has effects is begun together with the answer that wants it, where nothing stands between the two."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.agents._weather import results
 
 from stagepost.agents import (
     Agent,
+    AgentTool,
     Budget,
     FunctionModel,
     ModelRequest,
@@ -197,3 +199,45 @@ async def test_p8_a_call_in_doubt_is_put_to_a_person_if_the_tool_wants_that_by_n
                 state = await run.result()
     assert [message.text for message in results(state["messages"])] == ["sent by hand"]
     assert post.sent == []
+
+
+async def test_p8_a_call_that_has_begun_is_made_though_others_have_used_up_the_budget_since() -> None:
+    post, over = Post(), Event()
+
+    class Ordered(MemoryStore):
+        """Where the first agent's answer is saved, and nobody knows yet, until the second one has ended."""
+
+        async def commit(self, commit: Commit) -> None:
+            await super().commit(commit)
+            if commit.lease.run_id.startswith("r.first") and not over.is_set():
+                begun.set()
+                await over.wait()
+
+    async def second_answer(request: ModelRequest) -> str | ToolCall:
+        await begun.wait()
+        return ToolCall(id="c", name="send", arguments='{"to": "bob"}')
+
+    def asked(agent: str) -> ToolCall:
+        return ToolCall(id=agent, name=agent, arguments='{"request": "go"}')
+
+    begun = Event()
+    first = AgentTool(replace(post.agent(), name="first"))
+    second = AgentTool(replace(post.agent(model=FunctionModel(second_answer)), name="second"))
+    both = ModelResponse(calls=[asked("first"), asked("second")])
+    lead = Agent(
+        "lead", prompt="", model=ScriptedModel([both, "done"]), tools=[first, second], budget=Budget(tool_calls=3)
+    )
+    loop = lead.as_workflow()
+
+    async def end_of_second() -> None:
+        while not [info for info in await store.find(status=RunStatus.FAILED) if info.run_id.startswith("r.second")]:
+            await anyio.lowlevel.checkpoint()
+        over.set()
+
+    with fail_after(5):
+        async with Ordered() as store, Runner(store, workflows=[loop]) as runner, anyio.create_task_group() as group:
+            group.start_soon(end_of_second)
+            run = await runner.start(loop, loop.accept("go"), run_id="r")
+            with suppress(RunFailed):
+                await run.result()
+    assert post.sent == ["ann"]

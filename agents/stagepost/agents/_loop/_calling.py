@@ -83,13 +83,12 @@ class ToolCalling:
 
     async def _step(self, state: State, context: StepContext) -> dict[str, object]:
         calls, lanes = self._due(state)
-        self._check_shared(context)
-        begun = state.get(BEGUN)
-        made = []
-        for entry in chain.from_iterable(lanes):
+        entries, begun = list(chain.from_iterable(lanes)), state.get(BEGUN)
+        for entry in entries:
             entry[BEGUN] = entry["number"] == begun
-            made.append(await self._made(calls[entry["index"]], entry, context))
-        return _said(state, made)
+        if not any(entry[BEGUN] for entry in entries):  # else it was seen to before that was saved
+            self._check_shared(context)
+        return _said(state, [await self._made(calls[entry["index"]], entry, context) for entry in entries])
 
     def _items(self, state: State) -> Sequence[Lane]:
         return self._due(state).lanes

@@ -8,13 +8,16 @@ INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/pyt
 # What reads and checks schemas of tools and agents: no branch of it may go untested.
 SCHEMAS = */agents/_tools/_arguments.py,*/agents/_tools/_signature.py,*/agents/_tools/_docstring.py,*/agents/_validation.py,*/agents/_agent/_checks.py,*/_mcp/_schema.py
 
+# One worker process for each core. The tests of a file stay together: some share what is dear to make.
+SPREAD = -n auto --dist loadfile
+
 .PHONY: demo test check format clean
 
 demo: $(VENV)/demo-installed ## audit this environment, be killed in the middle, and go on
 	PYTHONPATH=examples $(BIN)/python -m dependency_audit $(ARGS)
 
-test: $(VENV)/test-installed ## the tests
-	$(BIN)/python -m pytest -q $(ARGS)
+test: $(VENV)/test-installed ## the tests, spread over the cores
+	$(BIN)/python -m pytest -q $(SPREAD) $(ARGS)
 
 check: $(VENV)/dev-installed ## format, lint, types, import contracts, tests under branch coverage
 	$(BIN)/ruff format --check .
@@ -22,8 +25,7 @@ check: $(VENV)/dev-installed ## format, lint, types, import contracts, tests und
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q
-	$(BIN)/coverage combine --quiet
+	$(BIN)/python -m pytest -q $(SPREAD) --cov --cov-report=
 	$(BIN)/coverage report --include='hub/*,checkpoint/*,$(SCHEMAS)' --skip-covered --fail-under=100
 	$(BIN)/coverage report --include='agents/*' --skip-covered --fail-under=95
 	$(BIN)/coverage report --skip-covered --fail-under=95

@@ -175,7 +175,7 @@ def test_p10_models_come_back_equal_and_stable(plan: Plan) -> None:
         (Exact, Exact(raw=b"\xff", text="NaN and null")),
         (Area, Area(SIDE=3)),
         (Card, Card()),
-        (Annotated[date, PlainSerializer(lambda day: day.isoformat())], date(2026, 1, 2)),
+        (Annotated[date, PlainSerializer(date.isoformat)], date(2026, 1, 2)),
         (Annotated[int, PlainSerializer(str)], 1),
         (Marked, Marked(number=1, words={"a": Decimal("1.5")}, wait=Waiting(wait=timedelta(1)))),
     ],

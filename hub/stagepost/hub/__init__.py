@@ -38,6 +38,7 @@ from ._limits import Duration, seconds
 from ._listener import Listener
 from ._log import get_logger
 from ._log_fields import bind_log_fields
+from ._marks import handles
 from ._membership import Identified
 from ._message import Message, MessageType, Priority
 from ._metrics import HubMetrics, Latency
@@ -47,7 +48,6 @@ from ._observer import Event, Level, NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
 from ._queued import Queued
 from ._report import Delivery
-from ._signature import handles
 from ._stopping import StopReport, Unfinished
 from ._supervision import Restart, Supervision
 from ._topology import AgentDescription, Topology

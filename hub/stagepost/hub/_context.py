@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
-from ._limits import Duration
+from ._expect import expected
+from ._limits import TIMEOUT, Duration
 from ._message import Message, Priority
-from ._outbox import TIMEOUT
 from ._parcel import Parcel, Trail
 from ._publisher import Publisher
 from ._report import Delivery
@@ -123,9 +123,10 @@ class ActingContext(Generic[HubT]):
         """
         origin = self._origin(self._waiting())
         terms = terms_of(headers, priority)
+        wanted = expected(expect)
         parcel, replied = self._router.request(recipient, payload, origin, terms=terms, timeout=timeout)
         await replied
-        return reply_to(parcel, expect)
+        return reply_to(parcel, expect, wanted)
 
     async def publish(
         self,

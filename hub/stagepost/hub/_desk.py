@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Coroutine
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from ._blueprint import Blueprint
 from ._engine import Engine
@@ -18,18 +18,6 @@ from .errors import DeliveryError, MailboxFull
 
 Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
 """What a full mailbox does with one more message: let its sender wait, refuse it, or drop the oldest for it."""
-
-
-def check_overflow(overflow: object) -> Overflow:
-    """Return an overflow policy.
-
-    Raises:
-        ValueError: It is none.
-    """
-    for policy in get_args(Overflow):
-        if overflow == policy:
-            return policy  # type: ignore[no-any-return]  # a member of the literal
-    raise ValueError(f'overflow is {overflow!r}: use "wait", "reject" or "drop_oldest"')
 
 
 class Desk:

@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from ._deadlines import Bucket
 from ._handlers import Handler
-from ._message import NO_HEADERS, Message, MessageType, Priority
+from ._headers import NO_HEADERS
+from ._message import Message, MessageType, Priority
 from ._stamps import Stamps
 from ._wake import Waiter
 from .errors import RequestTimeout

@@ -59,6 +59,7 @@ class Publisher:
         self, payload: object, origin: Origin, terms: Terms, *, timeout: Duration | None, ttl: Duration | None
     ) -> Delivery:
         """Deliver to the subscribers of the topic in the terms, or without one to everyone that has a handler."""
+        patience, lasting = seconds(timeout, "timeout"), seconds(ttl, "ttl")
         topic, inside = terms.topic, origin.inside or self._router.is_inside()
         if topic is None:
             self._directory.check_open("*", inside=inside)
@@ -66,7 +67,6 @@ class Publisher:
         else:
             recipients = self._directory.topics.match(topic)
             self._directory.check_open(topic, inside=inside)
-        patience, lasting = seconds(timeout), seconds(ttl)
         account = _Account()
         before = self._engine.stamps.count
         full = self._deliver(recipients, payload, origin, terms, lasting, account)

@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Coroutine, Mapping
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
+from ._arguments import check_priority
 from ._desk import Desk
 from ._directory import Directory
 from ._engine import Engine
-from ._expect import fits
-from ._limits import Duration, seconds
-from ._message import NO_HEADERS, MessageType, Priority
+from ._expect import Expected, matches
+from ._headers import NO_HEADERS, read_headers
+from ._limits import TIMEOUT, Duration, seconds
+from ._message import MessageType, Priority
 from ._parcel import NO_TRAIL, STANDARD, Parcel, Terms, Trail
 from ._stamps import Stamps
 from ._workers import current_worker
@@ -71,11 +72,13 @@ class Router:
             What the sender has to await, most often nothing. It waits for room, or, now and then, lets other tasks have
             their turn.
         """
+        patience = TIMEOUT if timeout is TIMEOUT else seconds(timeout, "timeout")
+        lasting = math.inf if ttl is None else seconds(ttl, "ttl")
         parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
         if ttl is not None:
-            parcel.deadline = parcel.sent + seconds(ttl)
+            parcel.deadline = parcel.sent + lasting
         if not desk.accept(parcel):
-            return desk.line_up(parcel, seconds(timeout))
+            return desk.line_up(parcel, patience)
         if ttl is not None:
             desk.arm(parcel)
         return checkpoint() if parcel.number % _SENDS_PER_TURN == 0 else None
@@ -94,8 +97,9 @@ class Router:
         Returns:
             The parcel, and what the sender has to await until `reply_to` it is there.
         """
+        patience = TIMEOUT if timeout is TIMEOUT else seconds(timeout, "timeout")
         parcel, desk = self._address(recipient, payload, _REQUEST, origin, terms)
-        parcel.deadline = min(parcel.sent + seconds(timeout), origin.deadline)
+        parcel.deadline = min(parcel.sent + patience, origin.deadline)
         if parcel.deadline <= parcel.sent:
             raise RequestTimeout(recipient, max(0.0, parcel.deadline - parcel.sent), "start")
         if recipient in origin.trail.chain and desk.all_busy:
@@ -146,16 +150,21 @@ def terms_of(headers: Mapping[str, str] | None, priority: Priority, topic: str |
     """What the options of a sender say about a message."""
     if headers is None and priority is _NORMAL and topic is None:
         return STANDARD
-    return Terms(NO_HEADERS if headers is None else MappingProxyType(dict(headers)), Priority(priority), topic)
+    return Terms(NO_HEADERS if headers is None else read_headers(headers), check_priority(priority), topic)
 
 
-def reply_to(parcel: Parcel, expect: object) -> object:
+def reply_to(parcel: Parcel, expect: object, wanted: type | Expected) -> object:
     """The reply to a request, if it is what its sender expects.
+
+    Args:
+        parcel: The request.
+        expect: What the sender said.
+        wanted: What that stands for.
 
     Raises:
         UnexpectedReply: It is not.
     """
     reply = (parcel.last or parcel).reply
-    if type(reply) is expect or fits(reply, expect):
+    if type(reply) is wanted or matches(reply, wanted):
         return reply
     raise UnexpectedReply(parcel.recipient.id, expect, reply)

@@ -15,6 +15,14 @@ _MOST_NOTES: Final = 15
 _MOST_IN_GROUP: Final = 15
 _DEEPEST_GROUP: Final = 10
 
+# Read by the descriptors of the base classes, because a subclass may have put something else in their place.
+_cause_of: Final = vars(BaseException)["__cause__"].__get__
+_context_of: Final = vars(BaseException)["__context__"].__get__
+_is_suppressed: Final = vars(BaseException)["__suppress_context__"].__get__
+_traceback_of: Final = vars(BaseException)["__traceback__"].__get__
+_members_of: Final = vars(BaseExceptionGroup)["exceptions"].__get__
+_name_of: Final = vars(type)["__qualname__"].__get__
+
 _CAUSED: Final = "\nThe above exception was the direct cause of the following exception:\n\n"
 _DURING: Final = "\nDuring handling of the above exception, another exception occurred:\n\n"
 
@@ -34,7 +42,7 @@ def traceback_text(error: BaseException, mask: Callable[[str], str] | None = Non
     except KeyboardInterrupt:
         raise
     except BaseException as failure:  # noqa: BLE001 - an error is somebody else's code, and this is what tells of it
-        text = f"{type(error).__qualname__} (its traceback cannot be written: {type(failure).__qualname__})"
+        text = f"{_name_of(type(error))} (its traceback cannot be written: {_name_of(type(failure))})"
     return _bounded(text, mask)
 
 
@@ -71,10 +79,11 @@ class _Writer:
             yield joint
 
     def _one(self, error: BaseException, depth: int) -> Iterator[str]:
-        group = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-        if error.__traceback__ is not None:
+        group = _members_of(error) if issubclass(type(error), BaseExceptionGroup) else ()
+        traceback = _traceback_of(error)
+        if traceback is not None:
             yield f"{'Exception Group ' if group else ''}Traceback (most recent call last):\n"
-            yield from _frames(error.__traceback__)
+            yield from _frames(traceback)
         yield self._title(error)
         shown = group[:_MOST_IN_GROUP] if depth < _DEEPEST_GROUP else ()
         for number, inner in enumerate(shown, 1):
@@ -92,8 +101,7 @@ class _Writer:
     def _title(self, error: BaseException) -> str:
         """The class of an error, what it says, and its notes; masked here, before the lines of a group are indented."""
         cls = type(error)
-        plain = cls.__module__ in ("builtins", "__main__")
-        name = cls.__qualname__ if plain else f"{cls.__module__}.{cls.__qualname__}"
+        name = _name_of(cls) if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}.{_name_of(cls)}"
         notes = getattr(error, "__notes__", None)
         said = (error, *(notes[:_MOST_NOTES] if isinstance(notes, list) else ()))
         text, *more = (_bounded(_text_of(thing), self._mask) for thing in said)
@@ -116,9 +124,10 @@ def _frames(traceback: TracebackType) -> Iterator[str]:
 
 def _origin(error: BaseException) -> tuple[BaseException | None, str]:
     """What an error comes from, and the sentence between the two."""
-    if error.__cause__ is not None:
-        return error.__cause__, _CAUSED
-    return (None if error.__suppress_context__ else error.__context__), _DURING
+    cause = _cause_of(error)
+    if cause is not None:
+        return cause, _CAUSED
+    return (None if _is_suppressed(error) else _context_of(error)), _DURING
 
 
 def _text_of(thing: object) -> str:
@@ -128,4 +137,4 @@ def _text_of(thing: object) -> str:
     except KeyboardInterrupt:
         raise
     except BaseException as failure:  # noqa: BLE001 - whatever its str() raises
-        return f"<its str() raised {type(failure).__qualname__}>"
+        return f"<its str() raised {_name_of(type(failure))}>"

@@ -16,7 +16,7 @@ from ._message import MessageType
 from ._parcel import State
 from ._supervision import Supervision
 from ._topics import Topics
-from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped
+from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped, InvalidName
 
 
 class Phase(Enum):
@@ -137,9 +137,8 @@ class Directory:
             AgentNotFound: There is none with this id.
             AgentStopped: It is leaving already.
         """
-        registration = self.agents.pop(agent, None)
-        if registration is None:
-            raise self._absence(agent)
+        registration = self.member(agent)
+        del self.agents[agent]
         for topic in registration.topics:
             self.unsubscribe(agent, registration, topic)
         self._leaving[agent] = registration
@@ -198,7 +197,10 @@ class Directory:
         Raises:
             AgentNotFound: There is none with this id.
             AgentStopped: It is leaving.
+            InvalidName: It is no id.
         """
+        if not isinstance(agent, str):
+            raise InvalidName("agent id", agent)
         registration = self.agents.get(agent)
         if registration is None:
             raise self._absence(agent)

@@ -19,7 +19,6 @@ from typing import (
 from .errors import InvalidArgument
 
 _REMEDY: Final = "use a class, a union of classes, a Literal, or None for no value"
-_DEEPEST: Final = 50
 
 
 class Expected(NamedTuple):
@@ -49,7 +48,7 @@ def expected(expect: object) -> type | Expected:
     """
     if type(expect) is type and expect is not float and expect is not complex:
         return expect
-    found = _read(expect, expect, 0)
+    found = _read(expect, expect, ())
     try:
         isinstance(None, found.classes)
     except TypeError as error:  # a protocol that is not meant for it, for one
@@ -71,14 +70,14 @@ def fits(reply: object, expect: object) -> bool:
     return matches(reply, expected(expect))
 
 
-def _read(part: object, whole: object, depth: int) -> Expected:
+def _read(part: object, whole: object, path: tuple[int, ...]) -> Expected:
     """What a part of an annotation stands for."""
     origin = get_origin(part)
     if origin is Literal:
         return Expected(values=get_args(part))
     inner = _inner(part, origin)
-    if depth < _DEEPEST and inner:
-        found = [_read(one, whole, depth + 1) for one in inner]
+    if inner and id(part) not in path:  # an alias may name itself
+        found = [_read(one, whole, (*path, id(part))) for one in inner]
         return Expected(sum((one.classes for one in found), ()), sum((one.values for one in found), ()))
     cls = None if inner == () else _class_of(origin or part)
     if cls is None:

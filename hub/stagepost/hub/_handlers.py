@@ -18,10 +18,10 @@ from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ._blueprint import Blueprint, has_hooks
-from ._layers import name_of
+from ._layers import generates, is_coroutine_function, name_of
 from ._marks import check_unmarked, mark_of, marked_names
 from ._payloads import most_specific
-from ._signature import Shape, read_shape
+from ._signature import Shape, generator_handler, read_shape
 from .errors import InvalidHandler, NoHandler
 
 _FOUND_KEPT: Final = 256
@@ -122,7 +122,7 @@ class HandlerReader:
         methods = self._methods(source)
         if not methods:
             raise InvalidHandler(name_of(source), "is a class without handlers", "mark its methods with @handles")
-        if isabstract(source):
+        if isabstract(source) or getattr(source, "_is_protocol", False):
             raise InvalidHandler(name_of(source), "is an abstract class", "register one that has all of its methods")
         required = [
             parameter.name
@@ -160,6 +160,8 @@ class HandlerReader:
             )
         if callable(source):
             call = cls.__call__
+            if generates(source) and not is_coroutine_function(source):  # also what its class wraps
+                raise generator_handler(name_of(source))
             return self._single(source, call if isfunction(call) else source, method=isfunction(call))
         if isawaitable(source) or isgenerator(source) or isasyncgen(source):
             raise InvalidHandler(name_of(source), "was called already", "pass the function itself, without calling it")

@@ -102,6 +102,6 @@ def _parts(thing: object) -> Iterator[object]:
         yield from thing.__defaults__ or ()
         yield from (thing.__kwdefaults__ or {}).values()
     elif not isinstance(thing, type) and (callable(thing) or hasattr(type(thing), "__get__")):
-        attributes: object = getattr_static(thing, "__dict__", None)
-        yield from attributes.values() if isinstance(attributes, dict) else ()
+        with suppress(AttributeError):
+            yield from object.__getattribute__(thing, "__dict__").values()
         yield _wrapped(thing)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from inspect import getattr_static
-from types import FunctionType
-from typing import Any, Final, ForwardRef, NewType, TypeVar, get_origin, overload
+from types import FunctionType, UnionType
+from typing import Any, Final, ForwardRef, NewType, TypeAlias, TypeVar, cast, get_origin, overload
 
 from ._facts import shown
 from ._layers import hidden, layers, name_of
@@ -14,14 +14,15 @@ from .errors import InvalidHandler
 _MARK: Final = "__stagepost_handles__"
 _USE: Final = "use @handles on a method, or @handles(ItsClass) to name the payload's class"
 
+Payload: TypeAlias = type | UnionType | None
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
 
 @overload
-def handles(payload: type, /, *more: type) -> Callable[[FunctionT], FunctionT]: ...
+def handles(payload: Payload, /, *more: Payload) -> Callable[[FunctionT], FunctionT]: ...
 @overload
 def handles(function: FunctionT, /) -> FunctionT: ...
-def handles(first: type | FunctionT, /, *more: type) -> FunctionT | Callable[[FunctionT], FunctionT]:
+def handles(first: Payload | FunctionT, /, *more: Payload) -> FunctionT | Callable[[FunctionT], FunctionT]:
     """Mark a method as the handler for the payloads that its first parameter is annotated with.
 
     As ``@handles(Question, Note)`` it names the payload classes itself, which also serves functions whose annotation is
@@ -34,7 +35,7 @@ def handles(first: type | FunctionT, /, *more: type) -> FunctionT | Callable[[Fu
     if _is_annotation(first) or more:
         payloads = tuple(dict.fromkeys(cls for payload in (first, *more) for cls in _classes(payload)))
         return lambda function: _marked(function, payloads)
-    return _marked(first, ())
+    return _marked(cast("FunctionT", first), ())
 
 
 def _is_annotation(thing: object) -> bool:

@@ -126,7 +126,10 @@ class Router:
     def _address(
         self, recipient: str, payload: object, type_: MessageType, origin: Origin, terms: Terms
     ) -> tuple[Parcel, Desk]:
-        registration = self._directory.reachable.get(recipient)
+        try:
+            registration = self._directory.reachable.get(recipient)
+        except TypeError:  # what cannot be hashed is no id, as `find` will say
+            registration = None
         if registration is None:
             registration = self._directory.find(recipient, inside=origin.inside or self.is_inside())
         payload_class = type(payload)

@@ -93,6 +93,8 @@ def _parameters(function: Callable[..., object], name: str, *, declared: bool, m
             "use functools.wraps, or name the payload's class by @handles(ItsClass)",
         )
     payload, *others = parameters
+    if payload.name == "self" and payload.annotation is Parameter.empty:
+        raise InvalidHandler(name, "is a method without its object", "register the object, or its bound method")
     context = [other for other in others if other.name == "context" and other.kind is not Parameter.POSITIONAL_ONLY]
     strangers = [
         other.name
@@ -108,8 +110,6 @@ def _parameters(function: Callable[..., object], name: str, *, declared: bool, m
 def _resolved(function: Callable[..., object], payload: Parameter, name: str) -> object:
     """The payload's annotation as an object. Only this one is evaluated: others may exist for type checkers only."""
     annotation = payload.annotation
-    if annotation is Parameter.empty and payload.name == "self":
-        raise InvalidHandler(name, "is a method without its object", "register the object, or its bound method")
     if annotation is Parameter.empty:
         raise InvalidHandler(
             name,

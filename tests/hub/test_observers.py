@@ -1,6 +1,7 @@
 import logging
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from anyio import fail_after
@@ -11,11 +12,14 @@ from stagepost.hub import (
     Emitter,
     Event,
     Hub,
+    InvalidArgument,
     Level,
     LogObserver,
     MessageFailed,
     MultiObserver,
     NullObserver,
+    Observer,
+    Queued,
     get_logger,
 )
 
@@ -138,3 +142,64 @@ async def test_a_broken_observer_does_not_disturb_a_hub() -> None:
             hub.register("echo", echo)
             await hub.request("echo", Ping(1))
             assert hub.metrics().observer_failures == 5
+
+
+class Leaky:
+    def on_event(self, _: Event, /) -> None:
+        raise RuntimeError("hunter2")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda broken: MultiObserver(Recorder(), broken),
+        lambda broken: MultiObserver(MultiObserver(broken), NullObserver()),
+        Queued,
+        lambda broken: MultiObserver(Queued(broken)),
+    ],
+    ids=["several", "several in several", "queued", "queued in several"],
+)
+async def test_a_failing_observer_is_counted_and_logged_once_wherever_it_hangs(
+    make: Callable[[Observer], Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    observer = make(Leaky())
+    with fail_after(5), caplog.at_level(logging.WARNING, "stagepost"):
+        hub = Hub(observer=observer)
+        with hub.masking(lambda text: text.replace("hunter2", "***")):
+            async with hub:
+                hub.register("echo", echo)
+                await hub.request("echo", Ping(1))
+            for emitter in observer.emitters:
+                if isinstance(inner := emitter._observer, Queued):
+                    inner.close()
+            if isinstance(observer, Queued):
+                observer.close()
+    assert hub.metrics().observer_failures == 6
+    (record,) = caplog.records
+    assert record.name == "stagepost.observer"
+    assert record.getMessage().endswith("RuntimeError: ***")
+
+
+class Asynchronous:
+    async def on_event(self, _: Event, /) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("observer", "text"),
+    [
+        (Recorder, "give an instance of the class"),
+        (object(), "give an object with a method `on_event"),
+        (print, "give an object with a method `on_event"),
+        (Asynchronous(), "its `on_event` is async, which nobody awaits"),
+    ],
+    ids=["class", "object", "function", "async"],
+)
+def test_what_cannot_observe_is_refused(observer: Any, text: str) -> None:
+    for make in (Emitter, MultiObserver, Queued, lambda it: Hub(observer=it)):
+        with pytest.raises(InvalidArgument, match=text):
+            make(observer)
+
+
+def test_the_limit_of_a_queue_of_events_is_checked() -> None:
+    with pytest.raises(InvalidArgument, match="limit is 0: use a number from 1 up"):
+        Queued(Recorder(), limit=0)

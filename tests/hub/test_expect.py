@@ -128,7 +128,7 @@ LATER.__value__ = (LATER, int, LATER)  # it may name itself
         (1, Later(Annotated[UserId, 1]), True),
         ([Ping()], list[Pong], True),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__ if isinstance(value, Later | Box) else str(value),
 )
 async def test_what_can_be_expected(reply: object, expect: Any, *, verdict: bool) -> None:
     async def answer(ping: Ping) -> object:
@@ -162,7 +162,7 @@ async def test_what_can_be_expected(reply: object, expect: Any, *, verdict: bool
         list["Pong"] | Annotated["Pong", 1],
         LATER,
     ],
-    ids=str,
+    ids=lambda expect: "alias" if expect is LATER else str(expect),
 )
 async def test_what_cannot_be_compared_is_refused_before_the_request(expect: Any) -> None:
     asked: list[Ping] = []

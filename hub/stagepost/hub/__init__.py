@@ -26,6 +26,7 @@ from ._events import (
     MessageEvent,
     MessageFailed,
     MessageHandled,
+    MessageRefused,
     MessageStarted,
     Published,
     ReplyLate,
@@ -41,7 +42,7 @@ from ._log_fields import bind_log_fields
 from ._marks import handles
 from ._membership import Identified
 from ._message import Message, MessageType, Priority
-from ._metrics import HubMetrics, Latency
+from ._metrics import AgentMetrics, HubMetrics, Latency
 from ._middleware import Middleware, Proceed
 from ._names import check_name
 from ._observer import Event, Level, NullObserver, Observer
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentDescription",
     "AgentFailed",
+    "AgentMetrics",
     "AgentNotFound",
     "AgentRegistered",
     "AgentRestarted",
@@ -132,6 +134,7 @@ __all__ = [
     "MessageEvent",
     "MessageFailed",
     "MessageHandled",
+    "MessageRefused",
     "MessageStarted",
     "MessageType",
     "Middleware",

@@ -11,6 +11,7 @@ from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Origin, Router, reply_to, terms_of
 from ._topics import check_topic
+from .errors import DeliveryError
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
@@ -125,7 +126,11 @@ class ActingContext(Generic[HubT]):
         terms = terms_of(headers, priority)
         wanted = expected(expect)
         parcel, replied = self._router.request(recipient, payload, origin, terms=terms, timeout=timeout)
-        await replied
+        try:
+            await replied
+        except DeliveryError as error:
+            self._router.note_unaccepted(error, parcel)
+            raise
         return reply_to(parcel, expect, wanted)
 
     async def publish(

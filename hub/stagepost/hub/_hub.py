@@ -114,10 +114,9 @@ class Hub(Membership, Outbox):
         return () if self._engine is None else self._engine.ledger.dead_letters.read()
 
     def metrics(self) -> HubMetrics:
-        """What happened so far, as counts, and how things stand. Takes time in proportion to the agents in use."""
+        """What happened so far, as counts, and how things stand. Takes time in proportion to the agents."""
         account: dict[str, Any] = {} if self._engine is None else self._engine.ledger.totals()
         return HubMetrics(
-            agents=len(self._directory.agents),
             observer_failures=self._emitter.failures,
             **self._directory.standing(),
             **account,

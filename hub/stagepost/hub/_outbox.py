@@ -16,7 +16,7 @@ from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Origin, Router, reply_to, terms_of
 from ._topics import check_pattern, check_topic
-from .errors import HubNotStarted
+from .errors import DeliveryError, HubNotStarted
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
@@ -158,7 +158,11 @@ class Outbox:
         terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
         wanted = expected(expect)
         parcel, replied = router.request(recipient, payload, origin, terms=terms, timeout=timeout)
-        await replied
+        try:
+            await replied
+        except DeliveryError as error:
+            router.note_unaccepted(error, parcel)
+            raise
         return reply_to(parcel, expect, wanted)
 
     async def publish(

@@ -12,12 +12,13 @@ from ._directory import Directory
 from ._engine import Engine
 from ._expect import Expected, matches
 from ._headers import NO_HEADERS, read_headers
+from ._ledger import Refusal
 from ._limits import TIMEOUT, Duration, seconds
 from ._message import MessageType, Priority
 from ._parcel import NO_TRAIL, STANDARD, Parcel, Terms, Trail
 from ._stamps import Stamps
 from ._workers import current_worker
-from .errors import AlreadyForwarded, RequestCycle, RequestTimeout, UnexpectedReply
+from .errors import AlreadyForwarded, HubError, RequestCycle, RequestTimeout, UnexpectedReply
 
 _SENDS_PER_TURN: Final = 256
 _FORWARD_PATIENCE: Final = 30.0
@@ -74,11 +75,16 @@ class Router:
         """
         patience = TIMEOUT if timeout is TIMEOUT else seconds(timeout, "timeout")
         lasting = math.inf if ttl is None else seconds(ttl, "ttl")
-        parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
-        if ttl is not None:
-            parcel.deadline = parcel.sent + lasting
-        if not desk.accept(parcel):
-            return desk.line_up(parcel, patience)
+        try:
+            parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
+            if ttl is not None:
+                parcel.deadline = parcel.sent + lasting
+            if not desk.accept(parcel):
+                rest = desk.line_up(parcel, patience)
+                return None if rest is None else self._in_line(parcel, rest)
+        except HubError as error:
+            self.note_refusal(error, recipient, payload, _NOTIFICATION, origin)
+            raise
         if ttl is not None:
             desk.arm(parcel)
         return checkpoint() if parcel.number % _SENDS_PER_TURN == 0 else None
@@ -98,13 +104,17 @@ class Router:
             The parcel, and what the sender has to await until `reply_to` it is there.
         """
         patience = TIMEOUT if timeout is TIMEOUT else seconds(timeout, "timeout")
-        parcel, desk = self._address(recipient, payload, _REQUEST, origin, terms)
-        parcel.deadline = min(parcel.sent + patience, origin.deadline)
-        if parcel.deadline <= parcel.sent:
-            raise RequestTimeout(recipient, max(0.0, parcel.deadline - parcel.sent), "start")
-        if recipient in origin.trail.chain and desk.all_busy:
-            raise RequestCycle(recipient, origin.trail.chain)
-        return parcel, desk.ask(parcel)
+        try:
+            parcel, desk = self._address(recipient, payload, _REQUEST, origin, terms)
+            parcel.deadline = min(parcel.sent + patience, origin.deadline)
+            if parcel.deadline <= parcel.sent:
+                raise RequestTimeout(recipient, max(0.0, parcel.deadline - parcel.sent), "start")
+            if recipient in origin.trail.chain and desk.all_busy:
+                raise RequestCycle(recipient, origin.trail.chain)
+            return parcel, desk.ask(parcel)
+        except HubError as error:
+            self.note_refusal(error, recipient, payload, _REQUEST, origin)
+            raise
 
     def forward(self, parcel: Parcel, recipient: str, payload: object) -> Coroutine[Any, Any, None] | None:
         """Hand a message on to another agent, and with a request the obligation to answer it.
@@ -116,12 +126,46 @@ class Router:
             raise AlreadyForwarded(recipient)
         trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain)
         origin = Origin(parcel.sender, trail, inside=True)
-        successor, desk = self._address(recipient, payload, parcel.type, origin, parcel.terms)
-        if parcel.type is _REQUEST:
-            desk.take_over(parcel, successor)
-            return None
-        successor.deadline = parcel.deadline
-        return None if desk.accept(successor) else desk.line_up(successor, _FORWARD_PATIENCE)
+        try:
+            successor, desk = self._address(recipient, payload, parcel.type, origin, parcel.terms)
+            if parcel.type is _REQUEST:
+                desk.take_over(parcel, successor)
+                return None
+            successor.deadline = parcel.deadline
+            rest = None if desk.accept(successor) else desk.line_up(successor, _FORWARD_PATIENCE)
+        except HubError as error:
+            self.note_refusal(error, recipient, payload, parcel.type, origin)
+            raise
+        return None if rest is None else self._in_line(successor, rest)
+
+    def note_refusal(
+        self,
+        error: HubError,
+        recipient: object,
+        payload: object,
+        type_: MessageType,
+        origin: Origin,
+        *,
+        topic: str | None = None,
+    ) -> None:
+        """Count a message that was refused."""
+        self._directory.note_refusal(recipient)
+        name = recipient if isinstance(recipient, str) else type(recipient).__qualname__
+        self._engine.ledger.refuse(Refusal(type_, origin.sender, name, payload, error, topic, origin.trail))
+
+    async def _in_line(self, parcel: Parcel, rest: Coroutine[Any, Any, None]) -> None:
+        """Wait for room."""
+        try:
+            await rest
+        except HubError as error:
+            self.note_unaccepted(error, parcel)
+            raise
+
+    def note_unaccepted(self, error: HubError, parcel: Parcel) -> None:
+        """Count a message that was refused while it waited for room; one that was accepted ends otherwise."""
+        if parcel.was_refused_by(error):
+            origin, topic = Origin(parcel.sender, parcel.trail), parcel.terms.topic
+            self.note_refusal(error, parcel.recipient.id, parcel.payload, parcel.type, origin, topic=topic)
 
     def _address(
         self, recipient: str, payload: object, type_: MessageType, origin: Origin, terms: Terms

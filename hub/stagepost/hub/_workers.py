@@ -15,6 +15,7 @@ from ._life import Life
 from ._mailbox import Mailbox
 from ._message import MessageType
 from ._parcel import Parcel
+from ._tally import Tally
 from ._wake import Waiter
 from .errors import HandlerFailed, HubStopped, RequestError
 
@@ -34,6 +35,7 @@ class Workers:
 
     Attributes:
         staff: Those that live.
+        tally: The counts of the agent's messages.
         vacancies: How many more may be started; infinity for any number.
         resting: What those wait on that have nothing to do.
         closing: Whether they leave as soon as nothing is queued.
@@ -54,12 +56,21 @@ class Workers:
         "paused",
         "resting",
         "staff",
+        "tally",
         "vacancies",
     )
 
     def __init__(
-        self, agent: str, limit: float, mailbox: Mailbox, engine: Engine, on_empty: Callable[[], None]
+        self,
+        agent: str,
+        limit: float,
+        mailbox: Mailbox,
+        engine: Engine,
+        on_empty: Callable[[], None],
+        *,
+        tally: Tally,
     ) -> None:
+        self.tally = tally
         self.mailbox = mailbox
         self.engine = engine
         self.staff: set[Worker] = set()
@@ -81,6 +92,11 @@ class Workers:
         """What is handled now, but for the parcel of a worker to spare."""
         staff = (worker for worker in self.staff if worker is not spare)
         return [worker.current for worker in staff if worker.current is not None]
+
+    @property
+    def running_since(self) -> float | None:
+        """When the oldest of the handlers that run now began, on the hub's clock."""
+        return min((worker.began for worker in self.staff if worker.current is not None), default=None)
 
     def interrupt(self, spare: "Worker | None" = None) -> None:
         """Cancel the handlers but that of a worker to spare."""
@@ -180,15 +196,17 @@ class Worker:
 
     Attributes:
         current: What it handles.
+        began: Since when, on the hub's clock.
     """
 
-    __slots__ = ("_interrupted", "_scope", "_workers", "current")
+    __slots__ = ("_interrupted", "_scope", "_workers", "began", "current")
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
         self._interrupted = False
         self._scope = CancelScope()
         self.current: Parcel | None = None
+        self.began = 0.0
 
     @property
     def engine(self) -> Engine:
@@ -231,6 +249,8 @@ class Worker:
         """Handle what is queued. A function of its own, so that no variable of a resting worker keeps a message."""
         workers, mailbox, ledger = self._workers, self._workers.mailbox, self.engine.ledger
         clock, latencies, wrapped = self.engine.stamps.clock, ledger.latencies, self.engine.onion is not None
+        tally = workers.tally
+        waiting, handling = tally.waiting, tally.handling
         ledger.look_up_observer()
         now = clock()
         turn_ends = now + _TURN
@@ -241,6 +261,7 @@ class Worker:
             if parcel.deadline <= now and self._expires(parcel):
                 continue
             self.current = parcel
+            self.began = began = now
             parcel.worker = self
             ledger.start(parcel)
             handler = parcel.handler
@@ -254,9 +275,12 @@ class Worker:
                     raise
             else:
                 ledger.handle(parcel, reply)
+                tally.handled += 1
             self.current = None
             now = clock()
             latencies[int((now - parcel.sent) * 1e6).bit_length()] += 1
+            waiting[int((began - parcel.sent) * 1e6).bit_length()] += 1
+            handling[int((now - began) * 1e6).bit_length()] += 1
             if now >= turn_ends:
                 await checkpoint()
                 now = clock()

@@ -50,6 +50,8 @@ def check_priority(priority: object) -> Priority:
     Raises:
         InvalidArgument: It is none.
     """
+    if type(priority) is Priority:
+        return priority
     if isinstance(priority, int) and not isinstance(priority, bool) and priority in tuple(Priority):
         return Priority(priority)
     raise InvalidArgument("priority", priority, "use a member of Priority: LOW, NORMAL, HIGH or CRITICAL")

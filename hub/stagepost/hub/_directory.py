@@ -13,7 +13,7 @@ from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, Subs
 from ._handlers import Handlers
 from ._listener import Listener
 from ._message import MessageType
-from ._metrics import AgentMetrics
+from ._metrics import AgentMetrics, latency, merged, new_buckets
 from ._parcel import State
 from ._supervision import Supervision
 from ._topics import Topics
@@ -108,12 +108,13 @@ class Directory:
         listeners: The listeners, which end with the hub.
     """
 
-    __slots__ = ("_emitter", "_hub", "_leaving", "agents", "listeners", "phase", "reachable", "topics")
+    __slots__ = ("_emitter", "_hub", "_leaving", "_left", "agents", "listeners", "phase", "reachable", "topics")
 
     def __init__(self, hub: str, emitter: Emitter) -> None:
         self._hub: Final = hub
         self._emitter: Final = emitter
         self._leaving: dict[str, Registration] = {}
+        self._left = new_buckets()
         self.phase = Phase.NEW
         self.agents: dict[str, Registration] = {}
         self.reachable: dict[str, Registration] = {}
@@ -186,7 +187,12 @@ class Directory:
 
     def remove(self, agent: str) -> None:
         """Free the id of an agent that has left."""
-        if self._leaving.pop(agent, None) is not None and self._emitter.enabled:
+        registration = self._leaving.pop(agent, None)
+        if registration is None:
+            return
+        if registration.desk is not None:
+            self._left = merged([self._left, registration.desk.tally.totals])
+        if self._emitter.enabled:
             self._emitter.emit(AgentUnregistered(hub=self._hub, agent=agent))
 
     def find(self, agent: str, *, inside: bool) -> Registration:
@@ -223,6 +229,7 @@ class Directory:
         parcels = [parcel for desk in desks for parcel in desk.parcels()]
         return {
             "agents": MappingProxyType({agent.id: agent.metrics() for agent in self._all()}),
+            "latency": latency(merged([self._left, *(desk.tally.totals for desk in desks)])),
             "depths": MappingProxyType({desk.id: desk.depth for desk in desks if desk.depth}),
             "blocked": sum(parcel.state is State.BLOCKED for parcel in parcels),
             "waiting": tuple(

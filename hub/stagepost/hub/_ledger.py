@@ -19,7 +19,6 @@ from ._events import (
 )
 from ._handlers import NOBODY
 from ._message import MessageType
-from ._metrics import latency, new_buckets
 from ._parcel import Parcel, State, Trail
 from ._stamps import Stamps
 from ._wake import Waiter
@@ -45,7 +44,6 @@ class Ledger:
     """Counts parcels, tells the observer about them, keeps the dead ones, and knows when all is quiet.
 
     Attributes:
-        latencies: How many parcels took how long, for `Latency`; counted by whoever has read the clock.
         dead_letters: What was never handled.
     """
 
@@ -63,7 +61,6 @@ class Ledger:
         "failed",
         "handled",
         "late_replies",
-        "latencies",
         "refused",
         "undelivered",
         "unheard",
@@ -80,7 +77,6 @@ class Ledger:
         self._watchers: list[tuple[Waiter, int]] = []
         self.accepted = self.handled = self.failed = self.cancelled = self.dead = self.late_replies = 0
         self.undelivered = self.refused = self.unheard = 0
-        self.latencies = new_buckets()
         self.dead_letters = DeadLetters(dead_letters, stamps)
 
     @property
@@ -187,7 +183,6 @@ class Ledger:
         return totals | {
             "sent": self._stamps.count,
             "delivered": self.accepted - self.undelivered,
-            "latency": latency(self.latencies),
         }
 
     async def quiet(self, spare: int = 0) -> None:

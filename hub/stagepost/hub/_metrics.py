@@ -1,7 +1,7 @@
 """Numbers about a hub."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -63,6 +63,11 @@ class Latency:
 def new_buckets() -> list[int]:
     """Empty buckets: ``buckets[int(seconds * 1e6).bit_length()] += 1`` counts."""
     return [0] * _BUCKETS
+
+
+def merged(several: Iterable[Sequence[int]]) -> list[int]:
+    """Several buckets as one."""
+    return [sum(numbers) for numbers in zip(*several, strict=True)]
 
 
 def latency(buckets: Sequence[int]) -> Latency:

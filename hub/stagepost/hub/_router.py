@@ -73,14 +73,16 @@ class Router:
             What the sender has to await, most often nothing. It waits for room, or, now and then, lets other tasks have
             their turn.
         """
-        patience = TIMEOUT if timeout is TIMEOUT else seconds(timeout, "timeout")
-        lasting = math.inf if ttl is None else seconds(ttl, "ttl")
+        if timeout is not TIMEOUT:
+            timeout = seconds(timeout, "timeout")
+        if ttl is not None:
+            ttl = seconds(ttl, "ttl")
         try:
             parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
             if ttl is not None:
-                parcel.deadline = parcel.sent + lasting
+                parcel.deadline = parcel.sent + ttl
             if not desk.accept(parcel):
-                rest = desk.line_up(parcel, patience)
+                rest = desk.line_up(parcel, timeout)
                 return None if rest is None else self._in_line(parcel, rest)
         except HubError as error:
             self.note_refusal(error, recipient, payload, _NOTIFICATION, origin)

@@ -245,15 +245,15 @@ class Worker:
             if not await self._workers.rest():
                 return False
 
-    async def _work_off(self) -> None:
+    async def _work_off(self) -> None:  # noqa: C901 - a call per message would cost more than it makes clear
         """Handle what is queued. A function of its own, so that no variable of a resting worker keeps a message."""
         workers, mailbox, ledger = self._workers, self._workers.mailbox, self.engine.ledger
-        clock, latencies, wrapped = self.engine.stamps.clock, ledger.latencies, self.engine.onion is not None
+        clock, wrapped = self.engine.stamps.clock, self.engine.onion is not None
         tally = workers.tally
-        waiting, handling = tally.waiting, tally.handling
+        totals, number = tally.totals, 0
         ledger.look_up_observer()
-        now = clock()
-        turn_ends = now + _TURN
+        since = now = clock()
+        turn_ends = batch_ends = now + _TURN
         while mailbox.queue and not self._interrupted:
             parcel = mailbox.queue.popleft()
             if mailbox.blocked:
@@ -273,18 +273,22 @@ class Worker:
             except BaseException as error:
                 if not self._contains(parcel, error):
                     raise
+                tally.spoilt += 1
             else:
                 ledger.handle(parcel, reply)
-                tally.handled += 1
             self.current = None
-            now = clock()
-            latencies[int((now - parcel.sent) * 1e6).bit_length()] += 1
-            waiting[int((began - parcel.sent) * 1e6).bit_length()] += 1
-            handling[int((now - began) * 1e6).bit_length()] += 1
+            sent, now = parcel.sent, clock()
+            totals[int((now - sent) * 1e6).bit_length()] += 1
+            number += 1
+            if now >= batch_ends:
+                tally.note(sent=sent, began=began, ended=now, since=since, number=number)
+                since, batch_ends, number = now, now + _TURN, 0
             if now >= turn_ends:
                 await checkpoint()
-                now = clock()
-                turn_ends = now + _TURN
+                since = now = clock()
+                turn_ends = batch_ends = now + _TURN
+        if number:
+            tally.note(sent=sent, began=began, ended=now, since=since, number=number)
 
     def _expires(self, parcel: Parcel) -> bool:
         """End a message whose time is up, which the timer has not noticed yet, rather than begin with it."""

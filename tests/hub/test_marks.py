@@ -397,3 +397,23 @@ def test_an_annotation_that_raises_is_refused() -> None:
 def test_a_handler_behind_a_partial_is_named_by_its_function() -> None:
     with pytest.raises(InvalidHandler, match="of_async is a generator"):
         Hub().register("partial", partial(of_async))
+
+
+def test_a_mark_may_come_with_an_override() -> None:
+    class Plain:
+        async def ping(self, ping: Ping) -> None: ...
+
+    class Marked(Plain):
+        @handles
+        async def ping(self, ping: Ping) -> None: ...
+
+    assert set(read(Marked()).exact) == {Ping}
+
+
+def test_very_many_decorators_are_looked_through_up_to_a_number() -> None:
+    handler: Any = of_async
+    for _ in range(40):
+        handler = named(handler)
+    handler.__wrapped__.__wrapped__ = handler  # it need not end at all
+    with pytest.raises(InvalidHandler):
+        Hub().register("deep", handler)

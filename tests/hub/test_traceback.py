@@ -119,9 +119,31 @@ class Interrupting(Exception):
     def __str__(self) -> str:
         raise KeyboardInterrupt
 
+
+class InterruptingLater(Exception):
     @property
     def __notes__(self) -> list[str]:  # type: ignore[override]  # anybody may
         raise KeyboardInterrupt
+
+
+class Disguised(ExceptionGroup[ValueError]):
+    """One whose attributes are not what they seem."""
+
+    @property
+    def exceptions(self) -> tuple[ValueError, ...]:
+        raise RuntimeError
+
+    __cause__ = __context__ = __traceback__ = 5  # type: ignore[assignment]  # anybody may
+
+
+def test_what_a_subclass_says_of_itself_is_not_believed() -> None:
+    text = traceback_text(caught(lambda: raise_(Disguised("group", [ValueError("inner")]))))
+    assert text.startswith("Exception Group Traceback")
+    assert text.endswith("  | ValueError: inner")
+
+
+def raise_(error: BaseException) -> None:
+    raise error
 
 
 def test_an_error_that_cannot_say_what_it_is_is_named() -> None:
@@ -130,11 +152,7 @@ def test_an_error_that_cannot_say_what_it_is_is_named() -> None:
 
 
 def test_an_interrupt_passes() -> None:
-    class Silent(Interrupting):
-        def __str__(self) -> str:
-            return ""
-
-    for error in (Interrupting(), Silent()):
+    for error in (Interrupting(), InterruptingLater()):
         with pytest.raises(KeyboardInterrupt):
             traceback_text(error)
 

@@ -188,11 +188,9 @@ class Directory:
     def remove(self, agent: str) -> None:
         """Free the id of an agent that has left."""
         registration = self._leaving.pop(agent, None)
-        if registration is None:
-            return
-        if registration.desk is not None:
+        if registration is not None and registration.desk is not None:
             self._left = merged([self._left, registration.desk.tally.totals])
-        if self._emitter.enabled:
+        if registration is not None and self._emitter.enabled:
             self._emitter.emit(AgentUnregistered(hub=self._hub, agent=agent))
 
     def find(self, agent: str, *, inside: bool) -> Registration:

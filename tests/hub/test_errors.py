@@ -11,6 +11,7 @@ EXAMPLES = [
     errors.InvalidTopic("a..b", wildcards=True),
     errors.InvalidTopic("a.*", wildcards=False),
     errors.InvalidConfig("hub.toml", "it cannot be read"),
+    errors.InvalidArgument("timeout", -1, "use seconds from 0 up"),
     errors.AlreadyForwarded("a"),
     errors.PayloadChanged("a", int, "while"),
     errors.MailboxFull("a", 100, dropped=True),

@@ -1,9 +1,7 @@
 import logging
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from anyio import fail_after
@@ -14,11 +12,14 @@ from stagepost.hub import (
     Emitter,
     Event,
     Hub,
+    InvalidArgument,
     Level,
     LogObserver,
     MessageFailed,
     MultiObserver,
     NullObserver,
+    Observer,
+    Queued,
     get_logger,
 )
 
@@ -143,26 +144,62 @@ async def test_a_broken_observer_does_not_disturb_a_hub() -> None:
             assert hub.metrics().observer_failures == 5
 
 
-def test_the_library_prints_nothing_and_leaves_logging_alone() -> None:
-    script = """
-import logging, anyio
-from stagepost.hub import Hub, LogObserver
-async def bad(n: int) -> None: raise ValueError(n)
-class Broken:
-    def on_event(self, event): raise ValueError
-async def main():
-    for observer in (LogObserver(), Broken()):
-        async with Hub(observer=observer) as hub:
-            hub.register("bad", bad)
-            await hub.send("bad", 1)
-anyio.run(main)
-assert not logging.getLogger().handlers
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+class Leaky:
+    def on_event(self, _: Event, /) -> None:
+        raise RuntimeError("hunter2")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda broken: MultiObserver(Recorder(), broken),
+        lambda broken: MultiObserver(MultiObserver(broken), NullObserver()),
+        Queued,
+        lambda broken: MultiObserver(Queued(broken)),
+    ],
+    ids=["several", "several in several", "queued", "queued in several"],
+)
+async def test_a_failing_observer_is_counted_and_logged_once_wherever_it_hangs(
+    make: Callable[[Observer], Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    observer = make(Leaky())
+    with fail_after(5), caplog.at_level(logging.WARNING, "stagepost"):
+        hub = Hub(observer=observer)
+        with hub.masking(lambda text: text.replace("hunter2", "***")):
+            async with hub:
+                hub.register("echo", echo)
+                await hub.request("echo", Ping(1))
+            for emitter in observer.emitters:
+                if isinstance(inner := emitter._observer, Queued):
+                    inner.close()
+            if isinstance(observer, Queued):
+                observer.close()
+    assert hub.metrics().observer_failures == 6
+    (record,) = caplog.records
+    assert record.name == "stagepost.observer"
+    assert record.getMessage().endswith("RuntimeError: ***")
+
+
+class Asynchronous:
+    async def on_event(self, _: Event, /) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("observer", "text"),
+    [
+        (Recorder, "give an instance of the class"),
+        (object(), "give an object with a method `on_event"),
+        (print, "give an object with a method `on_event"),
+        (Asynchronous(), "its `on_event` is async, which nobody awaits"),
+    ],
+    ids=["class", "object", "function", "async"],
+)
+def test_what_cannot_observe_is_refused(observer: Any, text: str) -> None:
+    for make in (Emitter, MultiObserver, Queued, lambda it: Hub(observer=it)):
+        with pytest.raises(InvalidArgument, match=text):
+            make(observer)
+
+
+def test_the_limit_of_a_queue_of_events_is_checked() -> None:
+    with pytest.raises(InvalidArgument, match="limit is 0: use a number from 1 up"):
+        Queued(Recorder(), limit=0)

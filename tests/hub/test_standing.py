@@ -37,7 +37,7 @@ async def test_metrics_count_and_show_how_things_stand() -> None:
                 await hub.send("gate", Ping(number))
                 await gate.entered.wait()
             metrics = hub.metrics()
-    assert (metrics.agents, metrics.sent, metrics.delivered, metrics.handled, metrics.failed) == (3, 5, 5, 1, 1)
+    assert (len(metrics.agents), metrics.sent, metrics.delivered, metrics.handled, metrics.failed) == (3, 5, 5, 1, 1)
     assert (metrics.depth, dict(metrics.depths), metrics.in_flight, metrics.blocked) == (2, {"gate": 2}, 3, 0)
     assert metrics.latency.count == 2
     assert 0 < metrics.latency.p50 <= metrics.latency.p95 <= metrics.latency.p99 < 5

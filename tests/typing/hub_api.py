@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any, assert_type
 
 from stagepost.hub import (
+    AgentMetrics,
     Context,
     DeadLetter,
     Delivery,
@@ -22,7 +23,9 @@ from stagepost.hub import (
     Restart,
     StopReport,
     bind_log_fields,
+    get_logger,
     handles,
+    traceback_text,
 )
 
 
@@ -59,6 +62,9 @@ class Clerk:
     async def ask(self, question: Question) -> Answer:
         return Answer(question.text)
 
+    @handles(list[int] | None)
+    async def numbers(self, numbers: list[int] | None) -> None: ...
+
     @handles(str, bytes)
     async def text(self, text: str | bytes) -> None: ...
 
@@ -87,11 +93,13 @@ async def use() -> None:
         assert_type(await hub.request("plain", Question("hi")), object)
         assert_type(await hub.request("plain", Question("hi"), expect=Answer | int), Answer | int)
         assert_type(await hub.request("plain", Question("hi"), expect=Answer | None), Answer | None)
+        hub.register("other", Worker, topics="a.>")
         hub.register("worker", Worker, topics=["a.>"], overflow="drop_oldest", supervision=Restart(max=2))
         hub.subscribe("worker", "b")
         report = await hub.publish("b", Question("hi"), timeout=1, ttl=5, priority=Priority.HIGH)
         assert_type(report, Delivery)
         assert_type(report.full, tuple[str, ...])
+        assert_type(report.reached_nobody, bool)
         assert_type(await hub.broadcast(Question("hi")), Delivery)
         async with hub.listen("b", limit=None, overflow="drop_oldest") as stream:
             async for message in stream:
@@ -103,6 +111,10 @@ async def use() -> None:
         await hub.unregister("plain", drain=False)
         assert_type(await hub.drain(timeout=None), StopReport)
         assert_type(hub.metrics(), HubMetrics)
+        assert_type(hub.metrics().agents["plain"], AgentMetrics)
+        with hub.masking(str.upper):
+            assert_type(traceback_text(ValueError(), str.upper), str)
+            get_logger("mine", mask=str.upper).error("it", exc_info=ValueError())
         try:
             await hub.request("envelope", Question("hi"))
         except HandlerFailed as error:

@@ -26,6 +26,7 @@ from ._events import (
     MessageEvent,
     MessageFailed,
     MessageHandled,
+    MessageRefused,
     MessageStarted,
     Published,
     ReplyLate,
@@ -38,19 +39,20 @@ from ._limits import Duration, seconds
 from ._listener import Listener
 from ._log import get_logger
 from ._log_fields import bind_log_fields
+from ._marks import handles
 from ._membership import Identified
 from ._message import Message, MessageType, Priority
-from ._metrics import HubMetrics, Latency
+from ._metrics import AgentMetrics, HubMetrics, Latency
 from ._middleware import Middleware, Proceed
 from ._names import check_name
 from ._observer import Event, Level, NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
 from ._queued import Queued
 from ._report import Delivery
-from ._signature import handles
 from ._stopping import StopReport, Unfinished
 from ._supervision import Restart, Supervision
 from ._topology import AgentDescription, Topology
+from ._traceback import traceback_text
 from ._wake import Clock
 from .errors import (
     AgentNotFound,
@@ -63,6 +65,7 @@ from .errors import (
     HubNotStarted,
     HubReentered,
     HubStopped,
+    InvalidArgument,
     InvalidConfig,
     InvalidHandler,
     InvalidName,
@@ -83,6 +86,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentDescription",
     "AgentFailed",
+    "AgentMetrics",
     "AgentNotFound",
     "AgentRegistered",
     "AgentRestarted",
@@ -113,6 +117,7 @@ __all__ = [
     "HubReentered",
     "HubStopped",
     "Identified",
+    "InvalidArgument",
     "InvalidConfig",
     "InvalidHandler",
     "InvalidName",
@@ -129,6 +134,7 @@ __all__ = [
     "MessageEvent",
     "MessageFailed",
     "MessageHandled",
+    "MessageRefused",
     "MessageStarted",
     "MessageType",
     "Middleware",
@@ -160,6 +166,7 @@ __all__ = [
     "get_logger",
     "handles",
     "seconds",
+    "traceback_text",
 ]
 
 

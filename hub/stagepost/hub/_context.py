@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
-from ._limits import Duration
+from ._expect import expected
+from ._limits import TIMEOUT, Duration
 from ._message import Message, Priority
-from ._outbox import TIMEOUT
 from ._parcel import Parcel, Trail
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Origin, Router, reply_to, terms_of
 from ._topics import check_topic
+from .errors import DeliveryError
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
@@ -123,9 +124,14 @@ class ActingContext(Generic[HubT]):
         """
         origin = self._origin(self._waiting())
         terms = terms_of(headers, priority)
+        wanted = expected(expect)
         parcel, replied = self._router.request(recipient, payload, origin, terms=terms, timeout=timeout)
-        await replied
-        return reply_to(parcel, expect)
+        try:
+            await replied
+        except DeliveryError as error:
+            self._router.note_unaccepted(error, parcel)
+            raise
+        return reply_to(parcel, expect, wanted)
 
     async def publish(
         self,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Coroutine
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from ._blueprint import Blueprint
 from ._engine import Engine
@@ -10,26 +10,16 @@ from ._events import AgentFailed, DeadReason
 from ._life import Life
 from ._mailbox import Mailbox
 from ._message import MessageType
+from ._metrics import AgentMetrics
 from ._parcel import Parcel, State
 from ._supervision import Restart, Supervision
+from ._tally import Tally
 from ._wake import Waiter
 from ._workers import Worker, Workers
 from .errors import DeliveryError, MailboxFull
 
 Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
 """What a full mailbox does with one more message: let its sender wait, refuse it, or drop the oldest for it."""
-
-
-def check_overflow(overflow: object) -> Overflow:
-    """Return an overflow policy.
-
-    Raises:
-        ValueError: It is none.
-    """
-    for policy in get_args(Overflow):
-        if overflow == policy:
-            return policy  # type: ignore[no-any-return]  # a member of the literal
-    raise ValueError(f'overflow is {overflow!r}: use "wait", "reject" or "drop_oldest"')
 
 
 class Desk:
@@ -40,9 +30,21 @@ class Desk:
         detach: Whether its handlers go on when the requester no longer waits.
         overflow: What its full mailbox does with one more message.
         is_left: Whether it was closed and its last worker has gone.
+        tally: The counts of its messages.
     """
 
-    __slots__ = ("_engine", "_mailbox", "_on_left", "_watchers", "_workers", "detach", "id", "is_left", "overflow")
+    __slots__ = (
+        "_engine",
+        "_mailbox",
+        "_on_left",
+        "_watchers",
+        "_workers",
+        "detach",
+        "id",
+        "is_left",
+        "overflow",
+        "tally",
+    )
 
     def __init__(
         self, agent: str, engine: Engine, *, concurrency: float, mailbox: float, overflow: Overflow, detach: bool
@@ -52,8 +54,9 @@ class Desk:
         self.overflow = overflow
         self.is_left = False
         self._engine = engine
+        self.tally = Tally()
         self._mailbox = Mailbox(mailbox, engine.ledger)
-        self._workers = Workers(agent, concurrency, self._mailbox, engine, self._note_left)
+        self._workers = Workers(agent, concurrency, self._mailbox, engine, self._note_left, tally=self.tally)
         self._watchers: list[Waiter] = []
         self._on_left: Callable[[], None] | None = None
 
@@ -88,6 +91,17 @@ class Desk:
     def depth(self) -> int:
         """How many messages wait."""
         return len(self._mailbox.queue)
+
+    def metrics(self, refused: int) -> AgentMetrics:
+        """The counts, and how things stand here."""
+        since, stamps = self._workers.running_since, self._engine.stamps
+        return self.tally.read(
+            refused=refused,
+            depth=self.depth,
+            blocked=len(self._mailbox.blocked),
+            running=len(self._workers.handling()),
+            running_since=None if since is None else stamps.wall(since),
+        )
 
     def parcels(self, spare: Worker | None = None) -> list[Parcel]:
         """All messages here: being handled, queued, and without room; but not that of a worker to spare."""

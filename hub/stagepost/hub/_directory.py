@@ -13,10 +13,13 @@ from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, Subs
 from ._handlers import Handlers
 from ._listener import Listener
 from ._message import MessageType
+from ._metrics import AgentMetrics, latency, merged, new_buckets
 from ._parcel import State
 from ._supervision import Supervision
 from ._topics import Topics
-from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped
+from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped, InvalidName
+
+_UNUSED: Final = AgentMetrics()
 
 
 class Phase(Enum):
@@ -56,9 +59,10 @@ class Registration:
     Attributes:
         desk: Where its messages go, once there was one.
         topics: The patterns it subscribed to.
+        refused: How many sends and requests were refused.
     """
 
-    __slots__ = ("blueprint", "desk", "handlers", "id", "options", "topics")
+    __slots__ = ("blueprint", "desk", "handlers", "id", "options", "refused", "topics")
 
     def __init__(self, agent: str, handlers: Handlers, options: Options, blueprint: Blueprint | None = None) -> None:
         self.id = agent
@@ -67,6 +71,13 @@ class Registration:
         self.blueprint = blueprint
         self.topics: tuple[str, ...] = ()
         self.desk: Desk | None = None
+        self.refused = 0
+
+    def metrics(self) -> AgentMetrics:
+        """What happened here so far."""
+        if self.desk is not None:
+            return self.desk.metrics(self.refused)
+        return AgentMetrics(refused=self.refused) if self.refused else _UNUSED
 
     def open_desk(self, engine: Engine) -> Desk:
         """Begin to take messages."""
@@ -97,12 +108,13 @@ class Directory:
         listeners: The listeners, which end with the hub.
     """
 
-    __slots__ = ("_emitter", "_hub", "_leaving", "agents", "listeners", "phase", "reachable", "topics")
+    __slots__ = ("_emitter", "_hub", "_leaving", "_left", "agents", "listeners", "phase", "reachable", "topics")
 
     def __init__(self, hub: str, emitter: Emitter) -> None:
         self._hub: Final = hub
         self._emitter: Final = emitter
         self._leaving: dict[str, Registration] = {}
+        self._left = new_buckets()
         self.phase = Phase.NEW
         self.agents: dict[str, Registration] = {}
         self.reachable: dict[str, Registration] = {}
@@ -137,9 +149,8 @@ class Directory:
             AgentNotFound: There is none with this id.
             AgentStopped: It is leaving already.
         """
-        registration = self.agents.pop(agent, None)
-        if registration is None:
-            raise self._absence(agent)
+        registration = self.member(agent)
+        del self.agents[agent]
         for topic in registration.topics:
             self.unsubscribe(agent, registration, topic)
         self._leaving[agent] = registration
@@ -176,7 +187,10 @@ class Directory:
 
     def remove(self, agent: str) -> None:
         """Free the id of an agent that has left."""
-        if self._leaving.pop(agent, None) is not None and self._emitter.enabled:
+        registration = self._leaving.pop(agent, None)
+        if registration is not None and registration.desk is not None:
+            self._left = merged([self._left, registration.desk.tally.totals])
+        if registration is not None and self._emitter.enabled:
             self._emitter.emit(AgentUnregistered(hub=self._hub, agent=agent))
 
     def find(self, agent: str, *, inside: bool) -> Registration:
@@ -198,7 +212,10 @@ class Directory:
         Raises:
             AgentNotFound: There is none with this id.
             AgentStopped: It is leaving.
+            InvalidName: It is no id.
         """
+        if not isinstance(agent, str):
+            raise InvalidName("agent id", agent)
         registration = self.agents.get(agent)
         if registration is None:
             raise self._absence(agent)
@@ -209,6 +226,8 @@ class Directory:
         desks = self.desks()
         parcels = [parcel for desk in desks for parcel in desk.parcels()]
         return {
+            "agents": MappingProxyType({agent.id: agent.metrics() for agent in self._all()}),
+            "latency": latency(merged([self._left, *(desk.tally.totals for desk in desks)])),
             "depths": MappingProxyType({desk.id: desk.depth for desk in desks if desk.depth}),
             "blocked": sum(parcel.state is State.BLOCKED for parcel in parcels),
             "waiting": tuple(
@@ -222,8 +241,16 @@ class Directory:
 
     def desks(self) -> list[Desk]:
         """The desks of all agents, also of those that are leaving."""
-        registrations = (*self.agents.values(), *self._leaving.values())
-        return [registration.desk for registration in registrations if registration.desk is not None]
+        return [registration.desk for registration in self._all() if registration.desk is not None]
+
+    def note_refusal(self, agent: object) -> None:
+        """Count a message that was refused, if it was for an agent that there is."""
+        registration = self.agents.get(agent) if isinstance(agent, str) else None
+        if registration is not None:
+            registration.refused += 1
+
+    def _all(self) -> list[Registration]:
+        return [*self.agents.values(), *self._leaving.values()]
 
     def _absence(self, agent: str) -> AgentNotFound | AgentStopped:
         return AgentStopped(agent) if agent in self._leaving else AgentNotFound(agent, self._hub, self.agents)

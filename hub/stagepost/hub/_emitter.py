@@ -1,7 +1,13 @@
 """The safe way to an observer."""
 
+from collections.abc import Sequence
+from weakref import WeakSet
+
+from ._layers import is_coroutine_function
 from ._log import get_logger
+from ._masks import Mask, masked
 from ._observer import Event, Level, NullObserver, Observer, Selective
+from .errors import InvalidArgument
 
 
 class Emitter:
@@ -9,18 +15,36 @@ class Emitter:
 
     Guard the building of an event in a hot path with ``if emitter.enabled:``.
 
+    Args:
+        observer: The observer; None for nobody.
+        mask: What hides secrets in the log of a failure.
+
     Attributes:
         enabled: Whether anybody listens.
-        failures: How many events the observer failed on. The first failure is logged, the others only counted.
+
+    Raises:
+        InvalidArgument: The observer is none.
     """
 
-    __slots__ = ("_asks", "_observer", "enabled", "failures")
+    __slots__ = ("__weakref__", "_asks", "_failures", "_mask", "_observer", "_outer", "enabled")
 
-    def __init__(self, observer: Observer | None = None) -> None:
-        self._observer = NullObserver() if observer is None else observer
+    def __init__(self, observer: Observer | None = None, *, mask: Mask | None = None) -> None:
+        self._observer = NullObserver() if observer is None else _checked(observer)
         self.enabled = not isinstance(self._observer, NullObserver)
         self._asks = self._observer.wants if self.enabled and isinstance(self._observer, Selective) else None
-        self.failures = 0
+        self._failures = 0
+        self._mask = mask
+        self._outer: WeakSet[Emitter] = WeakSet()
+        for inner in self._inner():
+            inner._outer.add(self)  # noqa: SLF001 - one of its kind
+
+    @property
+    def failures(self) -> int:
+        """How many times the observer, or one that it hands events on to, failed on an event.
+
+        The first failure of each is logged, the others are only counted.
+        """
+        return self._failures + sum(inner.failures for inner in self._inner())
 
     def wants(self, level: Level) -> bool:
         """Whether anybody listens to events of a level."""
@@ -35,12 +59,47 @@ class Emitter:
         except Exception as error:  # noqa: BLE001 - an observer's failure stays the observer's
             self._note(error, event)
 
+    def _inner(self) -> "Sequence[Emitter]":
+        return self._observer.emitters if isinstance(self._observer, Relaying) else ()
+
     def _note(self, error: Exception, event: Event) -> None:
-        self.failures += 1
-        if self.failures == 1:
-            get_logger("observer").warning(
+        self._failures += 1
+        if self._failures == 1:
+            get_logger("observer", mask=self._hide).warning(
                 "observer failed, further failures are only counted",
                 observer=type(self._observer).__qualname__,
                 failed_on=type(event).__name__,
                 exc_info=error,
             )
+
+    def _hide(self, text: str) -> str:
+        """The text without the secrets of all those who reach the observer."""
+        text = masked(text, self._mask)
+        for outer in tuple(self._outer):
+            text = outer._hide(text)  # noqa: SLF001 - one of its kind
+        return text
+
+
+class Relaying:
+    """The root of observers that hand events on to others: those others' failures count as theirs.
+
+    Attributes:
+        emitters: The ways to the others.
+    """
+
+    __slots__ = ()
+
+    emitters: Sequence[Emitter]
+
+
+def _checked(observer: Observer) -> Observer:
+    on_event: object = getattr(observer, "on_event", None)
+    if isinstance(observer, type):
+        raise InvalidArgument("observer", observer, "give an instance of the class")
+    if not callable(on_event):
+        raise InvalidArgument("observer", observer, "give an object with a method `on_event(event)`")
+    if is_coroutine_function(on_event):
+        raise InvalidArgument(
+            "observer", observer, "its `on_event` is async, which nobody awaits: let it be a plain method"
+        )
+    return observer

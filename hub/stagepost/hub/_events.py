@@ -132,14 +132,43 @@ class Published(HubEvent):
     Attributes:
         topic: What it was published to; None for a broadcast.
         sender: The agent that sent it, if one did.
-        delivered: How many got it.
+        delivered: How many got it; with 0 and nothing lost it reached nobody.
         lost: How many recipients did not.
+        cause: The id of the message whose handling published it, if one did.
     """
 
     topic: str | None
     sender: str | None
     delivered: int
     lost: int
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRefused(HubEvent):
+    """A send or request ended by an error and was never accepted: a mailbox is full, an agent unknown, a hub stopped.
+
+    Attributes:
+        type: Request, notification or broadcast.
+        sender: The agent that sent it, if one did.
+        recipient: The agent it was for; for a publication ``*``.
+        payload: The name of the payload's class.
+        error: The name of the error's class.
+        topic: What it should have been published to, if it should.
+        cause: The id of the message whose handling sent it, if one did.
+        trace: The trace it belongs to, if it was given or inherited.
+    """
+
+    level: ClassVar[Level] = "warning"
+
+    type: MessageType
+    sender: str | None
+    recipient: str
+    payload: str
+    error: str
+    topic: str | None = None
+    cause: str | None = None
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +183,10 @@ class MessageEvent(HubEvent):
         payload: The name of the payload's class.
         trace: The trace it belongs to.
         age: Seconds since it was sent.
+        handler: The module and qualified name of the handler that takes it; None if nobody does, or if it is a
+            listener that gets it.
+        topic: What it was published to, if it was.
+        cause: The id of the message whose handling sent it, if one did.
     """
 
     message_id: str
@@ -163,6 +196,9 @@ class MessageEvent(HubEvent):
     payload: str
     trace: str
     age: float
+    handler: str | None = None
+    topic: str | None = None
+    cause: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,27 +1,117 @@
-"""Whether a reply is what its requester expected."""
+"""What a requester expects as the reply: read before the request is sent, compared when the reply is there."""
 
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    LiteralString,
+    NamedTuple,
+    NewType,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    is_typeddict,
+)
+
+from .errors import InvalidArgument
+
+_REMEDY: Final = "use a class, a union of classes, a Literal, or None for no value"
 
 
-def fits(reply: object, expected: object) -> bool:
-    """Whether a reply is an instance of a class, or of the class behind ``list[str]``, or of a member of a union.
+class Expected(NamedTuple):
+    """Replies that fit: instances of classes, and values.
 
-    As for type checkers, an int fits where a float is expected. What is inside of a container is not looked at.
+    Attributes:
+        classes: The classes.
+        values: The members of a ``Literal``.
     """
-    origin = get_origin(expected)
-    if origin in (Union, UnionType):
-        return any(fits(reply, member) for member in get_args(expected))
+
+    classes: tuple[type, ...] = ()
+    values: tuple[object, ...] = ()
+
+    def fits(self, reply: object) -> bool:
+        """Whether a reply is one of them."""
+        return isinstance(reply, self.classes) or any(type(reply) is type(one) and reply == one for one in self.values)
+
+
+def expected(expect: object) -> type | Expected:
+    """Read what ``expect=`` says. As for type checkers, an int fits where a float is expected.
+
+    Of a type with parameters it is the class alone, of ``Annotated`` the type without the rest, of a `NewType` the type
+    that it stands for, of a type variable its bound: what is inside of a reply is not looked at.
+
+    Raises:
+        InvalidArgument: No reply could be compared with it.
+    """
+    if type(expect) is type and expect is not float and expect is not complex:
+        return expect
+    found = _read(expect, expect, ())
+    try:
+        isinstance(None, found.classes)
+    except TypeError as error:  # a protocol that is not meant for it, for one
+        raise InvalidArgument("expect", expect, f"{_REMEDY} ({error})") from None
+    return found
+
+
+def matches(reply: object, wanted: type | Expected) -> bool:
+    """Whether a reply is what was `expected`."""
+    return wanted.fits(reply) if isinstance(wanted, Expected) else isinstance(reply, wanted)
+
+
+def fits(reply: object, expect: object) -> bool:
+    """Whether a reply is what ``expect=`` says.
+
+    Raises:
+        InvalidArgument: No reply could be compared with it.
+    """
+    return matches(reply, expected(expect))
+
+
+def _read(part: object, whole: object, path: tuple[int, ...]) -> Expected:
+    """What a part of an annotation stands for."""
+    origin = get_origin(part)
     if origin is Literal:
-        return reply in get_args(expected)
-    if expected is Any:
-        return True
-    return isinstance(reply, _classes(origin or expected))
+        return Expected(values=get_args(part))
+    inner = _inner(part, origin)
+    if inner and id(part) not in path:  # an alias may name itself
+        found = [_read(one, whole, (*path, id(part))) for one in inner]
+        return Expected(sum((one.classes for one in found), ()), sum((one.values for one in found), ()))
+    cls = None if inner == () else _class_of(origin or part)
+    if cls is None:
+        raise InvalidArgument("expect", whole, _REMEDY)
+    return Expected(cls)
 
 
-def _classes(expected: Any) -> type | tuple[type, ...]:
-    if expected is float:
-        return (float, int)
-    if is_typeddict(expected):
-        return dict
-    return NoneType if expected is None else expected
+def _inner(part: Any, origin: object) -> tuple[object, ...] | None:
+    """The parts of an annotation that stand for it; None if it stands for itself."""
+    if isinstance(part, tuple):
+        return part
+    if origin in (Union, UnionType, Annotated):
+        return get_args(part)[: 1 if origin is Annotated else None]
+    if isinstance(part, NewType):
+        return (part.__supertype__,)
+    if isinstance(part, TypeVar):
+        return part.__constraints__ or ((part.__bound__,) if part.__bound__ is not None else None)
+    if hasattr(part, "__value__") and not isinstance(part, type):  # a `type` statement, or one of its subscriptions
+        return (part.__value__,)
+    return None
+
+
+def _class_of(thing: object) -> tuple[type, ...] | None:
+    """The classes that a type is an instance of at run time."""
+    special: dict[object, tuple[type, ...]] = {
+        None: (NoneType,),
+        Any: (object,),
+        LiteralString: (str,),
+        float: (float, int),
+        complex: (complex, float, int),
+    }
+    if isinstance(thing, type):
+        return (dict,) if is_typeddict(thing) else special.get(thing, (thing,))
+    try:
+        return special.get(thing)
+    except TypeError:  # it cannot be hashed
+        return None

@@ -1,14 +1,27 @@
 """An agent's handlers, ready to be called."""
 
 from collections.abc import Callable
-from inspect import Parameter, isfunction, ismethod, signature
+from functools import cached_property
+from inspect import (
+    Parameter,
+    getattr_static,
+    isabstract,
+    isasyncgen,
+    isawaitable,
+    isfunction,
+    isgenerator,
+    ismethod,
+    signature,
+)
 from types import FunctionType
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ._blueprint import Blueprint, has_hooks
+from ._layers import generates, is_coroutine_function, name_of
+from ._marks import check_unmarked, mark_of, marked_names
 from ._payloads import most_specific
-from ._signature import Shape, mark_of, name_of, read_shape
+from ._signature import Shape, generator_handler, read_shape
 from .errors import InvalidHandler, NoHandler
 
 _FOUND_KEPT: Final = 256
@@ -25,7 +38,7 @@ class Handler:
         is_plain: Whether ``await call(payload)`` is all there is to do.
     """
 
-    __slots__ = ("call", "is_async", "is_plain", "name", "takes_context", "takes_message")
+    __slots__ = ("call", "is_async", "is_plain", "may_generate", "name", "takes_context", "takes_message")
 
     def __init__(self, call: Callable[..., Any], shape: Shape) -> None:
         self.call = call
@@ -33,7 +46,8 @@ class Handler:
         self.is_async = shape.is_async
         self.takes_message = shape.takes_message
         self.takes_context = shape.takes_context
-        self.is_plain = shape.is_async and not (shape.takes_message or shape.takes_context)
+        self.may_generate = shape.may_generate
+        self.is_plain = not (shape.may_generate or shape.takes_message or shape.takes_context)
 
 
 def _ignore(payload: object) -> None:
@@ -108,6 +122,8 @@ class HandlerReader:
         methods = self._methods(source)
         if not methods:
             raise InvalidHandler(name_of(source), "is a class without handlers", "mark its methods with @handles")
+        if isabstract(source) or getattr(source, "_is_protocol", False):
+            raise InvalidHandler(name_of(source), "is an abstract class", "register one that has all of its methods")
         required = [
             parameter.name
             for parameter in _parameters_of(source)
@@ -137,21 +153,28 @@ class HandlerReader:
     def _of_object(self, source: object) -> Handlers:
         cls = type(source)
         methods = self._methods(cls)
+        check_unmarked(source)
         if methods:
             return Handlers(
                 {payload: Handler(getattr(source, name), shape) for payload, (name, shape) in methods.items()}
             )
         if callable(source):
             call = cls.__call__
+            if generates(source) and not is_coroutine_function(source):  # also what its class wraps
+                raise generator_handler(name_of(source))
             return self._single(source, call if isfunction(call) else source, method=isfunction(call))
+        if isawaitable(source) or isgenerator(source) or isasyncgen(source):
+            raise InvalidHandler(name_of(source), "was called already", "pass the function itself, without calling it")
         raise InvalidHandler(
             name_of(source), "has nothing that handles messages", "mark methods with @handles, or pass a function"
         )
 
     def _single(self, call: Callable[..., object], function: Callable[..., object], *, method: bool) -> Handlers:
-        shape = self._functions.get(function)
+        shape = self._functions.get(function) if isinstance(function, FunctionType) else None
         if shape is None:
-            shape = self._functions[function] = read_shape(function, mark_of(function) or (), method=method)
+            shape = read_shape(function, mark_of(call) or (), method=method)
+            if isinstance(function, FunctionType):
+                self._functions[function] = shape
         handler = Handler(call, shape)
         return Handlers(dict.fromkeys(shape.payloads, handler))
 
@@ -167,8 +190,8 @@ def _parameters_of(cls: type) -> list[Parameter]:
 def _read_methods(cls: type) -> Methods:
     """The marked methods of a class; an override of a marked method needs no mark of its own."""
     methods: Methods = {}
-    for name, declared in _marked_names(cls).items():
-        shape = read_shape(getattr(cls, name), declared, method=True)
+    for name, declared in marked_names(cls).items():
+        shape = _read_method(cls, name, declared)
         for payload in shape.payloads:
             if payload in methods:
                 problem = f"handles {payload.__qualname__}, as {methods[payload][1].name} does"
@@ -177,11 +200,9 @@ def _read_methods(cls: type) -> Methods:
     return methods
 
 
-def _marked_names(cls: type) -> dict[str, tuple[type, ...]]:
-    marked: dict[str, tuple[type, ...]] = {}
-    for base in cls.__mro__:
-        for name, attribute in vars(base).items():
-            mark = mark_of(attribute) if isinstance(attribute, FunctionType) else None
-            if mark is not None:
-                marked.setdefault(name, mark)
-    return marked
+def _read_method(cls: type, name: str, declared: tuple[type, ...]) -> Shape:
+    attribute = getattr_static(cls, name)
+    if isinstance(attribute, property | cached_property) or not callable(getattr(cls, name)):
+        raise InvalidHandler(f"{cls.__module__}.{cls.__qualname__}.{name}", "is no method", "make it a plain method")
+    is_bound = isinstance(attribute, staticmethod | classmethod) or not hasattr(type(attribute), "__get__")
+    return read_shape(getattr(cls, name), declared, method=not is_bound)

@@ -1,10 +1,12 @@
 """How a handler is called that wants more than its payload, or is not async, or has middleware round it."""
 
 from inspect import isawaitable
+from types import AsyncGeneratorType, GeneratorType
 
 from ._engine import Engine
 from ._handlers import Handler
 from ._parcel import Parcel
+from ._signature import generator_handler
 from ._stamps import Stamps
 
 
@@ -20,4 +22,7 @@ async def invoke(engine: Engine, handler: Handler, parcel: Parcel) -> object:
 async def _call(handler: Handler, parcel: Parcel, context: object, stamps: Stamps) -> object:
     argument = parcel.message(stamps) if handler.takes_message else parcel.payload
     result = handler.call(argument, context=context) if handler.takes_context else handler.call(argument)
-    return await result if isawaitable(result) else result
+    reply = await result if isawaitable(result) else result
+    if handler.may_generate and isinstance(reply, GeneratorType | AsyncGeneratorType):
+        raise generator_handler(handler.name)
+    return reply

@@ -1,7 +1,7 @@
 """The account of all parcels of a hub: each accepted one ends once, in one way."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ._dead_letters import DeadLetters
 from ._emitter import Emitter
@@ -13,12 +13,13 @@ from ._events import (
     MessageEvent,
     MessageFailed,
     MessageHandled,
+    MessageRefused,
     MessageStarted,
     ReplyLate,
 )
+from ._handlers import NOBODY
 from ._message import MessageType
-from ._metrics import latency, new_buckets
-from ._parcel import Parcel, State
+from ._parcel import Parcel, State, Trail
 from ._stamps import Stamps
 from ._wake import Waiter
 
@@ -27,11 +28,22 @@ _ROUTINE: Final = MessageAccepted.level
 _QUEUED, _RUNNING, _ENDED, _REQUEST = State.QUEUED, State.RUNNING, State.ENDED, MessageType.REQUEST
 
 
+class Refusal(NamedTuple):
+    """A send or request that was refused."""
+
+    kind: MessageType
+    sender: str | None
+    recipient: str
+    payload: object
+    error: BaseException
+    topic: str | None
+    trail: Trail
+
+
 class Ledger:
     """Counts parcels, tells the observer about them, keeps the dead ones, and knows when all is quiet.
 
     Attributes:
-        latencies: How many parcels took how long, for `Latency`; counted by whoever has read the clock.
         dead_letters: What was never handled.
     """
 
@@ -49,8 +61,9 @@ class Ledger:
         "failed",
         "handled",
         "late_replies",
-        "latencies",
+        "refused",
         "undelivered",
+        "unheard",
     )
 
     def __init__(
@@ -63,8 +76,7 @@ class Ledger:
         self._new_waiter = new_waiter
         self._watchers: list[tuple[Waiter, int]] = []
         self.accepted = self.handled = self.failed = self.cancelled = self.dead = self.late_replies = 0
-        self.undelivered = 0
-        self.latencies = new_buckets()
+        self.undelivered = self.refused = self.unheard = 0
         self.dead_letters = DeadLetters(dead_letters, stamps)
 
     @property
@@ -116,6 +128,7 @@ class Ledger:
         """Its handler raised."""
         parcel.state = _ENDED
         self.failed += 1
+        parcel.recipient.tally.failed += 1
         if parcel.waiter is None:
             parcel.release()
         self._tell(MessageFailed, parcel, error=type(error).__qualname__)
@@ -124,6 +137,7 @@ class Ledger:
         """Its handler was cancelled, or its requester withdrew it."""
         parcel.state = _ENDED
         self.cancelled += 1
+        parcel.recipient.tally.cancelled += 1
         if parcel.waiter is None:
             parcel.release()
         self._tell(MessageCancelled, parcel)
@@ -132,6 +146,7 @@ class Ledger:
         """It will never be handled."""
         parcel.state = _ENDED
         self.dead += 1
+        parcel.recipient.tally.dead += 1
         self.dead_letters.add(parcel, reason)
         if parcel.waiter is None:
             parcel.release()
@@ -143,14 +158,31 @@ class Ledger:
         self.undelivered += 1
         self.bury(parcel, reason)
 
+    def refuse(self, refusal: Refusal) -> None:
+        """A send or request ended by an error without being accepted."""
+        self.refused += 1
+        if self._emitter.wants(MessageRefused.level):
+            self._emitter.emit(
+                MessageRefused(
+                    hub=self._hub,
+                    type=refusal.kind,
+                    sender=refusal.sender,
+                    recipient=refusal.recipient,
+                    payload=type(refusal.payload).__qualname__,
+                    error=type(refusal.error).__qualname__,
+                    topic=refusal.topic,
+                    cause=refusal.trail.cause,
+                    trace=refusal.trail.trace,
+                )
+            )
+
     def totals(self) -> dict[str, Any]:
         """The counts, by the names that `HubMetrics` has for them."""
-        names = ("accepted", "handled", "failed", "cancelled", "dead", "late_replies")
+        names = ("accepted", "handled", "failed", "cancelled", "dead", "late_replies", "refused", "unheard")
         totals: dict[str, Any] = {name: getattr(self, name) for name in names}
         return totals | {
             "sent": self._stamps.count,
             "delivered": self.accepted - self.undelivered,
-            "latency": latency(self.latencies),
         }
 
     async def quiet(self, spare: int = 0) -> None:
@@ -183,6 +215,9 @@ class Ledger:
                 payload=type(parcel.payload).__qualname__,
                 trace=parcel.trace(stamps),
                 age=stamps.clock() - parcel.sent,
+                handler=None if parcel.handler is NOBODY else parcel.handler.name,
+                topic=parcel.terms.topic,
+                cause=parcel.trail.cause,
                 **facts,
             )
         )

@@ -7,6 +7,7 @@ from ._engine import Engine
 from ._handlers import NOBODY, Handlers
 from ._message import Message
 from ._parcel import Parcel
+from ._tally import Tally
 from ._wake import Waiter
 
 _HANDLERS: Final = Handlers({object: NOBODY})
@@ -26,9 +27,10 @@ class Listener:
         detach: As agents have it.
         overflow: What it does when it is full; nobody ever waits for it.
         closing: Whether it takes no more.
+        tally: The counts of its messages.
     """
 
-    __slots__ = ("_buffer", "_engine", "_limit", "_waiters", "closing", "dropped", "id", "overflow", "topics")
+    __slots__ = ("_buffer", "_engine", "_limit", "_waiters", "closing", "dropped", "id", "overflow", "tally", "topics")
 
     handlers: Final = _HANDLERS
     detach: Final = False
@@ -38,6 +40,7 @@ class Listener:
         self.closing = False
         self.dropped = 0
         self.overflow = overflow
+        self.tally = Tally()
         self.topics: tuple[str, ...] = ()
         self._limit = limit
         self._engine = engine

@@ -1,14 +1,15 @@
 """Who is on a hub: registering, leaving, subscribing."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable
+from typing import Protocol, get_args
 
-from ._desk import Overflow, check_overflow
+from ._arguments import check_choice, check_flag, check_patterns
+from ._desk import Overflow
 from ._directory import Directory, Options, Registration
 from ._handlers import HandlerReader
+from ._layers import name_of
 from ._limits import count
 from ._names import check_name
-from ._signature import name_of
 from ._stopping import dismiss
 from ._supervision import Restart, Supervision, check_supervision
 from ._topics import check_pattern
@@ -44,7 +45,7 @@ class Membership:
         handler: object | None = None,
         *,
         concurrency: int | None = 1,
-        topics: Sequence[str] = (),
+        topics: str | Iterable[str] = (),
         mailbox: int | None = 100,
         overflow: Overflow = "wait",
         supervision: Supervision = "resume",
@@ -65,7 +66,7 @@ class Membership:
         Args:
             agent: The id, or an object or class with an ``id`` and marked methods.
             handler: The function, callable, object or class with marked methods; needed when `agent` is an id.
-            topics: What it subscribes to; see `subscribe`.
+            topics: What it subscribes to, one or several; see `subscribe`.
             concurrency: How many messages it handles at once; None for any number. With 1, messages of one sender are
                 handled in the order sent.
             mailbox: How many messages may wait; None for any number.
@@ -80,19 +81,20 @@ class Membership:
             InvalidName: The id has other characters than letters, digits, ``_`` and ``-``, or more than 100.
             InvalidHandler: A handler cannot be used as it is; the error says how to change it.
             InvalidTopic: A topic does not follow the grammar.
+            InvalidArgument: Another argument has the wrong type or value.
             DuplicateAgent: The id is taken.
             HubStopped: The hub drains or has stopped.
         """
         agent_id, implementation = check_name("agent id", _id_of(agent)), _implementation(agent, handler)
-        patterns = [check_pattern(topic) for topic in topics]
+        patterns = check_patterns(topics)
         handlers, blueprint = self._reader.read(implementation)
         _check_restart(agent_id, implementation, supervision)
         options = Options(
             concurrency=count("concurrency", concurrency),
             mailbox=count("mailbox", mailbox),
-            overflow=check_overflow(overflow),
+            overflow=check_choice("overflow", overflow, get_args(Overflow)),
             supervision=check_supervision(supervision),
-            detach=detach,
+            detach=check_flag("detach", detach),
         )
         registration = Registration(agent_id, handlers, self._shared_options(options), blueprint)
         self._directory.add(registration)

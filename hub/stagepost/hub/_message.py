@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from types import MappingProxyType
 from typing import Generic, TypeVar
 
-PayloadT_co = TypeVar("PayloadT_co", covariant=True)
+from ._headers import NO_HEADERS, read_headers
 
-NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+PayloadT_co = TypeVar("PayloadT_co", covariant=True)
 
 
 class MessageType(StrEnum):
@@ -66,6 +65,11 @@ class Message(Generic[PayloadT_co]):
     cause: str | None = None
     chain: tuple[str, ...] = ()
     trace: str
+
+    def __post_init__(self) -> None:
+        """Refuse headers that are no text, and let nobody change them."""
+        if self.headers is not NO_HEADERS:
+            object.__setattr__(self, "headers", read_headers(self.headers))
 
     def __hash__(self) -> int:
         return hash(self.id)

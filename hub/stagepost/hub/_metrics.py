@@ -1,7 +1,7 @@
 """Numbers about a hub."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -10,13 +10,13 @@ _BUCKETS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """How long messages took from being sent to the end of their handling, in seconds.
+    """How long messages took, in seconds.
 
     They are counted in buckets, each twice as wide as the one before, from a microsecond up; so a quantile is right to
     a factor of two, and never too low.
 
     Attributes:
-        count: How many messages were handled or failed.
+        count: How many messages there were.
         buckets: How many of them took up to 2ⁿ µs and no less than half of that.
     """
 
@@ -32,6 +32,17 @@ class Latency:
             if seen >= max(wanted, 1):
                 return float(1 << exponent) / 1e6
         return 0.0
+
+    @property
+    def mean(self) -> float:
+        """The time that messages took on average, as if all of a bucket had taken three quarters of its longest."""
+        total = sum(number * 0.75 * (1 << exponent) / 1e6 for exponent, number in enumerate(self.buckets))
+        return total / self.count if self.count else 0.0
+
+    @property
+    def max(self) -> float:
+        """The time within which all of the messages ended."""
+        return self.quantile(1)
 
     @property
     def p50(self) -> float:
@@ -54,9 +65,50 @@ def new_buckets() -> list[int]:
     return [0] * _BUCKETS
 
 
+def merged(several: Iterable[Sequence[int]]) -> list[int]:
+    """Several buckets as one."""
+    return [sum(numbers) for numbers in zip(*several, strict=True)]
+
+
 def latency(buckets: Sequence[int]) -> Latency:
     """The buckets as a value."""
     return Latency(count=sum(buckets), buckets=tuple(buckets))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentMetrics:
+    """Counts of one agent since its first message, and how things stand there.
+
+    Attributes:
+        handled: Messages whose handler returned.
+        failed: Those whose handler raised.
+        cancelled: Those whose handler was cancelled, or that were withdrawn by a requester who no longer waits.
+        dead: Those that will never be handled, lost publications included.
+        refused: Sends and requests that were refused by an error and never accepted.
+        depth: Messages that wait in its mailbox.
+        blocked: Senders that wait for room there.
+        running: Messages that are being handled.
+        running_since: Since when the oldest of them is, in Unix seconds; None if none is.
+        waiting: How long messages waited, from being sent to the start of their handler.
+        handling: How long handlers took to return or raise.
+    """
+
+    handled: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    dead: int = 0
+    refused: int = 0
+    depth: int = 0
+    blocked: int = 0
+    running: int = 0
+    running_since: float | None = None
+    waiting: Latency = field(default_factory=Latency)
+    handling: Latency = field(default_factory=Latency)
+
+    @property
+    def in_flight(self) -> int:
+        """Messages that wait in its mailbox or are being handled."""
+        return self.depth + self.running
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +118,7 @@ class HubMetrics:
     ``accepted = handled + failed + cancelled + dead + in_flight``.
 
     Attributes:
-        agents: Agents registered now, without those that are leaving.
+        agents: What happened at each agent, by its id; those that are leaving included, those that have left not.
         sent: Messages that senders addressed to a recipient, one for each recipient of a publication; those included
             that were refused by an error.
         accepted: Messages that the hub took responsibility for: the delivered ones, and those for recipients of
@@ -76,16 +128,19 @@ class HubMetrics:
         failed: Those whose handler raised.
         cancelled: Those whose handler was cancelled, or that were withdrawn by a requester who no longer waits.
         dead: Those that will never be handled; `Hub.dead_letters` tells why.
+        refused: Sends and requests that were refused by an error and never accepted; publications of a hub that takes
+            no more, too.
+        unheard: Publications and broadcasts that reached nobody.
         late_replies: Replies that came when nobody waited for them any more.
         observer_failures: Events that the observer failed on.
         blocked: Senders that wait for room in a mailbox.
         depths: The mailboxes that hold something, with the number of messages, by agent.
         waiting: The open requests between agents, as pairs of requester and recipient: two that wait for each other
             stand here as (a, b) and (b, a).
-        latency: How long messages took.
+        latency: How long messages took, from being sent to the end of their handling.
     """
 
-    agents: int
+    agents: Mapping[str, AgentMetrics] = field(default_factory=lambda: MappingProxyType({}))
     sent: int = 0
     accepted: int = 0
     delivered: int = 0
@@ -93,6 +148,8 @@ class HubMetrics:
     failed: int = 0
     cancelled: int = 0
     dead: int = 0
+    refused: int = 0
+    unheard: int = 0
     late_replies: int = 0
     observer_failures: int = 0
     blocked: int = 0
@@ -104,6 +161,11 @@ class HubMetrics:
     def in_flight(self) -> int:
         """Messages that wait in a mailbox or are being handled."""
         return self.accepted - self.handled - self.failed - self.cancelled - self.dead
+
+    @property
+    def lost(self) -> int:
+        """Deliveries of publications that a recipient could not get, most often because its mailbox was full."""
+        return self.accepted - self.delivered
 
     @property
     def depth(self) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
-from ._emitter import Emitter
+from ._emitter import Emitter, Relaying
 from ._log import get_logger
 from ._observer import Event, Level, Observer
 
@@ -33,24 +33,28 @@ class LogObserver:
             self._logger.log(level, type(event).__name__, **{f.name: getattr(event, f.name) for f in fields(event)})
 
 
-class MultiObserver:
-    """Hands each event to several observers in turn; what one raises does not reach the others."""
+class MultiObserver(Relaying):
+    """Hands each event to several observers in turn; what one raises does not reach the others.
 
-    __slots__ = ("_emitters",)
+    Attributes:
+        emitters: The ways to them.
+    """
+
+    __slots__ = ("emitters",)
 
     def __init__(self, *observers: Observer) -> None:
-        self._emitters = [Emitter(observer) for observer in observers]
+        self.emitters = tuple(Emitter(observer) for observer in observers)
 
     @property
     def failures(self) -> int:
         """How many times one of them failed on an event."""
-        return sum(emitter.failures for emitter in self._emitters)
+        return sum(emitter.failures for emitter in self.emitters)
 
     def wants(self, level: Level, /) -> bool:
         """Whether one of them is interested."""
-        return any(emitter.wants(level) for emitter in self._emitters)
+        return any(emitter.wants(level) for emitter in self.emitters)
 
     def on_event(self, event: Event, /) -> None:
         """Tell all of them."""
-        for emitter in self._emitters:
+        for emitter in self.emitters:
             emitter.emit(event)

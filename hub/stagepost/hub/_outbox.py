@@ -4,9 +4,11 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeVar, overload
 
+from ._arguments import check_choice, check_text
 from ._directory import Directory
 from ._engine import Engine
-from ._limits import Duration, count
+from ._expect import expected
+from ._limits import TIMEOUT, Duration, count
 from ._listener import Listener
 from ._message import Priority
 from ._parcel import NO_TRAIL, STANDARD, Trail
@@ -14,15 +16,15 @@ from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Origin, Router, reply_to, terms_of
 from ._topics import check_pattern, check_topic
-from .errors import HubNotStarted
+from .errors import DeliveryError, HubNotStarted
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
 
 ReplyT = TypeVar("ReplyT")
 
-TIMEOUT: Final = 30.0
 _OUTSIDE: Final = Origin()
+_LISTENER_OVERFLOW: Final[tuple[Literal["reject", "drop_oldest"], ...]] = ("reject", "drop_oldest")
 _NORMAL: Final = Priority.NORMAL  # looking up a member of an enum costs as much as a call
 
 
@@ -154,9 +156,14 @@ class Outbox:
         router = self._router or self._missing(recipient)
         origin = _OUTSIDE if sender is None and trace is None else origin_of(sender, trace)
         terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
+        wanted = expected(expect)
         parcel, replied = router.request(recipient, payload, origin, terms=terms, timeout=timeout)
-        await replied
-        return reply_to(parcel, expect)
+        try:
+            await replied
+        except DeliveryError as error:
+            router.note_unaccepted(error, parcel)
+            raise
+        return reply_to(parcel, expect, wanted)
 
     async def publish(
         self,
@@ -234,11 +241,13 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It has stopped.
         """
+        check_pattern(topic)
+        room, policy = count("limit", limit), check_choice("overflow", overflow, _LISTENER_OVERFLOW)
         engine = self._engine or self._missing(topic)
         self._directory.check_open(topic, inside=True)
         engine.listeners += 1
-        listener = Listener(f"listener-{engine.listeners}", count("limit", limit), overflow, engine)
-        self._directory.subscribe(listener.id, listener, check_pattern(topic))
+        listener = Listener(f"listener-{engine.listeners}", room, policy, engine)
+        self._directory.subscribe(listener.id, listener, topic)
         self._directory.listeners[listener] = None
         try:
             yield listener
@@ -253,4 +262,5 @@ class Outbox:
 
 def origin_of(sender: str | None, trace: str | None) -> Origin:
     """Where a message from outside of any handler comes from."""
-    return Origin(sender, NO_TRAIL if trace is None else Trail(trace=trace))
+    trail = NO_TRAIL if trace is None else Trail(trace=check_text("trace", trace))
+    return Origin(None if sender is None else check_text("sender", sender), trail)

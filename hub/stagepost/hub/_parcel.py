@@ -7,10 +7,12 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from ._deadlines import Bucket
 from ._handlers import Handler
-from ._message import NO_HEADERS, Message, MessageType, Priority
+from ._headers import NO_HEADERS
+from ._message import Message, MessageType, Priority
 from ._stamps import Stamps
+from ._tally import Tally
 from ._wake import Waiter
-from .errors import RequestTimeout
+from .errors import MailboxFull, RequestTimeout
 
 
 class State(Enum):
@@ -68,6 +70,10 @@ class Recipient(Protocol):
     @property
     def detach(self) -> bool:
         """Whether handlers go on when the requester no longer waits."""
+
+    @property
+    def tally(self) -> Tally:
+        """The counts of the agent."""
 
     def expire(self, parcel: "Parcel", /) -> None:
         """The deadline of a parcel has passed."""
@@ -197,6 +203,12 @@ class Parcel:
         if self.error is not None:
             error, self.error = self.error, None  # kept, it would close a circle through its traceback
             raise error
+
+    def was_refused_by(self, error: BaseException) -> bool:
+        """Whether it ended by an error without being accepted."""
+        if isinstance(error, MailboxFull):
+            return not error.dropped
+        return self.state is _BLOCKED
 
     def id(self, stamps: Stamps) -> str:
         """The message's id."""

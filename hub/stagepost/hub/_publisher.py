@@ -19,7 +19,7 @@ from ._message import MessageType
 from ._parcel import Parcel, Terms, Trail
 from ._report import Delivery
 from ._router import Origin, Router
-from .errors import DeliveryError, MailboxFull
+from .errors import DeliveryError, HubStopped, MailboxFull
 
 _DELIVERIES_PER_TURN: Final = 1024  # about a millisecond
 _TURNS: Final = 2  # trio runs what is ready in random order: only after two of them has everybody surely had one
@@ -45,6 +45,10 @@ class _Account:
         )
 
 
+def _type_of(terms: Terms) -> MessageType:
+    return MessageType.BROADCAST if terms.topic is None else MessageType.NOTIFICATION
+
+
 class Publisher:
     """Takes one payload to many desks, none of which can hold up the others."""
 
@@ -59,14 +63,15 @@ class Publisher:
         self, payload: object, origin: Origin, terms: Terms, *, timeout: Duration | None, ttl: Duration | None
     ) -> Delivery:
         """Deliver to the subscribers of the topic in the terms, or without one to everyone that has a handler."""
+        patience, lasting = seconds(timeout, "timeout"), seconds(ttl, "ttl")
         topic, inside = terms.topic, origin.inside or self._router.is_inside()
-        if topic is None:
-            self._directory.check_open("*", inside=inside)
-            recipients: Iterable[Subscriber] = self._everyone(type(payload))
-        else:
-            recipients = self._directory.topics.match(topic)
-            self._directory.check_open(topic, inside=inside)
-        patience, lasting = seconds(timeout), seconds(ttl)
+        try:
+            self._directory.check_open("*" if topic is None else topic, inside=inside)
+        except HubStopped as error:
+            self._router.note_refusal(error, "*", payload, _type_of(terms), origin, topic=topic)
+            raise
+        recipients: Iterable[Subscriber]
+        recipients = self._everyone(type(payload)) if topic is None else self._directory.topics.match(topic)
         account = _Account()
         before = self._engine.stamps.count
         full = self._deliver(recipients, payload, origin, terms, lasting, account)
@@ -76,13 +81,23 @@ class Publisher:
             await self._insist(full, patience, account)
         elif self._engine.stamps.count // _DELIVERIES_PER_TURN != before // _DELIVERIES_PER_TURN:
             await checkpoint()
-        delivered, sent = len(account.delivered), self._engine.stamps.count - before
-        self._engine.emit(
+        self._conclude(account, origin, topic, self._engine.stamps.count - before)
+        return account.report()
+
+    def _conclude(self, account: _Account, origin: Origin, topic: str | None, sent: int) -> None:
+        engine, delivered = self._engine, len(account.delivered)
+        if not delivered:
+            engine.ledger.unheard += 1
+        engine.emit(
             Published(
-                hub=self._engine.hub, topic=topic, sender=origin.sender, delivered=delivered, lost=sent - delivered
+                hub=engine.hub,
+                topic=topic,
+                sender=origin.sender,
+                delivered=delivered,
+                lost=sent - delivered,
+                cause=origin.trail.cause,
             )
         )
-        return account.report()
 
     def _everyone(self, payload: type) -> list[Subscriber]:
         agents = self._directory.agents.values()
@@ -101,7 +116,7 @@ class Publisher:
         full: list[tuple[Place, Parcel]] = []
         engine, sender, trail, delivered = self._engine, origin.sender, origin.trail, account.delivered
         stamps, payload_class, now = engine.stamps, type(payload), engine.stamps.clock()
-        type_ = MessageType.BROADCAST if terms.topic is None else MessageType.NOTIFICATION
+        type_ = _type_of(terms)
         if trail.trace is None:  # all of them belong to one trace
             trail = Trail(trace=stamps.message_id(stamps.count + 1, now))
         for recipient in recipients:

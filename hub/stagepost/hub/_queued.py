@@ -5,13 +5,14 @@ from threading import Condition, Thread
 from types import TracebackType
 from typing import Final, Self
 
-from ._emitter import Emitter
+from ._emitter import Emitter, Relaying
+from ._limits import count
 from ._observer import Event, Level, Observer
 
 _LIMIT: Final = 10_000
 
 
-class Queued:
+class Queued(Relaying):
     """Lets an observer that is slow, or blocks, run in a thread: events wait for it in a bounded queue.
 
     If it cannot keep up, the newest events are dropped and counted. The thread starts with the first event and is a
@@ -20,14 +21,19 @@ class Queued:
     Args:
         observer: The slow one. It is called in one thread only, not that of the hub.
         limit: How many events may wait.
+
+    Attributes:
+        dropped: How many events it has dropped.
+        emitters: The way to the slow one.
     """
 
-    __slots__ = ("_busy", "_changed", "_closed", "_emitter", "_events", "_limit", "_thread", "dropped")
+    __slots__ = ("_busy", "_changed", "_closed", "_emitter", "_events", "_limit", "_thread", "dropped", "emitters")
 
     def __init__(self, observer: Observer, *, limit: int = _LIMIT) -> None:
         self.dropped = 0
         self._emitter = Emitter(observer)
-        self._limit = limit
+        self.emitters = (self._emitter,)
+        self._limit = count("limit", limit)
         self._events: deque[Event] = deque()
         self._changed = Condition()
         self._closed = False

@@ -20,6 +20,16 @@ class Delivery:
     stopped: tuple[str, ...] = ()
 
     @property
+    def lost(self) -> tuple[str, ...]:
+        """Those who should have got it and did not."""
+        return (*self.full, *self.not_handled, *self.stopped)
+
+    @property
+    def reached_nobody(self) -> bool:
+        """Whether nobody got it, be it that nobody subscribed."""
+        return not self.delivered
+
+    @property
     def complete(self) -> bool:
-        """Whether everybody got it."""
-        return not (self.full or self.not_handled or self.stopped)
+        """Whether everybody who subscribed got it; also if nobody did."""
+        return not self.lost

@@ -2,21 +2,23 @@
 
 import math
 from collections.abc import Coroutine, Mapping
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
+from ._arguments import check_priority
 from ._desk import Desk
 from ._directory import Directory
 from ._engine import Engine
-from ._expect import fits
-from ._limits import Duration, seconds
-from ._message import NO_HEADERS, MessageType, Priority
+from ._expect import Expected, matches
+from ._headers import NO_HEADERS, read_headers
+from ._ledger import Refusal
+from ._limits import TIMEOUT, Duration, seconds
+from ._message import MessageType, Priority
 from ._parcel import NO_TRAIL, STANDARD, Parcel, Terms, Trail
 from ._stamps import Stamps
 from ._workers import current_worker
-from .errors import AlreadyForwarded, RequestCycle, RequestTimeout, UnexpectedReply
+from .errors import AlreadyForwarded, HubError, RequestCycle, RequestTimeout, UnexpectedReply
 
 _SENDS_PER_TURN: Final = 256
 _FORWARD_PATIENCE: Final = 30.0
@@ -71,11 +73,20 @@ class Router:
             What the sender has to await, most often nothing. It waits for room, or, now and then, lets other tasks have
             their turn.
         """
-        parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
+        if timeout is not TIMEOUT:
+            timeout = seconds(timeout, "timeout")
         if ttl is not None:
-            parcel.deadline = parcel.sent + seconds(ttl)
-        if not desk.accept(parcel):
-            return desk.line_up(parcel, seconds(timeout))
+            ttl = seconds(ttl, "ttl")
+        try:
+            parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
+            if ttl is not None:
+                parcel.deadline = parcel.sent + ttl
+            if not desk.accept(parcel):
+                rest = desk.line_up(parcel, timeout)
+                return None if rest is None else self._in_line(parcel, rest)
+        except HubError as error:
+            self.note_refusal(error, recipient, payload, _NOTIFICATION, origin)
+            raise
         if ttl is not None:
             desk.arm(parcel)
         return checkpoint() if parcel.number % _SENDS_PER_TURN == 0 else None
@@ -94,13 +105,18 @@ class Router:
         Returns:
             The parcel, and what the sender has to await until `reply_to` it is there.
         """
-        parcel, desk = self._address(recipient, payload, _REQUEST, origin, terms)
-        parcel.deadline = min(parcel.sent + seconds(timeout), origin.deadline)
-        if parcel.deadline <= parcel.sent:
-            raise RequestTimeout(recipient, max(0.0, parcel.deadline - parcel.sent), "start")
-        if recipient in origin.trail.chain and desk.all_busy:
-            raise RequestCycle(recipient, origin.trail.chain)
-        return parcel, desk.ask(parcel)
+        patience = TIMEOUT if timeout is TIMEOUT else seconds(timeout, "timeout")
+        try:
+            parcel, desk = self._address(recipient, payload, _REQUEST, origin, terms)
+            parcel.deadline = min(parcel.sent + patience, origin.deadline)
+            if parcel.deadline <= parcel.sent:
+                raise RequestTimeout(recipient, max(0.0, parcel.deadline - parcel.sent), "start")
+            if recipient in origin.trail.chain and desk.all_busy:
+                raise RequestCycle(recipient, origin.trail.chain)
+            return parcel, desk.ask(parcel)
+        except HubError as error:
+            self.note_refusal(error, recipient, payload, _REQUEST, origin)
+            raise
 
     def forward(self, parcel: Parcel, recipient: str, payload: object) -> Coroutine[Any, Any, None] | None:
         """Hand a message on to another agent, and with a request the obligation to answer it.
@@ -112,17 +128,54 @@ class Router:
             raise AlreadyForwarded(recipient)
         trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain)
         origin = Origin(parcel.sender, trail, inside=True)
-        successor, desk = self._address(recipient, payload, parcel.type, origin, parcel.terms)
-        if parcel.type is _REQUEST:
-            desk.take_over(parcel, successor)
-            return None
-        successor.deadline = parcel.deadline
-        return None if desk.accept(successor) else desk.line_up(successor, _FORWARD_PATIENCE)
+        try:
+            successor, desk = self._address(recipient, payload, parcel.type, origin, parcel.terms)
+            if parcel.type is _REQUEST:
+                desk.take_over(parcel, successor)
+                return None
+            successor.deadline = parcel.deadline
+            rest = None if desk.accept(successor) else desk.line_up(successor, _FORWARD_PATIENCE)
+        except HubError as error:
+            self.note_refusal(error, recipient, payload, parcel.type, origin)
+            raise
+        return None if rest is None else self._in_line(successor, rest)
+
+    def note_refusal(
+        self,
+        error: HubError,
+        recipient: object,
+        payload: object,
+        type_: MessageType,
+        origin: Origin,
+        *,
+        topic: str | None = None,
+    ) -> None:
+        """Count a message that was refused."""
+        self._directory.note_refusal(recipient)
+        name = recipient if isinstance(recipient, str) else type(recipient).__qualname__
+        self._engine.ledger.refuse(Refusal(type_, origin.sender, name, payload, error, topic, origin.trail))
+
+    async def _in_line(self, parcel: Parcel, rest: Coroutine[Any, Any, None]) -> None:
+        """Wait for room."""
+        try:
+            await rest
+        except HubError as error:
+            self.note_unaccepted(error, parcel)
+            raise
+
+    def note_unaccepted(self, error: HubError, parcel: Parcel) -> None:
+        """Count a message that was refused while it waited for room; one that was accepted ends otherwise."""
+        if parcel.was_refused_by(error):
+            origin, topic = Origin(parcel.sender, parcel.trail), parcel.terms.topic
+            self.note_refusal(error, parcel.recipient.id, parcel.payload, parcel.type, origin, topic=topic)
 
     def _address(
         self, recipient: str, payload: object, type_: MessageType, origin: Origin, terms: Terms
     ) -> tuple[Parcel, Desk]:
-        registration = self._directory.reachable.get(recipient)
+        try:
+            registration = self._directory.reachable.get(recipient)
+        except TypeError:  # what cannot be hashed is no id, as `find` will say
+            registration = None
         if registration is None:
             registration = self._directory.find(recipient, inside=origin.inside or self.is_inside())
         payload_class = type(payload)
@@ -146,16 +199,21 @@ def terms_of(headers: Mapping[str, str] | None, priority: Priority, topic: str |
     """What the options of a sender say about a message."""
     if headers is None and priority is _NORMAL and topic is None:
         return STANDARD
-    return Terms(NO_HEADERS if headers is None else MappingProxyType(dict(headers)), Priority(priority), topic)
+    return Terms(NO_HEADERS if headers is None else read_headers(headers), check_priority(priority), topic)
 
 
-def reply_to(parcel: Parcel, expect: object) -> object:
+def reply_to(parcel: Parcel, expect: object, wanted: type | Expected) -> object:
     """The reply to a request, if it is what its sender expects.
+
+    Args:
+        parcel: The request.
+        expect: What the sender said.
+        wanted: What that stands for.
 
     Raises:
         UnexpectedReply: It is not.
     """
     reply = (parcel.last or parcel).reply
-    if type(reply) is expect or fits(reply, expect):
+    if type(reply) is wanted or matches(reply, wanted):
         return reply
     raise UnexpectedReply(parcel.recipient.id, expect, reply)

@@ -2,52 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import Parameter, iscoroutinefunction, signature, unwrap
+from inspect import Parameter, signature
 from types import SimpleNamespace
-from typing import Final, TypeVar, get_args, get_origin, get_type_hints, overload
+from typing import Final, get_args, get_origin, get_type_hints
 
+from ._layers import generates, is_coroutine_function, name_of, scope_of
 from ._message import Message
 from ._payloads import Unroutable, payload_classes
 from .errors import InvalidHandler
 
-_MARK: Final = "__stagepost_handles__"
 _POSITIONAL: Final = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _VARIADIC: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-
-FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
-
-
-@overload
-def handles(payload: type, /, *more: type) -> Callable[[FunctionT], FunctionT]: ...
-@overload
-def handles(function: FunctionT, /) -> FunctionT: ...
-def handles(first: type | FunctionT, /, *more: type) -> FunctionT | Callable[[FunctionT], FunctionT]:
-    """Mark a method as the handler for the payloads that its first parameter is annotated with.
-
-    As ``@handles(Question, Note)`` it names the payload classes itself, which also serves functions whose annotation is
-    missing or cannot be read at run time.
-    """
-    if isinstance(first, type):
-        payloads = (first, *more)
-        return lambda function: _marked(function, payloads)
-    return _marked(first, ())
-
-
-def _marked(function: FunctionT, payloads: tuple[type, ...]) -> FunctionT:
-    setattr(function, _MARK, payloads)
-    return function
-
-
-def mark_of(function: object) -> tuple[type, ...] | None:
-    """The payload classes given to `handles`; empty if the annotation decides, None without a mark."""
-    mark: tuple[type, ...] | None = getattr(function, _MARK, None)
-    return mark
-
-
-def name_of(function: object) -> str:
-    """A handler's module and qualified name."""
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}.{named.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +25,7 @@ class Shape:
         is_async: Whether its call always returns something to await.
         takes_message: Whether it wants the envelope instead of the payload.
         takes_context: Whether it has a parameter named ``context``.
+        may_generate: Whether only the reply tells that it is no generator, whose body nobody would run.
     """
 
     name: str
@@ -67,6 +33,7 @@ class Shape:
     is_async: bool
     takes_message: bool
     takes_context: bool
+    may_generate: bool
 
 
 def read_shape(function: Callable[..., object], declared: tuple[type, ...] = (), *, method: bool = False) -> Shape:
@@ -78,11 +45,14 @@ def read_shape(function: Callable[..., object], declared: tuple[type, ...] = (),
         method: Whether the first parameter is ``self``.
 
     Raises:
-        InvalidHandler: It has no payload parameter, wants more than a payload and a context, or its annotation names no
-            class to route by.
+        InvalidHandler: It has no payload parameter, wants more than a payload and a context, is a generator function,
+            or its annotation names no class to route by.
     """
     name = name_of(function)
-    payload, takes_context = _parameters(function, name, method=method)
+    is_async, is_generator = is_coroutine_function(function), generates(function)
+    if is_generator and not is_async:
+        raise generator_handler(name)
+    payload, takes_context = _parameters(function, name, declared=bool(declared), method=method)
     annotation = payload.annotation if declared else _resolved(function, payload, name)
     takes_message = _is_envelope(annotation)
     if takes_message and not declared:
@@ -90,23 +60,41 @@ def read_shape(function: Callable[..., object], declared: tuple[type, ...] = (),
     return Shape(
         name=name,
         payloads=declared or _routed(annotation, name),
-        is_async=iscoroutinefunction(function),
+        is_async=is_async,
         takes_message=takes_message,
         takes_context=takes_context,
+        may_generate=is_generator or not is_async,
     )
 
 
-def _parameters(function: Callable[..., object], name: str, *, method: bool) -> tuple[Parameter, bool]:
+def generator_handler(name: str) -> InvalidHandler:
+    """The error for a generator function, or a handler that returns a generator, whose body nobody would run."""
+    return InvalidHandler(
+        name,
+        "is a generator, which does not run by itself, and streaming replies are not there yet",
+        "return a list of the parts, or send or publish each part through `context`",
+    )
+
+
+def _parameters(function: Callable[..., object], name: str, *, declared: bool, method: bool) -> tuple[Parameter, bool]:
     """The payload parameter, and whether there is one for the context."""
     try:
-        parameters = list(signature(function).parameters.values())[1 if method else 0 :]
-    except ValueError:
+        parameters = list(signature(function).parameters.values())
+    except (TypeError, ValueError):
         raise InvalidHandler(name, "has no signature to read", "wrap it in a function of your own") from None
-    if not parameters or parameters[0].kind not in _POSITIONAL or parameters[0].name == "context":
+    if method and parameters and parameters[0].kind in _POSITIONAL:
+        del parameters[0]
+    kinds = (*_POSITIONAL, Parameter.VAR_POSITIONAL) if declared else _POSITIONAL  # a decorator may hide the names
+    if not parameters or parameters[0].kind not in kinds or parameters[0].name == "context":
         raise InvalidHandler(
-            name, "takes no payload", "its first parameter gets the payload, one named `context` the context"
+            name,
+            "takes no payload",
+            "its first parameter gets the payload, one named `context` the context; if a decorator hides them, let it "
+            "use functools.wraps, or name the payload's class by @handles(ItsClass)",
         )
     payload, *others = parameters
+    if payload.name == "self" and payload.annotation is Parameter.empty:
+        raise InvalidHandler(name, "is a method without its object", "register the object, or its bound method")
     context = [other for other in others if other.name == "context" and other.kind is not Parameter.POSITIONAL_ONLY]
     strangers = [
         other.name
@@ -130,10 +118,9 @@ def _resolved(function: Callable[..., object], payload: Parameter, name: str) ->
         )
     if isinstance(annotation, type):
         return annotation
-    scope = getattr(unwrap(function), "__globals__", {})
     try:
-        return get_type_hints(SimpleNamespace(__annotations__={"payload": annotation}), scope)["payload"]
-    except NameError as error:
+        return get_type_hints(SimpleNamespace(__annotations__={"payload": annotation}), scope_of(function))["payload"]
+    except Exception as error:  # noqa: BLE001 - evaluating it runs somebody else's code
         problem = f"has an annotation that cannot be read at run time ({annotation!r}: {error})"
         raise InvalidHandler(
             name, problem, "import or define the class at module level, or use @handles(ItsClass)"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from ._limits import Duration, count, seconds
+from .errors import InvalidArgument
 
 Verdict: TypeAlias = Literal["resume", "stop", "escalate"]
 
@@ -41,14 +42,14 @@ def check_supervision(supervision: object) -> Supervision:
     """Return a supervision.
 
     Raises:
-        ValueError: It is none.
+        InvalidArgument: It is none.
     """
     if isinstance(supervision, Restart):
         return supervision
     for verdict in get_args(Verdict):
         if supervision == verdict:
             return verdict  # type: ignore[no-any-return]  # a member of the literal
-    raise ValueError(f'supervision is {supervision!r}: use "resume", "stop", "escalate" or Restart(max=…)')
+    raise InvalidArgument("supervision", supervision, 'use "resume", "stop", "escalate" or Restart(max=…)')
 
 
 class Restarts:

@@ -15,6 +15,7 @@ from ._life import Life
 from ._mailbox import Mailbox
 from ._message import MessageType
 from ._parcel import Parcel
+from ._tally import Tally
 from ._wake import Waiter
 from .errors import HandlerFailed, HubStopped, RequestError
 
@@ -34,6 +35,7 @@ class Workers:
 
     Attributes:
         staff: Those that live.
+        tally: The counts of the agent's messages.
         vacancies: How many more may be started; infinity for any number.
         resting: What those wait on that have nothing to do.
         closing: Whether they leave as soon as nothing is queued.
@@ -54,12 +56,21 @@ class Workers:
         "paused",
         "resting",
         "staff",
+        "tally",
         "vacancies",
     )
 
     def __init__(
-        self, agent: str, limit: float, mailbox: Mailbox, engine: Engine, on_empty: Callable[[], None]
+        self,
+        agent: str,
+        limit: float,
+        mailbox: Mailbox,
+        engine: Engine,
+        on_empty: Callable[[], None],
+        *,
+        tally: Tally,
     ) -> None:
+        self.tally = tally
         self.mailbox = mailbox
         self.engine = engine
         self.staff: set[Worker] = set()
@@ -81,6 +92,11 @@ class Workers:
         """What is handled now, but for the parcel of a worker to spare."""
         staff = (worker for worker in self.staff if worker is not spare)
         return [worker.current for worker in staff if worker.current is not None]
+
+    @property
+    def running_since(self) -> float | None:
+        """When the oldest of the handlers that run now began, on the hub's clock."""
+        return min((worker.began for worker in self.staff if worker.current is not None), default=None)
 
     def interrupt(self, spare: "Worker | None" = None) -> None:
         """Cancel the handlers but that of a worker to spare."""
@@ -180,15 +196,17 @@ class Worker:
 
     Attributes:
         current: What it handles.
+        began: Since when, on the hub's clock.
     """
 
-    __slots__ = ("_interrupted", "_scope", "_workers", "current")
+    __slots__ = ("_interrupted", "_scope", "_workers", "began", "current")
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
         self._interrupted = False
         self._scope = CancelScope()
         self.current: Parcel | None = None
+        self.began = 0.0
 
     @property
     def engine(self) -> Engine:
@@ -227,13 +245,15 @@ class Worker:
             if not await self._workers.rest():
                 return False
 
-    async def _work_off(self) -> None:
+    async def _work_off(self) -> None:  # noqa: C901 - a call per message would cost more than it makes clear
         """Handle what is queued. A function of its own, so that no variable of a resting worker keeps a message."""
         workers, mailbox, ledger = self._workers, self._workers.mailbox, self.engine.ledger
-        clock, latencies, wrapped = self.engine.stamps.clock, ledger.latencies, self.engine.onion is not None
+        clock, wrapped = self.engine.stamps.clock, self.engine.onion is not None
+        tally = workers.tally
+        totals, number = tally.totals, 0
         ledger.look_up_observer()
-        now = clock()
-        turn_ends = now + _TURN
+        since = now = clock()
+        turn_ends = batch_ends = now + _TURN
         while mailbox.queue and not self._interrupted:
             parcel = mailbox.queue.popleft()
             if mailbox.blocked:
@@ -241,6 +261,7 @@ class Worker:
             if parcel.deadline <= now and self._expires(parcel):
                 continue
             self.current = parcel
+            self.began = began = now
             parcel.worker = self
             ledger.start(parcel)
             handler = parcel.handler
@@ -252,15 +273,22 @@ class Worker:
             except BaseException as error:
                 if not self._contains(parcel, error):
                     raise
+                tally.spoilt += 1
             else:
                 ledger.handle(parcel, reply)
             self.current = None
-            now = clock()
-            latencies[int((now - parcel.sent) * 1e6).bit_length()] += 1
+            sent, now = parcel.sent, clock()
+            totals[int((now - sent) * 1e6).bit_length()] += 1
+            number += 1
+            if now >= batch_ends:
+                tally.note(sent=sent, began=began, ended=now, since=since, number=number)
+                since, batch_ends, number = now, now + _TURN, 0
             if now >= turn_ends:
                 await checkpoint()
-                now = clock()
-                turn_ends = now + _TURN
+                since = now = clock()
+                turn_ends = batch_ends = now + _TURN
+        if number:
+            tally.note(sent=sent, began=began, ended=now, since=since, number=number)
 
     def _expires(self, parcel: Parcel) -> bool:
         """End a message whose time is up, which the timer has not noticed yet, rather than begin with it."""
@@ -281,10 +309,9 @@ class Worker:
             parcel.refuse(HubStopped(agent, self.engine.hub))  # whoever else interrupts has told the requester before
             return self._interrupted
         ledger.fail(parcel, failure)
-        if parcel.waiter is None:
-            self.engine.log.error(
-                "handler failed", hub=self.engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure
-            )
+        self.engine.log.error(
+            "handler failed", hub=self.engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure
+        )
         parcel.refuse(self._explanation(parcel, failure))
         supervise = self._workers.on_failure
         return not is_fatal(failure) and not (supervise is not None and supervise(failure))

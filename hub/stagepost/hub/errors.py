@@ -6,6 +6,8 @@
     ├── InvalidName (ValueError)               an id or name with characters that are not allowed
     ├── InvalidTopic (ValueError)              a topic or pattern that does not follow the grammar
     ├── InvalidConfig (ValueError)             a configuration that cannot be read or used
+    ├── InvalidArgument (ValueError,           an argument of the wrong type or value
+    │                    TypeError)
     ├── InvalidHandler (TypeError)             a handler that cannot be registered as it is written
     ├── DuplicateAgent (ValueError)            the id is taken
     ├── HubReentered (RuntimeError)            a hub is entered once
@@ -28,9 +30,7 @@
 from collections.abc import Collection, Sequence
 from typing import Literal
 
-from ._facts import FactError
-
-_NAMES_SHOWN = 10
+from ._facts import FactError, shown, some
 
 
 class HubError(FactError):
@@ -48,8 +48,7 @@ class InvalidName(HubError, ValueError):
     def __init__(self, kind: str, name: object) -> None:
         self.kind = kind
         self.name = name
-        shown = repr(name) if len(repr(name)) <= 120 else f"{repr(name)[:120]}…"  # noqa: PLR2004 - a line's worth
-        super().__init__(f"{shown} is no valid {kind}: use 1 to 100 of the characters A-Z a-z 0-9 _ -")
+        super().__init__(f"{shown(name)} is no valid {kind}: use 1 to 100 of the characters A-Z a-z 0-9 _ -")
 
 
 class InvalidTopic(HubError, ValueError):
@@ -65,7 +64,7 @@ class InvalidTopic(HubError, ValueError):
         self.wildcards = wildcards
         grammar = "`*` for one word, `>` at the end for the rest ('orders.*.paid')" if wildcards else "no wildcards"
         kind = "pattern" if wildcards else "topic to publish to"
-        super().__init__(f"{topic!r} is no {kind}: use words parted by dots, at most 255 characters, {grammar}")
+        super().__init__(f"{shown(topic)} is no {kind}: use words parted by dots, at most 255 characters, {grammar}")
 
 
 class InvalidConfig(HubError, ValueError):
@@ -80,6 +79,22 @@ class InvalidConfig(HubError, ValueError):
         self.source = source
         self.problem = problem
         super().__init__(f"configuration {source} cannot be used: {problem}")
+
+
+class InvalidArgument(HubError, ValueError, TypeError):
+    """An argument has the wrong type or value; nothing was done.
+
+    Attributes:
+        argument: The name of the argument.
+        value: The refused value.
+        remedy: What to give instead.
+    """
+
+    def __init__(self, argument: str, value: object, remedy: str) -> None:
+        self.argument = argument
+        self.value = value
+        self.remedy = remedy
+        super().__init__(f"{argument} is {shown(value)}: {remedy}")
 
 
 class InvalidHandler(HubError, TypeError):
@@ -150,7 +165,7 @@ class AgentNotFound(DeliveryError, LookupError):
     def __init__(self, recipient: str, hub: str, known: Collection[str]) -> None:
         self.hub = hub
         self.known = tuple(sorted(known))
-        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {_some(self.known)}")
+        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {some(self.known)}")
 
 
 class AgentStopped(DeliveryError):
@@ -173,7 +188,7 @@ class NoHandler(DeliveryError, LookupError):
         self.payload = payload.__qualname__
         self.handled = tuple(sorted(cls.__qualname__ for cls in handled))
         super().__init__(
-            recipient, f"agent {recipient!r} has no handler for {self.payload}, it takes {_some(self.handled)}"
+            recipient, f"agent {recipient!r} has no handler for {self.payload}, it takes {some(self.handled)}"
         )
 
 
@@ -331,11 +346,3 @@ class UnexpectedReply(RequestError, TypeError):
             recipient,
             f"agent {recipient!r} replied with {got}, not {wanted}: change `expect=` or what its handler returns",
         )
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first names of a list, for a message."""
-    if not names:
-        return "none"
-    shown = ", ".join(names[:_NAMES_SHOWN])
-    return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN} more"

@@ -10,9 +10,9 @@ from anyio import wait_all_tasks_blocked
 
 from ._deadlines import TICK
 from ._hub import Context, Hub
+from ._marks import handles
 from ._message import Message
 from ._observer import Event
-from ._signature import handles
 from ._wake import Waiter
 
 __all__ = ["Probe", "Recorder", "VirtualClock", "idle"]

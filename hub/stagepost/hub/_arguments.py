@@ -1,0 +1,71 @@
+"""What callers say about an agent or a message, checked before anything is done."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from ._message import Priority
+from ._topics import check_pattern
+from .errors import InvalidArgument
+
+ChoiceT = TypeVar("ChoiceT", bound=str)
+
+
+def check_choice(what: str, value: object, choices: tuple[ChoiceT, ...]) -> ChoiceT:
+    """Return the one of several texts that a value is.
+
+    Raises:
+        InvalidArgument: It is none of them.
+    """
+    if isinstance(value, str) and value in choices:
+        return choices[choices.index(value)]
+    *most, last = (f'"{choice}"' for choice in choices)
+    raise InvalidArgument(what, value, f"use {', '.join(most)} or {last}")
+
+
+def check_flag(what: str, value: object) -> bool:
+    """Return a truth value.
+
+    Raises:
+        InvalidArgument: It is none.
+    """
+    if isinstance(value, bool):
+        return value
+    raise InvalidArgument(what, value, "use True or False")
+
+
+def check_text(what: str, value: object) -> str:
+    """Return a text that is not empty.
+
+    Raises:
+        InvalidArgument: It is none.
+    """
+    if isinstance(value, str) and value:
+        return value
+    raise InvalidArgument(what, value, "use a text, or None")
+
+
+def check_priority(priority: object) -> Priority:
+    """Return a priority, which may be given as its number.
+
+    Raises:
+        InvalidArgument: It is none.
+    """
+    if type(priority) is Priority:
+        return priority
+    if isinstance(priority, int) and not isinstance(priority, bool) and priority in tuple(Priority):
+        return Priority(priority)
+    raise InvalidArgument("priority", priority, "use a member of Priority: LOW, NORMAL, HIGH or CRITICAL")
+
+
+def check_patterns(topics: object) -> tuple[str, ...]:
+    """Return the patterns to subscribe to; a text is one of them, not its letters.
+
+    Raises:
+        InvalidArgument: They are nothing that could be gone through.
+        InvalidTopic: One does not follow the grammar.
+    """
+    if isinstance(topics, str):
+        return (check_pattern(topics),)
+    if not isinstance(topics, Iterable):
+        raise InvalidArgument("topics", topics, 'use a topic, or a list of them: ["orders.>"]')
+    return tuple(check_pattern(topic) for topic in topics)

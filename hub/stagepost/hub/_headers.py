@@ -1,0 +1,25 @@
+"""Free text values that travel with a message."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from .errors import InvalidArgument
+
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def read_headers(headers: object) -> Mapping[str, str]:
+    """A copy of headers that nobody can change.
+
+    Raises:
+        InvalidArgument: They are no mapping of text to text.
+    """
+    if not isinstance(headers, Mapping):
+        raise InvalidArgument("headers", headers, 'use a dictionary of text: {"role": "staff"}')
+    for name, value in headers.items():
+        if not isinstance(name, str):
+            raise InvalidArgument("a header's name", name, "use text")
+        if not isinstance(value, str):
+            raise InvalidArgument(f"header {name!r}", value, "use text, what has a structure belongs into the payload")
+    return MappingProxyType(dict(headers))

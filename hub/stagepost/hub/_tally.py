@@ -1,0 +1,74 @@
+"""What has become of the messages of one agent."""
+
+from typing import Final
+
+from ._metrics import AgentMetrics, latency, new_buckets
+
+_SHORT: Final = 10  # the bucket up to about a millisecond
+
+
+class Tally:
+    """Counts the messages of one agent, and how long they waited and were handled.
+
+    Only what is counted in `totals` is counted for each message. A worker notes the rest once per batch, which is what
+    it handles within about a millisecond, so that it costs next to nothing.
+
+    Attributes:
+        totals: How many messages took how long from being sent to their end, for `Latency`.
+        spoilt: How many of them have failed or were cancelled.
+        failed: Those whose handler raised.
+        cancelled: Those whose handler was cancelled, or that were withdrawn.
+        dead: Those that will never be handled.
+    """
+
+    __slots__ = ("_handling", "_shift", "cancelled", "dead", "failed", "spoilt", "totals")
+
+    def __init__(self) -> None:
+        self.failed = self.cancelled = self.dead = self.spoilt = 0
+        self.totals = new_buckets()
+        self._handling = new_buckets()
+        self._shift = new_buckets()
+
+    def note(self, *, sent: float, began: float, ended: float, since: float, number: int) -> None:
+        """Note a batch: exactly its last message, which alone may have been long, and the others by their average.
+
+        Args:
+            sent: When the last message was sent.
+            began: When its handler began.
+            ended: When that ended.
+            since: When the batch began.
+            number: How many messages it has.
+        """
+        last = _bucket(ended - began)
+        self._handling[last] += 1
+        if last > _SHORT:
+            self._shift[_bucket(ended - sent)] -= 1
+            self._shift[_bucket(began - sent)] += 1
+        if number > 1:
+            self._handling[_bucket((began - since) / (number - 1))] += number - 1
+
+    def read(
+        self, *, refused: int, depth: int, blocked: int, running: int, running_since: float | None
+    ) -> AgentMetrics:
+        """The counts as a value, with how things stand."""
+        ended = sum(self.totals)
+        handling = list(self._handling)
+        handling[_SHORT] += ended - sum(handling)  # of a batch that has not ended: all of them were short
+        return AgentMetrics(
+            handled=ended - self.spoilt,
+            failed=self.failed,
+            cancelled=self.cancelled,
+            dead=self.dead,
+            refused=refused,
+            depth=depth,
+            blocked=blocked,
+            running=running,
+            running_since=running_since,
+            # a message that was handled within about a millisecond has waited for most of its time
+            waiting=latency([total + shift for total, shift in zip(self.totals, self._shift, strict=True)]),
+            handling=latency(handling),
+        )
+
+
+def _bucket(seconds: float) -> int:
+    return int(seconds * 1e6).bit_length()

@@ -21,6 +21,7 @@
         ├── StoreInUse                   another Runner works on this store object
         ├── StoreLocked(TimeoutError)    another process owns the file
         ├── StoreTakenOver               another process has taken the file over: this one saves nothing more
+        ├── StoreLost                    the file was deleted, moved, replaced or overwritten while it was open
         ├── StoreNotWritable(OSError)    the file or its folder refuses to be written
         ├── StoreNotReadable(OSError)    there is no such file, or it or its folder refuses to be read
         ├── StoreFull(OSError)           no space: nothing of the commit is on disk, the store stays usable
@@ -30,6 +31,7 @@
         └── BackendNotSupported          the store does not run on this event loop
 """
 
+import os
 from pathlib import Path
 
 from stagepost.hub import FactError
@@ -56,6 +58,7 @@ __all__ = [
     "StoreFull",
     "StoreInUse",
     "StoreLocked",
+    "StoreLost",
     "StoreNotReadable",
     "StoreNotWritable",
     "StoreTakenOver",
@@ -270,6 +273,31 @@ class StoreTakenOver(StoreError):
             "with the store's runs; leave the store",
         )
         self.path = path
+
+
+class StoreLost(StoreError):
+    """The file was deleted, moved, replaced or overwritten while it was open, so what is saved would be found by nobody.
+
+    Attributes:
+        path: The database file.
+        reason: What has become of it.
+        is_whole: Whether the database itself is still there, so that leaving the store copies all into it.
+    """
+
+    def __init__(self, path: Path, reason: str, *, is_whole: bool = False) -> None:
+        remedy = (
+            "leave the store, which copies into the file what was saved"
+            if is_whole
+            else "put the file back (one that was moved goes together with its -wal; one that was deleted can be copied "
+            f"from /proc/{os.getpid()}/fd with its -wal, on Linux and while this process lives), or restore a copy"
+        )
+        super().__init__(
+            f"{path} is no longer the file that this process has open ({reason}): nothing of this was acknowledged, and "
+            f"the store takes no more. To go on, {remedy}; then open the store again and recover the runs",
+        )
+        self.path = path
+        self.reason = reason
+        self.is_whole = is_whole
 
 
 class StoreNotWritable(StoreError, OSError):

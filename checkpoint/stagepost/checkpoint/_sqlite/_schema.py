@@ -12,9 +12,9 @@ NEEDED = (3, 37, 0)  # STRICT tables
 TABLES = """
 CREATE TABLE meta (
   name        TEXT PRIMARY KEY,           -- generation: raised at every opening for writing, compared at every commit
-  value       INTEGER NOT NULL
+  value       INTEGER NOT NULL            -- copied: raised before the WAL is copied; begins at random
 ) STRICT, WITHOUT ROWID;
-INSERT INTO meta VALUES ('generation', 0);
+INSERT INTO meta VALUES ('generation', 0), ('copied', random() & 0x3fffffffffffffff);
 
 CREATE TABLE runs (
   rk          INTEGER PRIMARY KEY,        -- surrogate: keeps the keys of the other tables short

@@ -24,10 +24,11 @@ from typing import Final, TypeAlias, TypeVar, cast
 
 import anyio
 
-from ..errors import StoreClosed, StoreError, StoreFailed, StoreTakenOver
+from ..errors import StoreClosed, StoreError, StoreFailed, StoreLost, StoreTakenOver
 from ._batch import Outcome, Work, is_final, run_batch
 from ._connect import LARGEST_WAL
 from ._faults import translate
+from ._generation import OwnedConnection, copy_wal, lost
 from ._intake import Intake
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ ErrorT = TypeVar("ErrorT", bound=StoreError)
 RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]
 
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
+_REST: Final = 0.001  # seconds after which the files are looked at again before a batch
 
 
 class _Request:
@@ -96,7 +98,7 @@ class Writer:
         self._pending: dict[_Request, None] = {}  # the oldest first
         self._watch: asyncio.TimerHandle | None = None
         self._room: anyio.Event | None = None  # made by the first who waits for it
-        self._broken: StoreFailed | None = None
+        self._broken: StoreFailed | StoreLost | None = None
         self._over: StoreError | None = None  # why nothing more is taken
         self._ending = anyio.Event()  # set with it
         self._closed = False
@@ -177,7 +179,7 @@ class Writer:
             self._room = anyio.Event()
         await self._room.wait()
 
-    def _refusal(self) -> StoreFailed | StoreClosed:
+    def _refusal(self) -> StoreError:
         return StoreClosed(str(self._path)) if self._broken is None else _again(self._broken)
 
     # on the event loop, called by the thread
@@ -250,7 +252,7 @@ class Writer:
         self._call(self._end, died)
 
     def _serve(self, connection: sqlite3.Connection) -> None:
-        clean = True
+        clean, looked = True, 0.0
         while True:
             try:
                 batch = self._intake.take(None if clean else _IDLE)
@@ -261,20 +263,36 @@ class Writer:
                 self._shrink(connection, "TRUNCATE")
                 return
             since = perf_counter()
-            outcomes = self._commit(connection, batch)
-            self._intake.note_commit(perf_counter() - since)
+            outcomes = self._commit(connection, batch, rested=since - looked > _REST)
+            looked = perf_counter()
+            self._intake.note_commit(looked - since)
             self._call(self._deliver, batch, outcomes)
-            clean = self._wal_size() > LARGEST_WAL and self._shrink(connection)
+            size = connection.files.wal_size if isinstance(connection, OwnedConnection) else self._wal_size()
+            clean = size > LARGEST_WAL and self._shrink(connection)
 
-    def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Request]) -> list[Outcome]:
-        """Run a batch; after a fatal error nothing touches the disk any more."""
+    def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Request], *, rested: bool) -> list[Outcome]:
+        """Run a batch; after a fatal error nothing touches the disk any more.
+
+        A batch counts only if the files are at their paths when it is committed. They are looked at before it as well,
+        where that was not just now: what has taken their place may be another owner's.
+        """
+        if self._broken is None and rested:
+            self._look_for_files(connection)
+        outcomes = self._run_batch(connection, [request.work for request in batch]) if self._broken is None else []
+        if self._broken is None:
+            self._look_for_files(connection)
         if self._broken is not None:
             return [Outcome(error=_again(self._broken)) for _ in batch]
-        outcomes = self._run_batch(connection, [request.work for request in batch])
         final = next((outcome.error for outcome in outcomes if outcome.error and is_final(outcome.error)), None)
         if final is not None:
             self._end_with(final)
         return outcomes
+
+    def _look_for_files(self, connection: sqlite3.Connection) -> None:
+        gone = lost(connection)
+        if gone is not None:
+            self._broken = gone
+            self._call(self._note_end, gone)
 
     def _end_with(self, error: Exception) -> None:
         """Take nothing more behind an error of the disk; an owner that was taken over from is refused by itself."""
@@ -287,12 +305,12 @@ class Writer:
 
     def _shrink(self, connection: sqlite3.Connection, mode: str = "PASSIVE") -> bool:
         """Copy the WAL into the database; always True, since a reader in the way only puts it off."""
-        if self._broken is not None:
+        if self._broken is not None or lost(connection):  # if lost, the next batch is told
             return True
         try:
             if self._may_checkpoint(connection):
-                connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-        except sqlite3.Error:  # every commit is safe in the WAL, and the next batch meets a failing disk itself
+                copy_wal(connection, mode)
+        except (sqlite3.Error, OSError):  # every commit is in the WAL, and the next batch meets a failing disk itself
             return True
         return True
 

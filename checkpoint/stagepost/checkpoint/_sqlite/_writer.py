@@ -7,6 +7,9 @@ A caller that is cancelled still waits for its answer, so memory and disk never 
 limit, or the disk fails, the writer is broken: every waiting and every later request gets the same error, and only
 reopening tells what was saved. A cancel scope and a timer for each request would cost as much as the rest of its way
 here, so a scope is entered only by those who are cancelled, and one timer watches over the oldest request.
+
+The limit is counted in ticks of that timer, not read from a clock. While the process is stopped, the machine asleep or
+the loop held up, clocks go on and the disk may answer nobody; however long that takes, it is one tick.
 """
 
 import asyncio
@@ -36,6 +39,8 @@ ErrorT = TypeVar("ErrorT", bound=StoreError)
 RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]
 
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
+_TICK: Final = 1.0  # the longest tick, in seconds
+_TICKS: Final = 30  # the fewest in a limit
 _REST: Final = 0.001  # seconds after which the files are looked at again before a batch
 
 
@@ -44,14 +49,14 @@ class _Request:
 
     Attributes:
         work: The work.
-        since: When it was asked for, on the loop's clock.
+        since: The tick at which it was asked for.
         outcome: What became of it; None until that is known.
         waiter: Wakes the caller. Cancelling a task cancels what it waits on, so this carries no answer.
     """
 
     __slots__ = ("outcome", "since", "waiter", "work")
 
-    def __init__(self, work: Work, since: float, waiter: asyncio.Future[None]) -> None:
+    def __init__(self, work: Work, since: int, waiter: asyncio.Future[None]) -> None:
         self.work = work
         self.since = since
         self.outcome: Outcome | None = None
@@ -93,6 +98,8 @@ class Writer:
         self._run_batch = run_batch
         self._may_checkpoint = may_checkpoint
         self._limit = limit
+        self._tick = min(_TICK, limit / _TICKS)
+        self._ticks = 0
         self._backlog = backlog
         self._intake: Intake[_Request] = Intake()
         self._pending: dict[_Request, None] = {}  # the oldest first
@@ -127,11 +134,11 @@ class Writer:
             await self._has_room()
         if self._broken is not None or self._closed:
             raise self._refusal()
-        request = _Request(work, self._loop.time(), self._loop.create_future())
+        request = _Request(work, self._ticks, self._loop.create_future())
         self._pending[request] = None
         self._intake.put(request)
         if self._watch is None:
-            self._watch = self._loop.call_later(self._limit, self._look)
+            self._watch = self._loop.call_later(self._tick, self._look)
         try:
             await request.waiter
         except asyncio.CancelledError:
@@ -155,9 +162,17 @@ class Writer:
         self._intake.close()
         if self._watch is not None:
             self._watch.cancel()
-        with anyio.move_on_after(self._limit, shield=True):
-            await self._ended
-            self._thread.join()
+        with anyio.CancelScope(shield=True):
+            for _ in range(self._patience):
+                if self._ended.done():
+                    self._thread.join()
+                    return
+                await asyncio.wait([self._ended], timeout=self._tick)
+
+    @property
+    def _patience(self) -> int:
+        """The limit, in ticks."""
+        return math.ceil(self._limit / self._tick)
 
     async def _outlast(self, request: _Request) -> None:
         """Wait on for an answer, though cancelled; the cancellation comes again at the caller's next checkpoint."""
@@ -203,16 +218,16 @@ class Writer:
             request.waiter.set_result(None)
 
     def _look(self) -> None:
-        """See whether the oldest request has waited too long, and look again when it will have."""
+        """Count a tick, see whether the oldest request has waited for too many, and look again at the next one."""
         self._watch = None
+        self._ticks += 1
         oldest = next(iter(self._pending), None)
         if oldest is None:
             return
-        left = oldest.since + self._limit - self._loop.time()
-        if left <= 0:
+        if self._ticks - oldest.since >= self._patience:
             self._break(StoreFailed(self._path, f"no answer from the disk within {self._limit:g} s"))
         else:
-            self._watch = self._loop.call_later(left, self._look)
+            self._watch = self._loop.call_later(self._tick, self._look)
 
     def _note_end(self, error: StoreError) -> None:
         """Nothing more is taken: tell those who wait for that."""

@@ -8,6 +8,8 @@
     ├── CannotRead(ValueError)           a stored value no longer fits its type
     ├── RunNotFound(LookupError)         no run has this id
     ├── CorruptRun                       what is stored of the run makes no sense: the disk or a person has changed it
+    ├── CorruptStore                     what is stored beside the runs makes no sense
+    ├── OrphanedRows                     rows are stored that belong to no run: somebody has deleted it by hand
     ├── RunNotOpen                       the run has ended: nothing more is committed to it
     ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
@@ -44,8 +46,10 @@ __all__ = [
     "CannotStore",
     "CheckpointError",
     "CorruptRun",
+    "CorruptStore",
     "EffectNotFound",
     "NotAStore",
+    "OrphanedRows",
     "OwnershipLost",
     "RunNotEnded",
     "RunNotFound",
@@ -135,6 +139,40 @@ class CorruptRun(CheckpointError):
         )
         self.run_id = run_id
         self.reason = reason
+
+
+class CorruptStore(CheckpointError):
+    """SQLite finds its own structures damaged, such as an index that lacks a row, though each run can be read.
+
+    Attributes:
+        reason: What it found.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the file is damaged ({reason}): save what is in it by `.recover` of SQLite's shell, or restore a copy",
+        )
+        self.reason = reason
+
+
+class OrphanedRows(CheckpointError):
+    """Rows are stored that belong to no run: somebody has deleted it by hand, without what belongs to it.
+
+    Attributes:
+        table: The table.
+        rows: How many.
+        runs: Of how many runs.
+    """
+
+    def __init__(self, table: str, rows: int, runs: int) -> None:
+        super().__init__(
+            f"{rows} rows of the table {table!r} belong to no run: {runs} runs were deleted by hand (use "
+            "store.delete, or PRAGMA foreign_keys = ON). They take space, and no run gets them. "
+            f"To delete them, leave the store and run `DELETE FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)`",
+        )
+        self.table = table
+        self.rows = rows
+        self.runs = runs
 
 
 class RunNotOpen(CheckpointError):

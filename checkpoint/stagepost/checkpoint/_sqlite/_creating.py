@@ -15,7 +15,9 @@ INSERT_RUN = """
 INSERT INTO runs (rk, run_id, workflow, version, status, key, input, owner, shape, trace, epoch, created_at, keep)
 VALUES (?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING
 """
-_LAST_KEY = "SELECT coalesce(max(rk), 0) FROM runs"
+_LAST_KEY = """
+SELECT max(coalesce((SELECT max(rk) FROM runs), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))
+"""
 _SELECT_BY_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
 
 
@@ -93,6 +95,6 @@ class Creation:
 
 
 def last_key(connection: sqlite3.Connection) -> int:
-    """The highest of the store's own keys of runs."""
+    """The highest of the store's own keys that a run has, or ever had."""
     key: int = connection.execute(_LAST_KEY).fetchone()[0]
     return key

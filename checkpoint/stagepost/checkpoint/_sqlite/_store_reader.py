@@ -14,9 +14,11 @@ from ._files import resolve
 from ._queries import Query, Row
 from ._reader import Reader, open_reader
 from ._reading import Reading
-from ._schema import APPLICATION_ID, check_known, check_version
+from ._schema import APPLICATION_ID, MASTER, check_known, check_version
 
 _MARKS = Query("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version", ())
+
+_TABLES = Query(MASTER, ())
 
 
 class StoreReader(Reading):
@@ -52,7 +54,7 @@ async def open_store_reader(given: Path) -> AsyncIterator[StoreReader]:
         ((marker, version),) = await reader.fetch(_MARKS)
         if marker != APPLICATION_ID:
             raise NotAStore(path, "no store was ever opened on it; give the file of one")
-        check_known(version, path)
+        check_known(version, [(name, sql) for name, sql in await reader.fetch(_TABLES)], path)
         reader.watch_beside()
         yield StoreReader(reader)
 

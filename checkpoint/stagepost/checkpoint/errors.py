@@ -14,6 +14,7 @@
     ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
     ├── EffectNotFound(LookupError)      no effect of this key is in doubt
+    ├── KeyRemembered                    the id or key is that of a run that retention has deleted
     ├── RunNotEnded                      the run is open, so it is not deleted
     ├── CancelRequested                  somebody has asked for the run's end, the only commit it still takes
     ├── OwnershipLost                    another owner has claimed the run since (the fence)
@@ -34,6 +35,7 @@
 """
 
 import os
+from datetime import datetime
 from pathlib import Path
 
 from stagepost.hub import FactError
@@ -48,6 +50,7 @@ __all__ = [
     "CorruptRun",
     "CorruptStore",
     "EffectNotFound",
+    "KeyRemembered",
     "NotAStore",
     "OrphanedRows",
     "OwnershipLost",
@@ -218,6 +221,27 @@ class EffectNotFound(CheckpointError, LookupError):
         self.run_id = run_id
         self.key = key
         self.place = place
+
+
+class KeyRemembered(CheckpointError):
+    """A run had this id, or this workflow and key, and retention has deleted it since: it is not started again.
+
+    Attributes:
+        run_id: That run.
+        status: How it ended.
+        ended_at: When (UTC).
+        is_same: Whether it was started with the same workflow and input.
+    """
+
+    def __init__(self, run_id: str, status: str, ended_at: datetime, *, is_same: bool) -> None:
+        super().__init__(
+            f"run {run_id!r} had this id or key; it ended {ended_at:%Y-%m-%d %H:%M} UTC ({status}), and only that is "
+            "known of it: give another one to start anew, or delete() that run to free it",
+        )
+        self.run_id = run_id
+        self.status = status
+        self.ended_at = ended_at
+        self.is_same = is_same
 
 
 class RunNotEnded(CheckpointError):

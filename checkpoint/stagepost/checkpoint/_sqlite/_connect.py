@@ -11,6 +11,7 @@ from ..errors import NotAStore, StoreNotWritable
 from ._faults import BUSY_TIMEOUT, translate
 from ._files import open_known
 from ._generation import OwnedConnection, begin_generation
+from ._keys import add_digest
 from ._schema import check_version, prepare
 from ._together import prepare_together
 
@@ -95,6 +96,7 @@ def connect_memory() -> sqlite3.Connection:
 
 
 def _restrict(connection: sqlite3.Connection) -> None:
+    add_digest(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA secure_delete = FAST")  # ON, some systems' default, writes zeros over all that is freed

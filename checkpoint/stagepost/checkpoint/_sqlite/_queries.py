@@ -128,6 +128,11 @@ def ended_query(before: int) -> Query:
     return Query("SELECT 1 FROM runs WHERE finished_at < ? LIMIT 1", (before,))
 
 
+def old_keys_query(before: int) -> Query:
+    """Whether a key is remembered of a run that ended before a time."""
+    return Query("SELECT 1 FROM keys WHERE ended_at < ? LIMIT 1", (before,))
+
+
 def waits_query(run_id: str | None, below: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:
     """A page of open waits in the order of their ids, which those of one run, or below one, follow each other in."""
     prefixes = [f"{run_id}/"] if run_id is not None else []

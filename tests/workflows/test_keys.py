@@ -1,9 +1,9 @@
 """Keys outlive the runs that they have started: what was done once is not done again when its run is forgotten."""
 
-from datetime import UTC, datetime, timedelta
-
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import TypedDict
 
 import anyio
 import pytest
@@ -51,6 +51,17 @@ async def swept(store: Store, *workflows: Chain, clock: Clock, days: float, keys
         assert await keys_in(store) == keys
 
 
+class Names(TypedDict, total=False):
+    """What a run is started by."""
+
+    key: str
+    run_id: str
+
+
+def named(by: str, name: str) -> Names:
+    return {"key": name} if by == "key" else {"run_id": name}
+
+
 def paying() -> tuple[Chain, Counted]:
     counted = Counted()
     return Chain("pay", [counted.adds("paid")]), counted
@@ -60,7 +71,7 @@ def paying() -> tuple[Chain, Counted]:
 async def test_a_key_is_known_when_its_run_has_been_forgotten(store: Store, clock: Clock, by: str) -> None:
     pay, counted = paying()
     async with running(store, pay, clock=clock) as runner:
-        first = await runner.start(pay, {"sum": 1}, **{by: "order-1"})
+        first = await runner.start(pay, {"sum": 1}, **named(by, "order-1"))
         await first.result()
     await swept(store, pay, clock=clock, days=31, keys=1)
     async with running(store, pay, clock=clock) as runner:
@@ -68,14 +79,14 @@ async def test_a_key_is_known_when_its_run_has_been_forgotten(store: Store, cloc
             await runner.get(first.id)
         for _ in range(2):
             with pytest.raises(RunForgotten, match=r"it ended 2027-01-15 08:00 UTC \(completed\)") as caught:
-                await runner.start(pay, {"sum": 1}, **{by: "order-1"})
+                await runner.start(pay, {"sum": 1}, **named(by, "order-1"))
         forgotten = caught.value
         assert (forgotten.run_id, forgotten.status, forgotten.is_same) == (first.id, "completed", True)
         assert forgotten.ended_at == datetime.fromtimestamp(START, UTC)
         with pytest.raises(RunForgotten, match="started with another workflow or input") as caught:
-            await runner.start(pay, {"sum": 2}, **{by: "order-1"})
+            await runner.start(pay, {"sum": 2}, **named(by, "order-1"))
         assert not caught.value.is_same
-        await (await runner.start(pay, {"sum": 1}, **{by: "order-2"})).result()
+        await (await runner.start(pay, {"sum": 1}, **named(by, "order-2"))).result()
     assert len(counted.calls) == 2
 
 
@@ -137,7 +148,7 @@ async def test_a_run_that_keeps_nothing_is_started_once_all_the_same(store: Stor
         await (await runner.start(pay, key="order-1")).result()
         await (await runner.start(pay, run_id="order-2")).result()
         assert await store.find() == ()
-        for again in ({"key": "order-1"}, {"run_id": "order-2"}):
+        for again in (named("key", "order-1"), named("run_id", "order-2")):
             with pytest.raises(RunForgotten):
                 await runner.start(pay, **again)
     assert len(counted.calls) == 2
@@ -208,7 +219,7 @@ async def test_what_a_step_asks_for_again_is_not_begun_again(store: Store, clock
 
     async def ask_twice(_: State, context: StepContext) -> None:
         assert context.hub is not None
-        for _ in range(2):
+        for _time in range(2):
             await context.hub.request("pay", {}, headers={"idempotency-key": context.idempotency_key})
 
     asking = Chain("asking", [ask_twice])
@@ -233,6 +244,11 @@ async def test_a_start_looks_for_a_key_by_an_index(store: Store) -> None:
         await (await runner.start(pay, key="order-1")).result()
         if isinstance(store, SqliteStore):
             with closing(sqlite3.connect(store.path)) as connection:
-                for query in ("workflow = '' AND key = 'a'", "workflow = 'a' AND key = 'a'", "ended_at < 1", "run_id = 'a'"):
-                    plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT 1 FROM keys WHERE {query}").fetchall()
+                for query in (
+                    "workflow = '' AND key = 'a'",
+                    "workflow = 'a' AND key = 'a'",
+                    "ended_at < 1",
+                    "run_id = 'a'",
+                ):
+                    plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT 1 FROM keys WHERE {query}").fetchall()  # noqa: S608  # constants
                     assert "SEARCH" in str(plan)

@@ -243,7 +243,8 @@ class CheckpointStore(Protocol):
     async def delete(self, run_id: str) -> None:
         """Forget a run that has ended, with all that is stored of it. Its id and key are free again.
 
-        So they are if retention has deleted it before, and only they are remembered. The runs that its steps have started (their ids begin with its own and a dot) go with it, if they have ended.
+        Those of a run that retention has deleted are freed, too. The runs that its steps have started (their ids begin
+        with its own and a dot) go with it, if they have ended.
 
         Raises:
             RunNotFound: There is none.

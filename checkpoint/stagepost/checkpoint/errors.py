@@ -149,7 +149,10 @@ class CorruptStore(CheckpointError):
 
     Attributes:
         reason: What it found.
+        run_id: None, since it is no run's.
     """
+
+    run_id: None = None
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -165,13 +168,17 @@ class OrphanedRows(CheckpointError):
         table: The table.
         rows: How many.
         runs: Of how many runs.
+        run_id: None, since there is none.
     """
 
+    run_id: None = None
+
     def __init__(self, table: str, rows: int, runs: int) -> None:
+        remedy = f"DELETE FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)"  # noqa: S608  # for people to read
         super().__init__(
             f"{rows} rows of the table {table!r} belong to no run: {runs} runs were deleted by hand (use "
             "store.delete, or PRAGMA foreign_keys = ON). They take space, and no run gets them. "
-            f"To delete them, leave the store and run `DELETE FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)`",
+            f"To delete them, leave the store and run `{remedy}`",
         )
         self.table = table
         self.rows = rows
@@ -338,7 +345,7 @@ class StoreTakenOver(StoreError):
 
 
 class StoreLost(StoreError):
-    """The file was deleted, moved, replaced or overwritten while it was open, so what is saved would be found by nobody.
+    """The file was deleted, moved, replaced or overwritten while it was open: nobody would find what is saved.
 
     Attributes:
         path: The database file.
@@ -350,12 +357,13 @@ class StoreLost(StoreError):
         remedy = (
             "leave the store, which copies into the file what was saved"
             if is_whole
-            else "put the file back (one that was moved goes together with its -wal; one that was deleted can be copied "
-            f"from /proc/{os.getpid()}/fd with its -wal, on Linux and while this process lives), or restore a copy"
+            else "put the file back (one that was moved goes together with its -wal; one that was deleted can be "
+            f"copied from /proc/{os.getpid()}/fd with its -wal, on Linux and while this process lives), or restore a "
+            "copy"
         )
         super().__init__(
-            f"{path} is no longer the file that this process has open ({reason}): nothing of this was acknowledged, and "
-            f"the store takes no more. To go on, {remedy}; then open the store again and recover the runs",
+            f"{path} is no longer the file that this process has open ({reason}): nothing of this was acknowledged, "
+            f"and the store takes no more. To go on, {remedy}; then open the store again and recover the runs",
         )
         self.path = path
         self.reason = reason

@@ -14,7 +14,7 @@ import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
 from tests.checkpoint._builders import new_run, save, started
-from tests.checkpoint._processes import running
+from tests.checkpoint._processes import environment, running
 
 from stagepost.checkpoint import Lease, SqliteStore, StoreLost
 from stagepost.checkpoint._sqlite import _files, _main_file, _writer
@@ -109,8 +109,25 @@ def overwrite_by_nonsense(file: Path) -> None:
 
 def overwrite_by_other_store(file: Path) -> None:
     """As by ``cp``, which keeps the inode."""
-    subprocess.run([sys.executable, "-c", OTHER, file.parent.parent / "other.db"], check=True, cwd=Path.cwd())
-    subprocess.run(["cp", file.parent.parent / "other.db", file], check=True)
+    other = file.parent.parent / "other.db"
+    in_process(OTHER, other)
+    copy(other, file)
+
+
+def overwrite_from_this_process(file: Path) -> None:
+    """Which lets go of all locks that this process has on the file."""
+    other = file.parent.parent / "other.db"
+    in_process(OTHER, other)
+    shutil.copyfile(other, file)
+
+
+def in_process(script: str, *arguments: object) -> None:
+    subprocess.run([sys.executable, "-c", script, *map(str, arguments)], check=True, env=environment())
+
+
+def copy(source: Path, target: Path) -> None:
+    """Write one file over another, as ``cp`` does."""
+    in_process("import shutil, sys; shutil.copyfile(*sys.argv[1:])", source, target)
 
 
 OTHER = """
@@ -143,6 +160,7 @@ LOSSES: dict[str, tuple[Callable[[Path], None], str]] = {
     "emptied": (empty, "it was overwritten"),
     "overwritten by nonsense": (overwrite_by_nonsense, "it was overwritten"),
     "overwritten by another store": (overwrite_by_other_store, "it was overwritten"),
+    "overwritten from within": (overwrite_from_this_process, "it was overwritten"),
 }
 EACH_LOSS = pytest.mark.parametrize(("lose", "why"), LOSSES.values(), ids=LOSSES)
 
@@ -236,6 +254,15 @@ async def test_what_was_saved_beside_a_file_is_copied_into_it_when_the_store_is_
             assert await store.check() == []
 
 
+def copy_deleted(file: Path, folder: Path) -> None:
+    """As a person does who is told to."""
+    names = {f"{path} (deleted)": path.name for path in (file, wal(file))}
+    for descriptor in sorted(Path("/proc/self/fd").iterdir()):
+        target = names.get(str(descriptor.readlink())) if descriptor.is_symlink() else None
+        if target is not None:
+            copy(Path(f"/proc/{os.getpid()}/fd/{descriptor.name}"), folder / target)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems show no deleted files")
 async def test_a_deleted_file_can_be_copied_while_its_process_lives(file: Path, tmp_path: Path) -> None:
     with fail_after(10):
@@ -245,14 +272,7 @@ async def test_a_deleted_file_can_be_copied_while_its_process_lives(file: Path, 
             delete_all(file)
             with pytest.raises(StoreLost, match=f"/proc/{os.getpid()}/fd"):
                 await store.commit(save(lease, 3, x=b"1"))
-            for fd in Path("/proc/self/fd").iterdir():
-                try:
-                    name = os.readlink(fd)
-                except FileNotFoundError:
-                    continue
-                if name in (f"{file} (deleted)", f"{wal(file)} (deleted)"):
-                    target = tmp_path / Path(name.removesuffix(" (deleted)")).name
-                    subprocess.run(["cp", f"/proc/{os.getpid()}/fd/{fd.name}", target], check=True)
+            copy_deleted(file, tmp_path)
         async with SqliteStore(tmp_path / "runs.db") as store:
             assert (await store.load("run")).root.state == {"x": b"1"}
             assert await store.check() == []
@@ -312,7 +332,7 @@ async def test_a_file_that_another_program_has_written_and_copied_the_wal_into_i
         async with SqliteStore(file) as store:
             lease = await started(store)
             for seq, script in enumerate((CHECKPOINTS, VACUUMS, CHECKPOINTS, TOUCHES), 2):
-                subprocess.run([sys.executable, "-c", script, file], check=True)
+                in_process(script, file)
                 await store.commit(save(lease, seq))
             await anyio.to_thread.run_sync(idle, store)
             await store.commit(save(lease, 6))
@@ -340,7 +360,7 @@ os.utime(sys.argv[1])
 def idle(store: SqliteStore) -> None:
     """Wait until the writer has copied the WAL."""
     while wal(store.path).stat().st_size:
-        subprocess.run([sys.executable, "-c", CHECKPOINTS, store.path], check=True)
+        in_process(CHECKPOINTS, store.path)
 
 
 async def test_copying_the_wal_is_no_loss(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,10 +391,10 @@ async def test_an_older_copy_that_is_written_over_the_file_is_found(
             first = _main_file.read_alone(file)
             lease = await started(store)
             second = await copied(file, first)
-            subprocess.run(["cp", file, beside(file, ".backup")], check=True)
+            copy(file, beside(file, ".backup"))
             await store.commit(save(lease, 2))
             await copied(file, second)
-            subprocess.run(["cp", beside(file, ".backup"), file], check=True)
+            copy(beside(file, ".backup"), file)
             with pytest.raises(StoreLost, match="overwritten"):
                 await store.commit(save(lease, 3))
 
@@ -393,7 +413,7 @@ async def test_a_relative_path_stays_what_it_was_when_the_working_directory_chan
             await store.commit(save(lease, 2))
             await reader.info("run")
             assert (await store.load("run")).root.seq == 2
-        assert list(tmp_path.iterdir()) == [file.parent]
+        assert all_of(tmp_path / "runs.db") == []
         assert all_of(file) == [file, beside(file, ".lock")]
 
 
@@ -409,6 +429,16 @@ async def test_by_two_names_a_file_has_one_lock(file: Path, tmp_path: Path) -> N
         assert not file.parent.joinpath("link.db").exists()
 
 
+def lead_elsewhere(link: Path, file: Path, what: str) -> None:
+    target = beside(file, ".new")
+    if what == "target":
+        file.rename(target)  # the same file, whose WAL has another name now
+    else:
+        shutil.copy(file, target)
+    link.unlink()
+    link.symlink_to(target)
+
+
 @pytest.mark.parametrize("what", ["link", "target"])
 async def test_a_link_that_leads_elsewhere_is_a_loss(file: Path, tmp_path: Path, what: str) -> None:
     link = tmp_path / "link.db"
@@ -416,14 +446,7 @@ async def test_a_link_that_leads_elsewhere_is_a_loss(file: Path, tmp_path: Path,
     with fail_after(10):
         async with SqliteStore(link) as store:
             lease = await started(store)
-            if what == "target":
-                moved = file.rename(beside(file, ".moved"))
-                link.unlink()
-                link.symlink_to(moved)  # it leads to the same file, whose WAL has another name
-            else:
-                shutil.copy(file, beside(file, ".copy"))
-                link.unlink()
-                link.symlink_to(beside(file, ".copy"))
+            lead_elsewhere(link, file, what)
             with pytest.raises(StoreLost):
                 await store.commit(save(lease, 2))
 

@@ -119,7 +119,10 @@ async def test_the_database_of_another_application_is_refused_and_left_alone(fil
 
 VERSIONS = {
     "newer": (VERSION + 1, f"its schema is version {VERSION + 1}, this stagepost knows {VERSION}; upgrade stagepost"),
-    "older": (VERSION - 1, f"its schema is version {VERSION - 1}, that of an older stagepost.* before 0.2.0 no file is"),
+    "older": (
+        VERSION - 1,
+        f"its schema is version {VERSION - 1}, that of an older stagepost.* before 0.2.0 no file is",
+    ),
 }
 
 

@@ -127,8 +127,8 @@ class RunForgotten(RunError):
         other = "" if is_same else ", and it was started with another workflow or input"
         super().__init__(
             f"run {run_id!r} had this id or key and is over: it ended {ended_at:%Y-%m-%d %H:%M} UTC ({status}){other}. "
-            "Its result is no longer kept (keep_for=, keep=). Give another id or key to start anew, or free this one by "
-            "store.delete()",
+            "Its result is no longer kept (keep_for=, keep=). Give another id or key to start anew, or free this one "
+            "by store.delete()",
             run_id,
         )
         self.status = status

@@ -7,7 +7,7 @@ from .._records import Keep, Lease, NewRun, RunInfo, RunStatus
 from ..errors import KeyRemembered
 from ._fence import Right
 from ._history import keep_version
-from ._keys import FREE_KEY, FREE_ID, SELECT_REMEMBERED, digest
+from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
 from ._queries import RUN_COLUMNS, SELECT_RUN
 from ._row import RowChange, frame_row, shape_row, value_rows
 from ._rows import to_run
@@ -71,7 +71,9 @@ class Creation:
         run, right = self.run, Right(lease)
         shape = None if run.shape is None else run.shape.id
         about = (run.run_id, run.workflow, run.version, run.key, bytearray(run.input), run.owner, shape, run.trace)
-        insertion = RowChange(INSERT_RUN, (lease.row, *about, self._now, run.keep.value, run.remembered), right, "", "new")
+        insertion = RowChange(
+            INSERT_RUN, (lease.row, *about, self._now, run.keep.value, run.remembered), right, "", "new"
+        )
         rows = [insertion, frame_row(right, run.root)]
         for value in run.values:
             rows += value_rows(right, value)

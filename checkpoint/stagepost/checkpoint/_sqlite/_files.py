@@ -78,7 +78,7 @@ class Files:
     def lost(self) -> StoreLost | None:
         """The error of whoever needs the files, if one of them is not where it was."""
         try:
-            self.seen = [stat(known.path) for known in self._known]
+            self.seen = [stat(known.path) for known in self._known]  # noqa: PTH116  # half the time of a Path's
         except OSError as error:
             return self._missing(error)
         for known, found in zip(self._known, self.seen, strict=True):
@@ -96,7 +96,7 @@ class Files:
 
 
 def _known(path: str, beside: str | None = None) -> _Known:
-    found = stat(path)
+    found = stat(path)  # noqa: PTH116  # likewise
     return _Known(path, found.st_ino, found.st_dev, beside)
 
 

@@ -93,15 +93,14 @@ async def open_reader(address: str, path: Path, name: Path) -> AsyncIterator[Rea
     opened: list[Files] = []
 
     def open_it() -> ReadingConnection:
-        return sqlite3.connect(
-            address, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, factory=ReadingConnection
-        )
+        return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, factory=ReadingConnection)
 
     def connect() -> sqlite3.Connection:
         threads.append(current_thread())
-        connection, connection.files = open_known(path, name, open_it)
-        opened.append(connection.files)
-        return connection
+        reading, files = open_known(path, name, open_it)
+        reading.files = files
+        opened.append(files)
+        return reading
 
     connection = aiosqlite.Connection(connect, _CHUNK)
     try:

@@ -161,9 +161,7 @@ class SqliteStore(Runs):
         except StoreLocked as error:
             if lock.is_held:
                 raise
-            raise StoreLocked(
-                path, f"{lock.holder()} (stopped in the middle of a commit)", error.waited
-            ) from error
+            raise StoreLocked(path, f"{lock.holder()} (stopped in the middle of a commit)", error.waited) from error
         finally:
             await writer.close()
 

@@ -50,7 +50,9 @@ class Sweeper:
     ) -> None:
         self._clock = clock
         self._sweeps = [
-            (prune, time) for prune, time in ((store.prune, keep_for), (store.prune_keys, keep_keys)) if time is not None
+            (prune, time)
+            for prune, time in ((store.prune, keep_for), (store.prune_keys, keep_keys))
+            if time is not None
         ]
 
     async def run(self) -> None:
@@ -64,7 +66,7 @@ class Sweeper:
         now = datetime.fromtimestamp(self._clock(), UTC)
         try:
             for prune, time in self._sweeps:
-                while await prune(now - time, limit=_AT_ONCE) == _AT_ONCE:
-                    await anyio.sleep(_REST)  # lets others commit
+                while await prune(now - time, limit=_AT_ONCE) == _AT_ONCE:  # noqa: ASYNC110  # lets others commit
+                    await anyio.sleep(_REST)
         except StoreError:  # those who commit are told of it
             return

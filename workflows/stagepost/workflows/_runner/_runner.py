@@ -354,10 +354,10 @@ class Runner(Correspondence):
     async def serve(self, service: Servable) -> None:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.
 
-        A request with the header ``idempotency-key`` joins the run that has this key, and fails with `RunForgotten` as
-        its cause where that run was deleted since; without it the message's id is the key. Whoever stops waiting does not stop the run. A run that parks is answered with `RunParked`, the cause
-        of the requester's `HandlerFailed`; asking again with the same key attaches to it. Leaving the runner takes the
-        workflow off the hub.
+        A request with the header ``idempotency-key`` joins the run that has this key; without it the message's id is
+        the key. Whoever stops waiting does not stop the run. A run that parks is answered with `RunParked`, the cause
+        of the requester's `HandlerFailed`; asking again with the same key attaches to it. `RunForgotten` is the cause
+        if retention has deleted the run with this key. Leaving the runner takes the workflow off the hub.
 
         Lifespans, its own and its companions', are entered before it is put there.
 

@@ -2,11 +2,11 @@
 
 A file that is deleted, moved or replaced stays open, and takes commits that nobody will find: whoever opens its path
 gets another file, or none. So device and inode of each path are compared with those of the file that is open: by the
-owner before each batch that comes after a pause, and after each batch before it is acknowledged; by a reader before
-each query.
+owner after each batch, before it is acknowledged; by a reader before each query.
 
-The WAL and its index count as well. Without the WAL a crash takes all commits since it was last copied; without the
-index nothing keeps two processes from writing to one WAL.
+The WAL and its index count as well. Without the WAL a crash takes all commits since it was last copied. Without the
+index nothing keeps two processes from writing to one WAL; that takes another process, so the owner looks for it less
+often, and before a batch.
 """
 
 import os
@@ -20,7 +20,8 @@ from ..errors import StoreLost
 
 ConnectionT = TypeVar("ConnectionT", bound=sqlite3.Connection)
 
-_BESIDE: Final = ("-wal", "-shm")
+_WAL: Final = "-wal"
+_INDEX: Final = "-shm"
 
 
 class _Known(NamedTuple):
@@ -44,19 +45,22 @@ class Files:
 
     Attributes:
         path: The database, without symbolic links: SQLite names the files beside it after this.
-        seen: What was seen of each when they were last looked at; the database comes first.
+        main: What was seen of it when it was last looked at.
+        wal_size: Bytes of the WAL when it was last looked at.
 
     Args:
         path: As above.
         name: The absolute path that it was asked for by.
     """
 
-    __slots__ = ("_known", "path", "seen")
+    __slots__ = ("_index", "_known", "main", "path", "wal_size")
 
     def __init__(self, path: Path, name: Path) -> None:
         self.path = path
-        self._known = [_known(each) for each in dict.fromkeys((str(path), str(name)))]
-        self.seen: list[os.stat_result] = []
+        self._known = [_known(each) for each in dict.fromkeys((str(name), str(path)))]  # the database is the last one
+        self._index: list[_Known] = []
+        self.main = path.stat()
+        self.wal_size = 0
 
     def add_beside(self) -> None:
         """Know the WAL and its index too: they are there as soon as something has been read or written.
@@ -64,34 +68,41 @@ class Files:
         Raises:
             StoreLost: They are not.
         """
-        for suffix in _BESIDE:
-            try:
-                self._known.append(_known(f"{self.path}{suffix}", f"{self.path.name}{suffix}"))
-            except OSError as error:
-                raise self._missing(error) from error
-
-    @property
-    def wal_size(self) -> int:
-        """Bytes of the WAL when it was last looked at."""
-        return self.seen[-2].st_size if self.seen else 0
-
-    def lost(self) -> StoreLost | None:
-        """The error of whoever needs the files, if one of them is not where it was."""
         try:
-            self.seen = [stat(known.path) for known in self._known]  # noqa: PTH116  # half the time of a Path's
+            self._known.append(_known(f"{self.path}{_WAL}", f"{self.path.name}{_WAL}"))
+            self._index.append(_known(f"{self.path}{_INDEX}", f"{self.path.name}{_INDEX}"))
+        except OSError as error:
+            raise self._missing(error) from error
+
+    def lost(self, *, quickly: bool = False) -> StoreLost | None:
+        """The error of whoever needs the files, if one of them is not where it was.
+
+        Args:
+            quickly: Look only at the database and its WAL.
+        """
+        try:
+            for path, inode, device, beside in self._known if quickly else (*self._known, *self._index):
+                found = stat(path)  # noqa: PTH116  # half the time of a Path's
+                if found.st_ino != inode or found.st_dev != device:
+                    return self._replaced(beside)
+                if beside is None:
+                    self.main = found
+                elif quickly:
+                    self.wal_size = found.st_size
         except OSError as error:
             return self._missing(error)
-        for known, found in zip(self._known, self.seen, strict=True):
-            if found.st_ino != known.inode or found.st_dev != known.device:
-                place = "its place" if known.beside is None else f"the place of {known.beside}"
-                return StoreLost(self.path, f"another file has taken {place}", is_whole=known.beside is not None)
         return None
 
+    def _replaced(self, beside: str | None) -> StoreLost:
+        place = "its place" if beside is None else f"the place of {beside}"
+        return StoreLost(self.path, f"another file has taken {place}", is_whole=beside is not None)
+
     def _missing(self, error: OSError) -> StoreLost:
-        missing = {known.path: known.beside for known in self._known}.get(str(error.filename))
-        what = "it" if missing is None else f"its file {missing}"
+        name = Path(str(error.filename)).name
+        beside = name if name in (f"{self.path.name}{_WAL}", f"{self.path.name}{_INDEX}") else None
+        what = "it" if beside is None else f"its file {beside}"
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-            return StoreLost(self.path, f"{what} was deleted or moved", is_whole=missing is not None)
+            return StoreLost(self.path, f"{what} was deleted or moved", is_whole=beside is not None)
         return StoreLost(self.path, f"{what} cannot be looked at: {error.strerror}")
 
 

@@ -59,14 +59,19 @@ def begin_generation(connection: OwnedConnection, files: Files, confirm: Callabl
     connection.main = MainFile(connection, files.path, connection.generation)
 
 
-def lost(connection: sqlite3.Connection) -> StoreLost | None:
-    """The refusal of an owner whose file is not at its path any more, or was written over."""
+def lost(connection: sqlite3.Connection, *, quickly: bool = False) -> StoreLost | None:
+    """The refusal of an owner whose file is not at its path any more, or was written over.
+
+    Args:
+        connection: The connection.
+        quickly: Do not look for the WAL's index.
+    """
     if not isinstance(connection, OwnedConnection):
         return None
     files = connection.files
     try:
-        gone = files.lost()
-        if gone is None and connection.main.is_overwritten(files.seen[0]):
+        gone = files.lost(quickly=quickly)
+        if gone is None and connection.main.is_overwritten(files.main):
             return StoreLost(connection.path, "it was overwritten, by a copy of it or by something else")
     except OSError as error:  # it went while it was looked at
         return StoreLost(connection.path, f"it was deleted or moved: {error.strerror}")

@@ -41,7 +41,7 @@ RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcom
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
 _TICK: Final = 1.0  # the longest tick, in seconds
 _TICKS: Final = 30  # the fewest in a limit
-_REST: Final = 0.001  # seconds after which the files are looked at again before a batch
+_LOOK: Final = 0.05  # seconds after which all files are looked at again before a batch
 
 
 class _Request:
@@ -267,7 +267,7 @@ class Writer:
         self._call(self._end, died)
 
     def _serve(self, connection: sqlite3.Connection) -> None:
-        clean, looked = True, 0.0
+        clean, looked = True, -math.inf
         while True:
             try:
                 batch = self._intake.take(None if clean else _IDLE)
@@ -278,24 +278,24 @@ class Writer:
                 self._shrink(connection, "TRUNCATE")
                 return
             since = perf_counter()
-            outcomes = self._commit(connection, batch, rested=since - looked > _REST)
-            looked = perf_counter()
-            self._intake.note_commit(looked - since)
+            if since - looked > _LOOK:
+                self._look_for_files(connection)
+                looked = since
+            outcomes = self._commit(connection, batch)
+            self._intake.note_commit(perf_counter() - since)
             self._call(self._deliver, batch, outcomes)
             size = connection.files.wal_size if isinstance(connection, OwnedConnection) else self._wal_size()
             clean = size > LARGEST_WAL and self._shrink(connection)
 
-    def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Request], *, rested: bool) -> list[Outcome]:
+    def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Request]) -> list[Outcome]:
         """Run a batch; after a fatal error nothing touches the disk any more.
 
-        A batch counts only if the files are at their paths when it is committed. They are looked at before it as well,
-        where that was not just now: what has taken their place may be another owner's.
+        It counts only if the files are at their paths when it has been committed.
         """
-        if self._broken is None and rested:
-            self._look_for_files(connection)
-        outcomes = self._run_batch(connection, [request.work for request in batch]) if self._broken is None else []
+        outcomes: list[Outcome] = []
         if self._broken is None:
-            self._look_for_files(connection)
+            outcomes = self._run_batch(connection, [request.work for request in batch])
+            self._look_for_files(connection, quickly=True)
         if self._broken is not None:
             return [Outcome(error=_again(self._broken)) for _ in batch]
         final = next((outcome.error for outcome in outcomes if outcome.error and is_final(outcome.error)), None)
@@ -303,8 +303,8 @@ class Writer:
             self._end_with(final)
         return outcomes
 
-    def _look_for_files(self, connection: sqlite3.Connection) -> None:
-        gone = lost(connection)
+    def _look_for_files(self, connection: sqlite3.Connection, *, quickly: bool = False) -> None:
+        gone = lost(connection, quickly=quickly) if self._broken is None else None
         if gone is not None:
             self._broken = gone
             self._call(self._note_end, gone)

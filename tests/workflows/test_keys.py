@@ -1,7 +1,5 @@
 """Keys outlive the runs that they have started: what was done once is not done again when its run is forgotten."""
 
-import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import TypedDict
 
@@ -10,7 +8,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from tests.workflows._words import Counted, Store, running
 
-from stagepost.checkpoint import MemoryStore, RunNotFound, SqliteStore
+from stagepost.checkpoint import MemoryStore, RunNotFound
 from stagepost.checkpoint._sqlite._queries import Query
 from stagepost.hub import HandlerFailed, Hub
 from stagepost.workflows import Ask, Chain, RunFailed, RunForgotten, Runner, RunnerConfig, State, StepContext, step
@@ -236,19 +234,3 @@ def test_how_long_keys_are_kept_is_configuration() -> None:
     assert RunnerConfig().keep_keys == timedelta(days=400)
     runner = Runner.from_config(config, MemoryStore())
     assert runner._kept_for == (timedelta(days=30), timedelta(days=1000))
-
-
-async def test_a_start_looks_for_a_key_by_an_index(store: Store) -> None:
-    pay, _ = paying()
-    async with running(store, pay, keep="none") as runner:
-        await (await runner.start(pay, key="order-1")).result()
-        if isinstance(store, SqliteStore):
-            with closing(sqlite3.connect(store.path)) as connection:
-                for query in (
-                    "workflow = '' AND key = 'a'",
-                    "workflow = 'a' AND key = 'a'",
-                    "ended_at < 1",
-                    "run_id = 'a'",
-                ):
-                    plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT 1 FROM keys WHERE {query}").fetchall()  # noqa: S608  # constants
-                    assert "SEARCH" in str(plan)

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from tests.workflows._words import Gate, running
 
-from stagepost.checkpoint import RunStatus, SqliteStore, StoreError, StoreFailed, StoreFull, StoreTakenOver
+from stagepost.checkpoint import RunStatus, SqliteStore, StoreError, StoreFailed, StoreFull, StoreLost, StoreTakenOver
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 from stagepost.workflows import Chain, Run, State, Step, StepContext, Wait, step
 
@@ -130,3 +130,24 @@ async def test_whoever_waits_for_a_parked_run_is_told_that_its_store_was_taken_o
                 await runner.start(PARKED)
             with pytest.raises(StoreTakenOver):
                 await run.result()
+
+
+async def test_whoever_waits_for_a_run_is_told_that_the_file_was_deleted(tmp_path: Path) -> None:
+    gate, errors = Gate(), list[StoreError]()
+    busy = Chain("busy", [gate.step, step("second", gate.pass_through)])
+    async with running(SqliteStore(tmp_path / "runs.db"), PARKED, busy) as runner:
+        parked = await runner.start(PARKED, run_id="parked")
+        await parked.settled()
+        held = await runner.start(busy, run_id="busy")
+        async with anyio.create_task_group() as tasks:
+            for run in (parked, held):
+                tasks.start_soon(told, run, errors)
+            await gate.entered.wait()
+            (tmp_path / "runs.db").unlink()
+            gate.open.set()
+        assert [type(error) for error in errors] == [StoreLost] * 2
+        assert gate.calls == 1  # the next step would not have been saved
+        with pytest.raises(StoreLost):
+            await runner.start(PARKED, run_id="another")
+        with pytest.raises(StoreLost):
+            await runner.answer("parked/ask", 1)

@@ -37,8 +37,8 @@ class Keep(StrEnum):
     """What stays of a run.
 
     ``result``: where it stands, and at its end its final state. ``all``: also every version of its frames on the way,
-    each in full, as its history. ``none``: nothing once it has completed or was cancelled; a failed run stays, so that
-    it can be resumed.
+    each in full, as its history. ``none``: nothing once it has completed or was cancelled, but a key or id that is to
+    be remembered; a failed run stays, so that it can be resumed.
     """
 
     RESULT = "result"
@@ -251,6 +251,8 @@ class NewRun:
         shape: What its workflow is made of.
         trace: Which trace it belongs to, if it was given one.
         keep: What stays of it.
+        remember_id: Whether its id stays taken when retention has deleted it: somebody has given it.
+        remember_key: The same of its key.
     """
 
     run_id: str
@@ -264,6 +266,13 @@ class NewRun:
     shape: Shape | None = None
     trace: str | None = None
     keep: Keep = Keep.RESULT
+    remember_id: bool = False
+    remember_key: bool = False
+
+    @property
+    def remembered(self) -> int:
+        """What of it is remembered, as the bits that a store keeps: 1 its id, 2 its key."""
+        return self.remember_id + 2 * self.remember_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,9 @@ class CheckpointStore(Protocol):
 
         Returns:
             The lease and what was stored; or no lease and the run that has this id, or this workflow and key, already.
+
+        Raises:
+            KeyRemembered: The id, or the workflow and key, are those of a run that retention has deleted.
         """
         ...
 
@@ -240,7 +243,8 @@ class CheckpointStore(Protocol):
     async def delete(self, run_id: str) -> None:
         """Forget a run that has ended, with all that is stored of it. Its id and key are free again.
 
-        The runs that its steps have started (their ids begin with its own and a dot) go with it, if they have ended.
+        Those of a run that retention has deleted are freed, too. The runs that its steps have started (their ids begin
+        with its own and a dot) go with it, if they have ended.
 
         Raises:
             RunNotFound: There is none.
@@ -251,8 +255,13 @@ class CheckpointStore(Protocol):
     async def prune(self, before: datetime, *, limit: int = 100) -> int:
         """Delete runs that ended before a time, the oldest first, at most `limit` at once; returns how many.
 
-        A run that was started by a step of another one is not deleted before the outermost run around it is.
+        A run that was started by a step of another one is not deleted before the outermost run around it is. Keys and
+        ids that are to be remembered stay taken.
         """
+        ...
+
+    async def prune_keys(self, before: datetime, *, limit: int = 100) -> int:
+        """Free keys and ids of deleted runs that ended before a time, at most `limit` at once; returns how many."""
         ...
 
     async def load(self, run_id: str) -> Snapshot:

@@ -8,10 +8,13 @@
     ├── CannotRead(ValueError)           a stored value no longer fits its type
     ├── RunNotFound(LookupError)         no run has this id
     ├── CorruptRun                       what is stored of the run makes no sense: the disk or a person has changed it
+    ├── CorruptStore                     what is stored beside the runs makes no sense
+    ├── OrphanedRows                     rows are stored that belong to no run: somebody has deleted it by hand
     ├── RunNotOpen                       the run has ended: nothing more is committed to it
     ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
     ├── EffectNotFound(LookupError)      no effect of this key is in doubt
+    ├── KeyRemembered                    the id or key is that of a run that retention has deleted
     ├── RunNotEnded                      the run is open, so it is not deleted
     ├── CancelRequested                  somebody has asked for the run's end, the only commit it still takes
     ├── OwnershipLost                    another owner has claimed the run since (the fence)
@@ -21,6 +24,7 @@
         ├── StoreInUse                   another Runner works on this store object
         ├── StoreLocked(TimeoutError)    another process owns the file
         ├── StoreTakenOver               another process has taken the file over: this one saves nothing more
+        ├── StoreLost                    the file was deleted, moved, replaced or overwritten while it was open
         ├── StoreNotWritable(OSError)    the file or its folder refuses to be written
         ├── StoreNotReadable(OSError)    there is no such file, or it or its folder refuses to be read
         ├── StoreFull(OSError)           no space: nothing of the commit is on disk, the store stays usable
@@ -30,6 +34,8 @@
         └── BackendNotSupported          the store does not run on this event loop
 """
 
+import os
+from datetime import datetime
 from pathlib import Path
 
 from stagepost.hub import FactError
@@ -42,8 +48,11 @@ __all__ = [
     "CannotStore",
     "CheckpointError",
     "CorruptRun",
+    "CorruptStore",
     "EffectNotFound",
+    "KeyRemembered",
     "NotAStore",
+    "OrphanedRows",
     "OwnershipLost",
     "RunNotEnded",
     "RunNotFound",
@@ -56,6 +65,7 @@ __all__ = [
     "StoreFull",
     "StoreInUse",
     "StoreLocked",
+    "StoreLost",
     "StoreNotReadable",
     "StoreNotWritable",
     "StoreTakenOver",
@@ -134,6 +144,47 @@ class CorruptRun(CheckpointError):
         self.reason = reason
 
 
+class CorruptStore(CheckpointError):
+    """SQLite finds its own structures damaged, such as an index that lacks a row, though each run can be read.
+
+    Attributes:
+        reason: What it found.
+        run_id: None, since it is no run's.
+    """
+
+    run_id: None = None
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the file is damaged ({reason}): save what is in it by `.recover` of SQLite's shell, or restore a copy",
+        )
+        self.reason = reason
+
+
+class OrphanedRows(CheckpointError):
+    """Rows are stored that belong to no run: somebody has deleted it by hand, without what belongs to it.
+
+    Attributes:
+        table: The table.
+        rows: How many.
+        runs: Of how many runs.
+        run_id: None, since there is none.
+    """
+
+    run_id: None = None
+
+    def __init__(self, table: str, rows: int, runs: int) -> None:
+        remedy = f"DELETE FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)"  # noqa: S608  # for people to read
+        super().__init__(
+            f"{rows} rows of the table {table!r} belong to no run: {runs} runs were deleted by hand (use "
+            "store.delete, or PRAGMA foreign_keys = ON). They take space, and no run gets them. "
+            f"To delete them, leave the store and run `{remedy}`",
+        )
+        self.table = table
+        self.rows = rows
+        self.runs = runs
+
+
 class RunNotOpen(CheckpointError):
     """The run has ended, so nothing more is committed to it and nobody can claim it."""
 
@@ -177,6 +228,27 @@ class EffectNotFound(CheckpointError, LookupError):
         self.run_id = run_id
         self.key = key
         self.place = place
+
+
+class KeyRemembered(CheckpointError):
+    """A run had this id, or this workflow and key, and retention has deleted it since: it is not started again.
+
+    Attributes:
+        run_id: That run.
+        status: How it ended.
+        ended_at: When (UTC).
+        is_same: Whether it was started with the same workflow and input.
+    """
+
+    def __init__(self, run_id: str, status: str, ended_at: datetime, *, is_same: bool) -> None:
+        super().__init__(
+            f"run {run_id!r} had this id or key; it ended {ended_at:%Y-%m-%d %H:%M} UTC ({status}), and only that is "
+            "known of it: give another one to start anew, or delete() that run to free it",
+        )
+        self.run_id = run_id
+        self.status = status
+        self.ended_at = ended_at
+        self.is_same = is_same
 
 
 class RunNotEnded(CheckpointError):
@@ -270,6 +342,32 @@ class StoreTakenOver(StoreError):
             "with the store's runs; leave the store",
         )
         self.path = path
+
+
+class StoreLost(StoreError):
+    """The file was deleted, moved, replaced or overwritten while it was open: nobody would find what is saved.
+
+    Attributes:
+        path: The database file.
+        reason: What has become of it.
+        is_whole: Whether the database itself is still there, so that leaving the store copies all into it.
+    """
+
+    def __init__(self, path: Path, reason: str, *, is_whole: bool = False) -> None:
+        remedy = (
+            "leave the store, which copies into the file what was saved"
+            if is_whole
+            else "put the file back (one that was moved goes together with its -wal; one that was deleted can be "
+            f"copied from /proc/{os.getpid()}/fd with its -wal, on Linux and while this process lives), or restore a "
+            "copy"
+        )
+        super().__init__(
+            f"{path} is no longer the file that this process has open ({reason}): nothing of this was acknowledged, "
+            f"and the store takes no more. To go on, {remedy}; then open the store again and recover the runs",
+        )
+        self.path = path
+        self.reason = reason
+        self.is_whole = is_whole
 
 
 class StoreNotWritable(StoreError, OSError):

@@ -166,7 +166,7 @@ async def test_an_id_that_is_no_text_is_left_out(file: Path, name: str) -> None:
         assert [run.run_id for run in await store.find(limit=2)] == ["a", "c"]
         assert [run.run_id for run in await store.find(limit=3)] == ["a", "c"]
         (error,) = await store.check()
-        assert error.run_id.encode(errors="surrogateescape") == bytes.fromhex(name)
+        assert str(error.run_id).encode(errors="surrogateescape") == bytes.fromhex(name)
 
 
 # a part of the file

@@ -25,7 +25,7 @@ from stagepost.checkpoint import (
 from stagepost.checkpoint._sqlite import _connect, _store
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 from stagepost.checkpoint._sqlite._connect import Durability, connector
-from stagepost.checkpoint._sqlite._schema import APPLICATION_ID, NEEDED, check_version
+from stagepost.checkpoint._sqlite._schema import APPLICATION_ID, NEEDED, VERSION, check_version
 
 
 async def opening(file: Path) -> None:
@@ -117,11 +117,46 @@ async def test_the_database_of_another_application_is_refused_and_left_alone(fil
     assert read(file) == content
 
 
-async def test_a_newer_schema_is_refused(file: Path) -> None:
+VERSIONS = {
+    "newer": (VERSION + 1, f"its schema is version {VERSION + 1}, this stagepost knows {VERSION}; upgrade stagepost"),
+    "older": (
+        VERSION - 1,
+        f"its schema is version {VERSION - 1}, that of an older stagepost.* before 0.2.0 no file is",
+    ),
+}
+
+
+@pytest.mark.parametrize(("version", "why"), VERSIONS.values(), ids=VERSIONS)
+async def test_another_schema_is_refused(file: Path, version: int, why: str) -> None:
     await opening(file)
-    execute(file, "PRAGMA user_version = 2")
-    with pytest.raises(NotAStore, match="its schema is version 2, this stagepost knows 1; upgrade stagepost"):
+    execute(file, f"PRAGMA user_version = {version}")
+    content = read(file)
+    with pytest.raises(NotAStore, match=why):
         await opening(file)
+    with pytest.raises(NotAStore, match=why):
+        await SqliteStore.reader(file).__aenter__()
+    assert read(file) == content
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["ALTER TABLE runs ADD COLUMN more TEXT", "DROP INDEX runs_open", "DROP TABLE keys"],
+    ids=["column", "index", "table"],
+)
+async def test_other_tables_of_the_same_version_are_refused(file: Path, change: str) -> None:
+    await opening(file)
+    execute(file, change)
+    why = f"these are not the tables of schema version {VERSION}: .*(runs|keys).*; somebody has changed them"
+    with pytest.raises(NotAStore, match=why):
+        await opening(file)
+    with pytest.raises(NotAStore, match=why):
+        await SqliteStore.reader(file).__aenter__()
+
+
+async def test_tables_and_indexes_of_others_are_no_hindrance(file: Path) -> None:
+    await opening(file)
+    execute(file, "CREATE TABLE theirs (x)", "CREATE INDEX slow ON runs (owner)", "VACUUM")
+    await opening(file)
 
 
 async def test_a_damaged_store_is_told(file: Path) -> None:

@@ -1,6 +1,7 @@
 """What concerns one background run."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from ._root_error import WorkflowError
@@ -111,6 +112,28 @@ class RunConflict(RunError):
             run_id,
         )
         self.differs = differs
+
+
+class RunForgotten(RunError):
+    """The id or key is that of a run that has ended and was deleted by retention: it is not started again.
+
+    Attributes:
+        status: How it ended.
+        ended_at: When (UTC).
+        is_same: Whether it was started with the same workflow and input.
+    """
+
+    def __init__(self, run_id: str, status: str, ended_at: datetime, *, is_same: bool = True) -> None:
+        other = "" if is_same else ", and it was started with another workflow or input"
+        super().__init__(
+            f"run {run_id!r} had this id or key and is over: it ended {ended_at:%Y-%m-%d %H:%M} UTC ({status}){other}. "
+            "Its result is no longer kept (keep_for=, keep=). Give another id or key to start anew, or free this one "
+            "by store.delete()",
+            run_id,
+        )
+        self.status = status
+        self.ended_at = ended_at
+        self.is_same = is_same
 
 
 class RunnerStopped(RunError):

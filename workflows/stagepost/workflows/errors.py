@@ -38,6 +38,7 @@
         ├── ChildElsewhere               the run that a step waits for is kept in another store
         ├── UnknownSignal(LookupError)   its workflow receives no signal of this name
         ├── RunConflict                  its id or key stands for another workflow or input
+        ├── RunForgotten                 its id or key is that of a run that retention has deleted
         ├── RunnerStopped                the runner was left before it ended; it stays open in the store
         ├── RunNotHeld                   it is open, but no runner of this process works on it
         ├── IncompatibleCheckpoint       it cannot go on in the workflow as it is now defined
@@ -69,6 +70,7 @@ from ._run_errors import (
     RunDead,
     RunError,
     RunFailed,
+    RunForgotten,
     RunnerStopped,
     RunNotHeld,
     RunParked,
@@ -106,6 +108,7 @@ __all__ = [
     "RunDead",
     "RunError",
     "RunFailed",
+    "RunForgotten",
     "RunNotHeld",
     "RunParked",
     "RunnerNotOpen",

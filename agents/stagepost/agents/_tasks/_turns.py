@@ -111,6 +111,7 @@ class Turns:
                 self._loop,
                 {**start, SAID: said},
                 run_id=self.run_id(number),
+                remember_id=False,  # nobody gave it: it is the next number
                 key=None if key is None else f"{self._id}/{key}",
             )
         except RunConflict as conflict:

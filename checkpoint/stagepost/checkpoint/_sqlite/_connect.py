@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias
 
 from ..errors import NotAStore, StoreNotWritable
 from ._faults import BUSY_TIMEOUT, translate
+from ._files import open_known
 from ._generation import OwnedConnection, begin_generation
+from ._keys import add_digest
 from ._schema import check_version, prepare
 from ._together import prepare_together
 
@@ -44,7 +46,7 @@ def read_only(path: Path) -> str:
 
 
 def connector(
-    path: Path, durability: Durability, confirm: Callable[[], None] = lambda: None
+    path: Path, durability: Durability, confirm: Callable[[], None] = lambda: None, *, name: Path | None = None
 ) -> Callable[[], sqlite3.Connection]:
     """A function that opens the writing connection, in the thread that calls it, and fences the owners before.
 
@@ -52,16 +54,26 @@ def connector(
         path: The file.
         durability: What a commit shall survive.
         confirm: Called while nobody else can write; raises if the file is not ours to own.
+        name: The path that it was asked for by, if that is a symbolic link.
     """
+
+    def open_it() -> OwnedConnection:
+        return sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, factory=OwnedConnection)
 
     def connect() -> sqlite3.Connection:
         check_version(sqlite3.sqlite_version_info)
-        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, factory=OwnedConnection)
+        create_file(path)
+        try:
+            connection, files = open_known(path, name or path, open_it)
+        except OSError as error:
+            raise StoreNotWritable(path, error.strerror or str(error)) from error
+        except sqlite3.Error as error:
+            raise translate(error, path) from error
         try:
             _restrict(connection)
             prepare(connection, path)  # before WAL, which would change the file of another application
             _set_up(connection, path, durability)
-            begin_generation(connection, path, confirm)
+            begin_generation(connection, files, confirm)
             prepare_together(connection)
         except sqlite3.Error as error:
             connection.close()
@@ -84,6 +96,7 @@ def connect_memory() -> sqlite3.Connection:
 
 
 def _restrict(connection: sqlite3.Connection) -> None:
+    add_digest(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA secure_delete = FAST")  # ON, some systems' default, writes zeros over all that is freed

@@ -4,18 +4,25 @@ import sqlite3
 from collections.abc import Sequence
 
 from .._records import Keep, Lease, NewRun, RunInfo, RunStatus
+from ..errors import KeyRemembered
 from ._fence import Right
 from ._history import keep_version
+from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
 from ._queries import RUN_COLUMNS, SELECT_RUN
 from ._row import RowChange, frame_row, shape_row, value_rows
 from ._rows import to_run
 from ._times import to_time
 
-INSERT_RUN = """
-INSERT INTO runs (rk, run_id, workflow, version, status, key, input, owner, shape, trace, epoch, created_at, keep)
-VALUES (?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING
+INSERT_RUN = f"""
+INSERT INTO runs (
+  status, epoch, rk, run_id, workflow, version, key, input, owner, shape, trace, created_at, keep, remembered
+) SELECT 'running', 1, * FROM (
+  SELECT ? AS rk, ? AS run_id, ? AS workflow, ? AS version, ? AS key, ?, ?, ?, ?, ?, ?, ?
+) AS run WHERE {FREE_ID} AND {FREE_KEY} ON CONFLICT DO NOTHING
 """
-_LAST_KEY = "SELECT coalesce(max(rk), 0) FROM runs"
+_LAST_KEY = """
+SELECT max(coalesce((SELECT max(rk) FROM runs), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))
+"""
 _SELECT_BY_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
 
 
@@ -34,7 +41,11 @@ class Creation:
         self._now = now
 
     def __call__(self, connection: sqlite3.Connection) -> tuple[Lease | None, RunInfo]:
-        """Insert it, inside of a savepoint."""
+        """Insert it, inside of a savepoint.
+
+        Raises:
+            KeyRemembered: Its id or key is that of a run that was forgotten.
+        """
         lease = self.lease(last_key(connection) + 1)
         insertion, *rows = self.rows(lease)
         if connection.execute(insertion.text, insertion.values).rowcount != 1:
@@ -60,7 +71,9 @@ class Creation:
         run, right = self.run, Right(lease)
         shape = None if run.shape is None else run.shape.id
         about = (run.run_id, run.workflow, run.version, run.key, bytearray(run.input), run.owner, shape, run.trace)
-        insertion = RowChange(INSERT_RUN, (lease.row, *about, self._now, run.keep.value), right, "", "new")
+        insertion = RowChange(
+            INSERT_RUN, (lease.row, *about, self._now, run.keep.value, run.remembered), right, "", "new"
+        )
         rows = [insertion, frame_row(right, run.root)]
         for value in run.values:
             rows += value_rows(right, value)
@@ -88,11 +101,18 @@ class Creation:
         )
 
     def _existing(self, connection: sqlite3.Connection) -> RunInfo:
-        row = connection.execute(SELECT_RUN, (self.run.run_id,)).fetchone()
-        return to_run(row or connection.execute(_SELECT_BY_KEY, (self.run.workflow, self.run.key)).fetchone())
+        run = self.run
+        row = connection.execute(SELECT_RUN, (run.run_id,)).fetchone()
+        row = row or connection.execute(_SELECT_BY_KEY, (run.workflow, run.key)).fetchone()
+        if row is not None:
+            return to_run(row)
+        names = (run.run_id, run.workflow, run.key)
+        run_id, status, ended, start = connection.execute(SELECT_REMEMBERED, names).fetchone()
+        is_same = start == digest(run.workflow.encode(), run.input)
+        raise KeyRemembered(run_id, status, to_time(ended), is_same=is_same)
 
 
 def last_key(connection: sqlite3.Connection) -> int:
-    """The highest of the store's own keys of runs."""
+    """The highest of the store's own keys that a run has, or ever had."""
     key: int = connection.execute(_LAST_KEY).fetchone()[0]
     return key

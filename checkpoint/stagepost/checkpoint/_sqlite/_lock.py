@@ -45,11 +45,12 @@ class FileLock:
         """
         _OPEN.add(self)  # before the lock is ours: a child that is forked meanwhile would share it
         try:
-            with anyio.move_on_after(timeout) as waiting:
-                while not self._try():  # noqa: ASYNC110  # another process can set no event
-                    await anyio.sleep(_POLL)
-            if waiting.cancelled_caught:
-                self._refuse(store, timeout)
+            tries = 0  # are counted, since a clock also counts the time in which this process was stopped
+            while not self._try():
+                if tries * _POLL >= timeout:
+                    self._refuse(store, timeout)
+                tries += 1
+                await anyio.sleep(_POLL)
         except BaseException:
             self.release()
             raise

@@ -90,6 +90,21 @@ def ids_query(after: str, limit: int) -> Query:
     return Query(text, (as_bytes(after), limit))
 
 
+_OF_RUNS = ("effects", "frames", "history", "items", "signals", "vals", "waits")
+ORPHANS = " UNION ALL ".join(
+    f"SELECT '{table}', count(*), count(DISTINCT rk) FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)"
+    for table in _OF_RUNS
+)
+ODD_RUNS = """
+SELECT run_id, status, finished_at IS NULL FROM runs
+WHERE (status IN ('running', 'waiting') AND finished_at IS NOT NULL)
+OR (status IN ('completed', 'failed', 'cancelled', 'dead') AND finished_at IS NULL)
+OR (status = 'waiting' AND NOT EXISTS (SELECT 1 FROM waits WHERE waits.rk = runs.rk AND waits.status = 'open'))
+ORDER BY run_id
+"""
+INTEGRITY = "PRAGMA integrity_check(10)"
+
+
 def history_query(run_id: str, after: int, limit: int) -> Query:
     """A page of the versions of one run."""
     text = """
@@ -111,6 +126,11 @@ def signals_query(run_id: str, after: int, limit: int) -> Query:
 def ended_query(before: int) -> Query:
     """Whether a run has ended before a time."""
     return Query("SELECT 1 FROM runs WHERE finished_at < ? LIMIT 1", (before,))
+
+
+def old_keys_query(before: int) -> Query:
+    """Whether a key is remembered of a run that ended before a time."""
+    return Query("SELECT 1 FROM keys WHERE ended_at < ? LIMIT 1", (before,))
 
 
 def waits_query(run_id: str | None, below: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:

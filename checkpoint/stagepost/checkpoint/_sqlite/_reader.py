@@ -5,34 +5,66 @@ connection without seeing each other's transaction, a cancelled one leaves nothi
 """
 
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Thread, current_thread
-from typing import Final
+from typing import Any, Final
 
 import aiosqlite
 import anyio
 
+from ..errors import StoreNotReadable
 from ._faults import BUSY_TIMEOUT, translate_read
+from ._files import Files, open_known
 from ._queries import Query, Row, as_text
 
 _CHUNK: Final = 64  # rows that an iteration fetches at once; there are none here
 
 
+class ReadingConnection(sqlite3.Connection):
+    """A connection that reads only while its file is at its path.
+
+    Attributes:
+        files: The files that it has open.
+    """
+
+    files: Files
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> sqlite3.Cursor:  # type: ignore[override]  # no mapping is needed
+        """Run a query.
+
+        Raises:
+            StoreLost: The file was deleted, moved or replaced.
+        """
+        lost = self.files.lost()
+        if lost is not None:
+            raise lost
+        return super().execute(sql, parameters)
+
+
 class Reader:
     """A read-only connection to a database that somebody else writes."""
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+    def __init__(self, connection: aiosqlite.Connection, path: Path, files: Files) -> None:
         self._connection = connection
         self._path = path
+        self._files = files
 
     async def fetch(self, query: Query) -> list[Row]:
-        """The rows of one query."""
+        """The rows of one query.
+
+        Raises:
+            StoreLost: The file was deleted, moved or replaced since it was opened.
+        """
         try:
             return list(await self._connection.execute_fetchall(query.text, query.values))
         except sqlite3.Error as error:
             raise translate_read(error, self._path) from error
+
+    def watch_beside(self) -> None:
+        """From now on see that the WAL is still there, too: for a database that is known to have one."""
+        self._files.add_beside()
 
 
 async def _opened(connection: aiosqlite.Connection, path: Path) -> None:
@@ -40,30 +72,40 @@ async def _opened(connection: aiosqlite.Connection, path: Path) -> None:
         with anyio.CancelScope(shield=True):  # it takes no lock and reads nothing yet
             await connection
         connection.text_factory = as_text
+    except OSError as error:
+        raise StoreNotReadable(path, error.strerror or str(error)) from error
     except sqlite3.Error as error:
         raise translate_read(error, path) from error
 
 
 @asynccontextmanager
-async def open_reader(address: str, path: Path) -> AsyncIterator[Reader]:
+async def open_reader(address: str, path: Path, name: Path) -> AsyncIterator[Reader]:
     """Open a reader and close it, whatever happens: its thread would keep the process alive.
 
     The thread is waited for, since the last that it does is to tell the event loop, which may be closed behind this.
 
     Args:
         address: SQLite's URI of the database.
-        path: Its file, for errors.
+        path: Its file, without symbolic links.
+        name: The absolute path that it was asked for by.
     """
     threads: list[Thread] = []
+    opened: list[Files] = []
+
+    def open_it() -> ReadingConnection:
+        return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, factory=ReadingConnection)
 
     def connect() -> sqlite3.Connection:
         threads.append(current_thread())
-        return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT)
+        reading, files = open_known(path, name, open_it)
+        reading.files = files
+        opened.append(files)
+        return reading
 
     connection = aiosqlite.Connection(connect, _CHUNK)
     try:
         await _opened(connection, path)
-        yield Reader(connection, path)
+        yield Reader(connection, path, opened.pop())
     finally:
         with anyio.CancelScope(shield=True):
             await connection.close()

@@ -4,13 +4,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from .._records import RunInfo, RunStatus, Snapshot, Version
 from .._waiting import OpenWait, SentSignal, WaitKind
-from ..errors import CorruptRun, RunNotFound, StoreFailed
+from ..errors import CorruptRun, CorruptStore, OrphanedRows, RunNotFound, StoreFailed
 from ._faults import is_damage
 from ._queries import (
+    INTEGRITY,
+    ODD_RUNS,
+    ORPHANS,
     SELECT_RUN,
     Filters,
     Query,
@@ -22,9 +25,10 @@ from ._queries import (
     snapshot_query,
     waits_query,
 )
-from ._rows import to_open_wait, to_run, to_signal, to_snapshot, to_version
+from ._rows import odd_run, to_open_wait, to_run, to_signal, to_snapshot, to_version
 
 T = TypeVar("T")
+Damage: TypeAlias = CorruptRun | CorruptStore | OrphanedRows
 _PAGE = 200  # runs looked at in one query
 
 
@@ -87,12 +91,28 @@ class Reading(ABC):
         """Signals that were sent to a run."""
         return [to_signal(run_id, row) for row in await self._read(signals_query(run_id, after, limit))]
 
-    async def check(self) -> Sequence[CorruptRun]:
-        """Read every run, and tell what was found of those that are damaged.
+    async def check(self) -> Sequence[Damage]:
+        """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
+
+        Also rows that belong to no run are told, and if all runs are well, whether SQLite finds the file well.
 
         Raises:
             StoreFailed: The list of the runs itself is damaged.
         """
+        found: list[Damage] = [*await self._damaged_runs()]
+        named = {error.run_id for error in found if isinstance(error, CorruptRun)}
+        try:
+            found += [odd_run(row) for row in await self._read(Query(ODD_RUNS, ())) if row[0] not in named]
+            found += [OrphanedRows(*row) for row in await self._read(Query(ORPHANS, ())) if row[1]]
+            if not found:
+                found += [CorruptStore(text) for (text,) in await self._read(Query(INTEGRITY, ())) if text != "ok"]
+        except StoreFailed as error:
+            if not is_damage(error.__cause__):
+                raise
+            return found or [CorruptStore(error.reason)]
+        return found
+
+    async def _damaged_runs(self) -> Sequence[CorruptRun]:
         damaged, after = list[CorruptRun](), ""
         while ids := [run_id for (run_id,) in await self._read(ids_query(after, _PAGE))]:
             for run_id in ids:

@@ -49,6 +49,16 @@ def _to_run(row: Row) -> RunInfo:
     )
 
 
+def odd_run(row: Row) -> CorruptRun:
+    """What the rows of `ODD_RUNS` say."""
+    run_id, status, is_without_end = row
+    if status == RunStatus.WAITING:
+        why = "and nothing that it waits for is open"
+    else:
+        why = "without the time of its end" if is_without_end else "and has the time of an end"
+    return CorruptRun(run_id, f"somebody has changed it by hand: it is {status} {why}")
+
+
 def to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
     """The rows of `snapshot_query`.
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from .._limits import Limits
 from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape
 from .._waiting import Due, NewWait, Wait
+from . import _keys as keys
 from . import _retention as retention
 from . import _statements as statements
 from . import _waits as waits
@@ -16,7 +17,7 @@ from ._changes import changes_of
 from ._connect import Connection
 from ._creating import Creation
 from ._migrating import migrate
-from ._queries import ended_query
+from ._queries import ended_query, old_keys_query
 from ._reading import Reading
 from ._times import to_micros
 
@@ -113,6 +114,13 @@ class Runs(Reading):
         if not await self._read(ended_query(micros)):  # asked every hour, and there is seldom anything to write
             return 0
         return await self._write(partial(retention.prune, before=micros, limit=limit))
+
+    async def prune_keys(self, before: datetime, *, limit: int = 100) -> int:
+        """Forget keys and ids of runs that ended before a time."""
+        micros = to_micros(before.timestamp())
+        if not await self._read(old_keys_query(micros)):
+            return 0
+        return await self._write(partial(keys.prune_keys, before=micros, limit=limit))
 
     def _work(self, commit: Commit) -> Callable[[Connection], None]:
         if commit.lease.keep is not Keep.RESULT and statements.has_more(commit):

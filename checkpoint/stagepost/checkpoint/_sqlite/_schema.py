@@ -1,23 +1,26 @@
 """Tables, and how a file becomes a store or is refused."""
 
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from ..errors import NotAStore, SqliteTooOld
 
 APPLICATION_ID = 0x57A6E905  # marks the file as a store of stagepost; positive, since it is read as a signed number
-VERSION = 1
+VERSION = 2  # raise it with every change of the tables
 NEEDED = (3, 37, 0)  # STRICT tables
 
 TABLES = """
 CREATE TABLE meta (
   name        TEXT PRIMARY KEY,           -- generation: raised at every opening for writing, compared at every commit
-  value       INTEGER NOT NULL
+  value       INTEGER NOT NULL            -- copied: raised before the WAL is copied; begins at random
 ) STRICT, WITHOUT ROWID;
-INSERT INTO meta VALUES ('generation', 0);
+INSERT INTO meta VALUES ('generation', 0), ('copied', random() & 0x3fffffffffffffff);
 
 CREATE TABLE runs (
-  rk          INTEGER PRIMARY KEY,        -- surrogate: keeps the keys of the other tables short
+  rk          INTEGER PRIMARY KEY AUTOINCREMENT, -- short, for the other tables; never used again, also if runs are
+                                          -- deleted by hand and their rows in other tables stay
   run_id      TEXT NOT NULL UNIQUE,
   workflow    TEXT NOT NULL,
   version     INTEGER NOT NULL,
@@ -33,11 +36,24 @@ CREATE TABLE runs (
   created_at  INTEGER NOT NULL,           -- microseconds since 1970
   finished_at INTEGER,
   trace       TEXT,                       -- which trace it belongs to; NULL: one of its own
-  keep        TEXT NOT NULL CHECK (keep IN ('result', 'all', 'none'))
+  keep        TEXT NOT NULL CHECK (keep IN ('result', 'all', 'none')),
+  remembered  INTEGER NOT NULL DEFAULT 0  -- what of it outlives it in keys: 1 its id, 2 its key, 3 both
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (workflow, key) WHERE key IS NOT NULL;
 CREATE INDEX runs_open ON runs (run_id) WHERE status = 'running';
 CREATE INDEX runs_ended ON runs (finished_at) WHERE finished_at IS NOT NULL;
+
+CREATE TABLE keys (                       -- keys and ids of runs that retention has deleted
+  workflow TEXT NOT NULL,                 -- '': key is the id of a run
+  key      TEXT NOT NULL,
+  run_id   TEXT NOT NULL,
+  status   TEXT NOT NULL,
+  ended_at INTEGER NOT NULL,
+  start    BLOB NOT NULL,                 -- digest of workflow and input
+  PRIMARY KEY (workflow, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX keys_ended ON keys (ended_at);
+CREATE INDEX keys_run ON keys (run_id);
 
 CREATE TABLE shapes (                     -- names, kinds and edges of a workflow, once
   id       TEXT PRIMARY KEY,
@@ -133,6 +149,15 @@ CREATE TABLE effects (                    -- intent before, outcome after
 """
 
 
+MASTER: Final = "SELECT name, sql FROM sqlite_master"
+_STATEMENTS: Final = tuple(statement.strip() for statement in TABLES.split(";\n"))
+_EXPECTED: Final = {
+    statement.partition("(")[0].removesuffix(" ").split(" ON ")[0].rpartition(" ")[2]: statement
+    for statement in _STATEMENTS
+    if statement.startswith("CREATE ")
+}
+
+
 def check_version(found: tuple[int, int, int]) -> None:
     """Refuse an SQLite without STRICT tables.
 
@@ -143,21 +168,40 @@ def check_version(found: tuple[int, int, int]) -> None:
         raise SqliteTooOld(".".join(map(str, found)), ".".join(map(str, NEEDED)))
 
 
-def check_known(version: int, path: Path) -> None:
+def check_known(version: int, tables: Iterable[tuple[str, str | None]], path: Path) -> None:
     """Refuse the tables of another version.
+
+    Args:
+        version: The version that the file says.
+        tables: What there is in the file: names and statements.
+        path: The file.
 
     Raises:
         NotAStore: They are.
     """
-    if version != VERSION:
+    if version > VERSION:
         raise NotAStore(path, f"its schema is version {version}, this stagepost knows {VERSION}; upgrade stagepost")
+    if version < VERSION:
+        raise NotAStore(
+            path,
+            f"its schema is version {version}, that of an older stagepost, and this one knows {VERSION}: before 0.2.0 "
+            "no file is brought over; finish its runs with the stagepost that made it, and give another file name",
+        )
+    found = dict(tables)
+    other = [name for name, statement in _EXPECTED.items() if found.get(name) != statement]
+    if other:
+        raise NotAStore(
+            path,
+            f"these are not the tables of schema version {VERSION}: {', '.join(other)}; somebody has changed them, or "
+            "a development version of stagepost made them: restore a copy, or give another file name",
+        )
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Make a new file a store, or see that an existing one is.
 
     Raises:
-        NotAStore: It holds something else, or was written by a newer version.
+        NotAStore: It holds something else, or was written by another version.
     """
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -176,11 +220,11 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     marker = _pragma(connection, "application_id")
     version = _pragma(connection, "user_version")
     if marker == APPLICATION_ID:
-        check_known(version, path)
+        check_known(version, connection.execute(MASTER).fetchall(), path)
         return
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
         raise NotAStore(path, "it is the database of something else; give another file name")
-    for statement in TABLES.split(";\n"):
+    for statement in _STATEMENTS:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -15,7 +15,8 @@ from .._admission import Admission
 from .._limits import DEFAULT, Limits
 from ..errors import StoreClosed, StoreError, StoreLocked
 from ._batch import run_batch
-from ._connect import Connection, Durability, connector, create_file, read_only
+from ._connect import Connection, Durability, connector, read_only
+from ._files import resolve
 from ._generation import taken_over
 from ._lock import FileLock
 from ._queries import Query, Row
@@ -73,6 +74,7 @@ class SqliteStore(Runs):
         self._lock_timeout = lock_timeout
         self._take_over = take_over
         self._run_batch = run_batch
+        self._place = resolve(path)  # again on entering
         self._admission = Admission(str(self.path))
         self._writer: Writer | None = None
         self._reader: Reader | None = None
@@ -100,7 +102,9 @@ class SqliteStore(Runs):
         async with AsyncExitStack() as stack:
             lock = await stack.enter_async_context(self._locked())
             self._writer = await stack.enter_async_context(self._writing(lock))
-            self._reader = await stack.enter_async_context(open_reader(read_only(self.path), self.path))
+            path, name = self._place
+            self._reader = await stack.enter_async_context(open_reader(read_only(path), path, name))
+            self._reader.watch_beside()
             stack.callback(self._forget)
             self._stack = stack.pop_all()
         return self
@@ -131,11 +135,12 @@ class SqliteStore(Runs):
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[FileLock]:
-        lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        self._place = path, _ = resolve(self.path)
+        lock = FileLock(path.with_name(path.name + ".lock"))
         if self._take_over:
             lock.try_acquire()  # if somebody holds it, it is taken when nobody can write
         else:
-            await lock.acquire(self._lock_timeout, self.path)
+            await lock.acquire(self._lock_timeout, path)
         try:
             yield lock
         finally:
@@ -143,10 +148,10 @@ class SqliteStore(Runs):
 
     @asynccontextmanager
     async def _writing(self, lock: FileLock) -> AsyncIterator[Writer]:
-        create_file(self.path)
+        path, name = self._place
         writer = Writer(
-            self.path,
-            connector(self.path, self._durability, partial(lock.confirm, self.path)),
+            path,
+            connector(path, self._durability, partial(lock.confirm, path), name=name),
             run_batch=self._run_batch,
             may_checkpoint=lambda connection: lock.is_alone() and not taken_over(connection),
         )
@@ -156,9 +161,7 @@ class SqliteStore(Runs):
         except StoreLocked as error:
             if lock.is_held:
                 raise
-            raise StoreLocked(
-                self.path, f"{lock.holder()} (stopped in the middle of a commit)", error.waited
-            ) from error
+            raise StoreLocked(path, f"{lock.holder()} (stopped in the middle of a commit)", error.waited) from error
         finally:
             await writer.close()
 

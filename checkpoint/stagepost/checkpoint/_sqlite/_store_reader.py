@@ -10,12 +10,15 @@ import anyio
 
 from ..errors import BackendNotSupported, NotAStore, StoreNotReadable
 from ._connect import read_only
+from ._files import resolve
 from ._queries import Query, Row
 from ._reader import Reader, open_reader
 from ._reading import Reading
-from ._schema import APPLICATION_ID, check_known, check_version
+from ._schema import APPLICATION_ID, MASTER, check_known, check_version
 
 _MARKS = Query("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version", ())
+
+_TABLES = Query(MASTER, ())
 
 
 class StoreReader(Reading):
@@ -33,7 +36,7 @@ class StoreReader(Reading):
 
 
 @asynccontextmanager
-async def open_store_reader(path: Path) -> AsyncIterator[StoreReader]:
+async def open_store_reader(given: Path) -> AsyncIterator[StoreReader]:
     """Open a file for reading, whoever owns it, and see that it is a store.
 
     Raises:
@@ -44,13 +47,15 @@ async def open_store_reader(path: Path) -> AsyncIterator[StoreReader]:
     """
     check_backend()
     check_version(sqlite3.sqlite_version_info)
+    path, name = resolve(given)
     if not await anyio.Path(path).is_file():
         raise StoreNotReadable(path, "there is no such file")
-    async with open_reader(read_only(path), path) as reader:
+    async with open_reader(read_only(path), path, name) as reader:
         ((marker, version),) = await reader.fetch(_MARKS)
         if marker != APPLICATION_ID:
             raise NotAStore(path, "no store was ever opened on it; give the file of one")
-        check_known(version, path)
+        check_known(version, [(name, sql) for name, sql in await reader.fetch(_TABLES)], path)
+        reader.watch_beside()
         yield StoreReader(reader)
 
 

@@ -7,6 +7,9 @@ A caller that is cancelled still waits for its answer, so memory and disk never 
 limit, or the disk fails, the writer is broken: every waiting and every later request gets the same error, and only
 reopening tells what was saved. A cancel scope and a timer for each request would cost as much as the rest of its way
 here, so a scope is entered only by those who are cancelled, and one timer watches over the oldest request.
+
+The limit is counted in ticks of that timer, not read from a clock. While the process is stopped, the machine asleep or
+the loop held up, clocks go on and the disk may answer nobody; however long that takes, it is one tick.
 """
 
 import asyncio
@@ -24,10 +27,11 @@ from typing import Final, TypeAlias, TypeVar, cast
 
 import anyio
 
-from ..errors import StoreClosed, StoreError, StoreFailed, StoreTakenOver
+from ..errors import StoreClosed, StoreError, StoreFailed, StoreLost, StoreTakenOver
 from ._batch import Outcome, Work, is_final, run_batch
 from ._connect import LARGEST_WAL
 from ._faults import translate
+from ._generation import OwnedConnection, copy_wal, lost
 from ._intake import Intake
 
 T = TypeVar("T")
@@ -35,6 +39,9 @@ ErrorT = TypeVar("ErrorT", bound=StoreError)
 RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]
 
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
+_TICK: Final = 1.0  # the longest tick, in seconds
+_TICKS: Final = 30  # the fewest in a limit
+_LOOK: Final = 0.05  # seconds after which all files are looked at again before a batch
 
 
 class _Request:
@@ -42,14 +49,14 @@ class _Request:
 
     Attributes:
         work: The work.
-        since: When it was asked for, on the loop's clock.
+        since: The tick at which it was asked for.
         outcome: What became of it; None until that is known.
         waiter: Wakes the caller. Cancelling a task cancels what it waits on, so this carries no answer.
     """
 
     __slots__ = ("outcome", "since", "waiter", "work")
 
-    def __init__(self, work: Work, since: float, waiter: asyncio.Future[None]) -> None:
+    def __init__(self, work: Work, since: int, waiter: asyncio.Future[None]) -> None:
         self.work = work
         self.since = since
         self.outcome: Outcome | None = None
@@ -91,12 +98,14 @@ class Writer:
         self._run_batch = run_batch
         self._may_checkpoint = may_checkpoint
         self._limit = limit
+        self._tick = min(_TICK, limit / _TICKS)
+        self._ticks = 0
         self._backlog = backlog
         self._intake: Intake[_Request] = Intake()
         self._pending: dict[_Request, None] = {}  # the oldest first
         self._watch: asyncio.TimerHandle | None = None
         self._room: anyio.Event | None = None  # made by the first who waits for it
-        self._broken: StoreFailed | None = None
+        self._broken: StoreFailed | StoreLost | None = None
         self._over: StoreError | None = None  # why nothing more is taken
         self._ending = anyio.Event()  # set with it
         self._closed = False
@@ -125,11 +134,11 @@ class Writer:
             await self._has_room()
         if self._broken is not None or self._closed:
             raise self._refusal()
-        request = _Request(work, self._loop.time(), self._loop.create_future())
+        request = _Request(work, self._ticks, self._loop.create_future())
         self._pending[request] = None
         self._intake.put(request)
         if self._watch is None:
-            self._watch = self._loop.call_later(self._limit, self._look)
+            self._watch = self._loop.call_later(self._tick, self._look)
         try:
             await request.waiter
         except asyncio.CancelledError:
@@ -153,9 +162,17 @@ class Writer:
         self._intake.close()
         if self._watch is not None:
             self._watch.cancel()
-        with anyio.move_on_after(self._limit, shield=True):
-            await self._ended
-            self._thread.join()
+        with anyio.CancelScope(shield=True):
+            for _ in range(self._patience):
+                if self._ended.done():
+                    self._thread.join()
+                    return
+                await asyncio.wait([self._ended], timeout=self._tick)
+
+    @property
+    def _patience(self) -> int:
+        """The limit, in ticks."""
+        return math.ceil(self._limit / self._tick)
 
     async def _outlast(self, request: _Request) -> None:
         """Wait on for an answer, though cancelled; the cancellation comes again at the caller's next checkpoint."""
@@ -177,7 +194,7 @@ class Writer:
             self._room = anyio.Event()
         await self._room.wait()
 
-    def _refusal(self) -> StoreFailed | StoreClosed:
+    def _refusal(self) -> StoreError:
         return StoreClosed(str(self._path)) if self._broken is None else _again(self._broken)
 
     # on the event loop, called by the thread
@@ -201,16 +218,16 @@ class Writer:
             request.waiter.set_result(None)
 
     def _look(self) -> None:
-        """See whether the oldest request has waited too long, and look again when it will have."""
+        """Count a tick, see whether the oldest request has waited for too many, and look again at the next one."""
         self._watch = None
+        self._ticks += 1
         oldest = next(iter(self._pending), None)
         if oldest is None:
             return
-        left = oldest.since + self._limit - self._loop.time()
-        if left <= 0:
+        if self._ticks - oldest.since >= self._patience:
             self._break(StoreFailed(self._path, f"no answer from the disk within {self._limit:g} s"))
         else:
-            self._watch = self._loop.call_later(left, self._look)
+            self._watch = self._loop.call_later(self._tick, self._look)
 
     def _note_end(self, error: StoreError) -> None:
         """Nothing more is taken: tell those who wait for that."""
@@ -250,7 +267,7 @@ class Writer:
         self._call(self._end, died)
 
     def _serve(self, connection: sqlite3.Connection) -> None:
-        clean = True
+        clean, looked = True, -math.inf
         while True:
             try:
                 batch = self._intake.take(None if clean else _IDLE)
@@ -261,20 +278,36 @@ class Writer:
                 self._shrink(connection, "TRUNCATE")
                 return
             since = perf_counter()
+            if since - looked > _LOOK:
+                self._look_for_files(connection)
+                looked = since
             outcomes = self._commit(connection, batch)
             self._intake.note_commit(perf_counter() - since)
             self._call(self._deliver, batch, outcomes)
-            clean = self._wal_size() > LARGEST_WAL and self._shrink(connection)
+            size = connection.files.wal_size if isinstance(connection, OwnedConnection) else self._wal_size()
+            clean = size > LARGEST_WAL and self._shrink(connection)
 
     def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Request]) -> list[Outcome]:
-        """Run a batch; after a fatal error nothing touches the disk any more."""
+        """Run a batch; after a fatal error nothing touches the disk any more.
+
+        It counts only if the files are at their paths when it has been committed.
+        """
+        outcomes: list[Outcome] = []
+        if self._broken is None:
+            outcomes = self._run_batch(connection, [request.work for request in batch])
+            self._look_for_files(connection, quickly=True)
         if self._broken is not None:
             return [Outcome(error=_again(self._broken)) for _ in batch]
-        outcomes = self._run_batch(connection, [request.work for request in batch])
         final = next((outcome.error for outcome in outcomes if outcome.error and is_final(outcome.error)), None)
         if final is not None:
             self._end_with(final)
         return outcomes
+
+    def _look_for_files(self, connection: sqlite3.Connection, *, quickly: bool = False) -> None:
+        gone = lost(connection, quickly=quickly) if self._broken is None else None
+        if gone is not None:
+            self._broken = gone
+            self._call(self._note_end, gone)
 
     def _end_with(self, error: Exception) -> None:
         """Take nothing more behind an error of the disk; an owner that was taken over from is refused by itself."""
@@ -287,12 +320,12 @@ class Writer:
 
     def _shrink(self, connection: sqlite3.Connection, mode: str = "PASSIVE") -> bool:
         """Copy the WAL into the database; always True, since a reader in the way only puts it off."""
-        if self._broken is not None:
+        if self._broken is not None or lost(connection):  # if lost, the next batch is told
             return True
         try:
             if self._may_checkpoint(connection):
-                connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-        except sqlite3.Error:  # every commit is safe in the WAL, and the next batch meets a failing disk itself
+                copy_wal(connection, mode)
+        except (sqlite3.Error, OSError):  # every commit is in the WAL, and the next batch meets a failing disk itself
             return True
         return True
 

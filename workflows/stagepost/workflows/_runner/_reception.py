@@ -7,7 +7,7 @@ from typing import TypeAlias
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
-from stagepost.checkpoint import RunInfo, RunNotOpen, RunStatus
+from stagepost.checkpoint import KeyRemembered, RunInfo, RunNotOpen, RunStatus
 
 from .._background._desk import Desk
 from .._background._means import Means
@@ -21,7 +21,7 @@ from .._runs._orders import Order
 from .._runs._registry import Registry
 from .._runs._run import Run
 from .._runs._starting import check_same, check_workflow, new_run
-from ..errors import RunCancelled
+from ..errors import RunCancelled, RunForgotten
 from ._stored_children import StoredChildren
 
 Start: TypeAlias = Mapping[str, object] | BaseModel | None
@@ -61,7 +61,11 @@ class Reception:
         await self._lifespans.enter(workflow.name, workflow.lifespan)
 
     async def start(self, workflow: Pattern, state: Start, order: Order) -> Run:
-        """Start a run, or attach to the one that has its id or key."""
+        """Start a run, or attach to the one that has its id or key.
+
+        Raises:
+            RunForgotten: That one was deleted by retention.
+        """
         check_hub(workflow.name, workflow.program, self._means.hub)
         new = new_run(workflow, state, self._means.owner, order)
         if self._means.secrets:
@@ -69,7 +73,10 @@ class Reception:
         check_input(self.store.limits, new)
         if workflow.lifespan is not None:
             await self.prepare(workflow)
-        run, info = await self.desk.begin(new, workflow, urgent=order.urgent, intermediates=order.intermediates)
+        try:
+            run, info = await self.desk.begin(new, workflow, urgent=order.urgent, intermediates=order.intermediates)
+        except KeyRemembered as known:
+            raise RunForgotten(known.run_id, known.status, known.ended_at, is_same=known.is_same) from None
         if run is not None:
             return run
         check_workflow(info, workflow.name)

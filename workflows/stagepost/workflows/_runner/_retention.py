@@ -32,18 +32,28 @@ class Keeping:
 
 
 class Sweeper:
-    """Deletes runs that ended longer ago than they are kept, a few at a time.
+    """Deletes what is kept no longer, a few at a time: runs, then the keys of runs.
 
     Args:
         store: Where runs are kept.
         clock: Seconds since 1970.
-        keep_for: How long they are kept.
+        keep_for: How long runs are kept after their end; None for ever.
+        keep_keys: How long their keys are.
     """
 
-    def __init__(self, store: CheckpointStore, clock: Callable[[], float], keep_for: timedelta) -> None:
-        self._store = store
+    def __init__(
+        self,
+        store: CheckpointStore,
+        clock: Callable[[], float],
+        keep_for: timedelta | None,
+        keep_keys: timedelta | None,
+    ) -> None:
         self._clock = clock
-        self._keep_for = keep_for
+        self._sweeps = [
+            (prune, time)
+            for prune, time in ((store.prune, keep_for), (store.prune_keys, keep_keys))
+            if time is not None
+        ]
 
     async def run(self) -> None:
         """Sweep now and every hour, for ever."""
@@ -53,9 +63,10 @@ class Sweeper:
 
     async def sweep(self) -> None:
         """Delete all whose time is up; what a store in trouble refuses is deleted the next time."""
-        before = datetime.fromtimestamp(self._clock(), UTC) - self._keep_for
+        now = datetime.fromtimestamp(self._clock(), UTC)
         try:
-            while await self._store.prune(before, limit=_AT_ONCE) == _AT_ONCE:  # noqa: ASYNC110  # lets others commit
-                await anyio.sleep(_REST)
+            for prune, time in self._sweeps:
+                while await prune(now - time, limit=_AT_ONCE) == _AT_ONCE:  # noqa: ASYNC110  # lets others commit
+                    await anyio.sleep(_REST)
         except StoreError:  # those who commit are told of it
             return

@@ -75,6 +75,8 @@ class Runner(Correspondence):
         keep: What stays of runs, see `Keep`: for all, or by the names of their workflows.
         keep_for: How long runs are kept when they have ended; those whose time is up are deleted at the start and every
             hour, a few at a time. None for ever.
+        keep_keys: How long after its end the key of a run, and an id that was given, stay taken though the run was
+            deleted: starting with them raises `RunForgotten`. None for ever.
         clock: Seconds since 1970, for what waits for the time.
 
     Raises:
@@ -96,6 +98,7 @@ class Runner(Correspondence):
         secrets: Given | None = None,
         keep: KeepChoice | Mapping[str, KeepChoice] = Keep.RESULT,
         keep_for: timedelta | None = timedelta(days=30),
+        keep_keys: timedelta | None = timedelta(days=400),
         clock: Callable[[], float] = time,
     ) -> None:
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
@@ -110,7 +113,7 @@ class Runner(Correspondence):
         self._max_running = max_running
         self._max_attempts = max_attempts
         self._keeping = Keeping(keep)
-        self._keep_for = keep_for
+        self._kept_for = (keep_for, keep_keys)
         self._clock = clock
         self._secrets = Secrets(secrets)
         self._inbox = Inbox(store, self._registry, self._secrets)
@@ -167,6 +170,7 @@ class Runner(Correspondence):
             max_attempts=config.max_attempts,
             keep=config.keep,
             keep_for=config.keep_for,
+            keep_keys=config.keep_keys,
         )
 
     async def __aenter__(self) -> Self:
@@ -178,8 +182,8 @@ class Runner(Correspondence):
             means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
             self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
             self._group.start_soon(self._reception.desk.watch)
-            if self._keep_for is not None:
-                self._group.start_soon(Sweeper(self._store, self._clock, self._keep_for).run)
+            if any(time is not None for time in self._kept_for):
+                self._group.start_soon(Sweeper(self._store, self._clock, *self._kept_for).run)
             self._stack = stack.pop_all()
         return self
 
@@ -214,6 +218,7 @@ class Runner(Correspondence):
         trace: str | None = None,
         intermediates: list[Intermediate] | None = None,
         keep: KeepChoice | None = None,
+        remember_id: bool = True,
     ) -> Run:
         """Start a run; when this returns, it is on disk. Or attach to the run that has this id or key already.
 
@@ -226,6 +231,8 @@ class Runner(Correspondence):
             intermediates: A list that states go into while this runner works on the run: first what it starts with,
                 then one `Intermediate` behind each step, item of a fold and fan-out. Nothing, if it attaches.
             keep: What stays of it, see `Keep`; by default what the runner says.
+            remember_id: Whether `run_id` stays taken for `keep_keys` when the run has been deleted. False for ids that
+                nobody gave, such as numbers that are counted on from the runs there are.
 
         Raises:
             DefinitionError: The runner does not know the workflow.
@@ -233,6 +240,7 @@ class Runner(Correspondence):
             CannotStore: What to start with has no stored form.
             LifespanFailed: What its steps need could not be opened; nothing is stored.
             RunConflict: The id or key stands for a run of another workflow or with another input.
+            RunForgotten: The id or key is that of a run that has ended and was deleted since (`keep_for`, `keep`).
             StoreError: The run could not be stored.
         """
         if run_id is not None:
@@ -240,6 +248,8 @@ class Runner(Correspondence):
         order = Order(
             run_id=run_id,
             key=key,
+            remember_id=remember_id and run_id is not None,
+            remember_key=key is not None,
             trace=trace,
             intermediates=intermediates,
             keep=self._keeping.of(workflow.as_workflow().name) if keep is None else Keep(keep),
@@ -346,8 +356,8 @@ class Runner(Correspondence):
 
         A request with the header ``idempotency-key`` joins the run that has this key; without it the message's id is
         the key. Whoever stops waiting does not stop the run. A run that parks is answered with `RunParked`, the cause
-        of the requester's `HandlerFailed`; asking again with the same key attaches to it. Leaving the runner takes the
-        workflow off the hub.
+        of the requester's `HandlerFailed`; asking again with the same key attaches to it. `RunForgotten` is the cause
+        if retention has deleted the run with this key. Leaving the runner takes the workflow off the hub.
 
         Lifespans, its own and its companions', are entered before it is put there.
 
@@ -367,8 +377,10 @@ class Runner(Correspondence):
 
     async def _handle(self, workflow: Pattern, message: Message[object]) -> object:
         """Answer a request with the result of its run."""
+        given = message.headers.get("idempotency-key")
         order = Order(
-            key=message.headers.get("idempotency-key", message.id),
+            key=message.id if given is None else given,
+            remember_key=given is not None,
             trace=message.trace,
             keep=self._keeping.of(workflow.name),
             urgent=True,

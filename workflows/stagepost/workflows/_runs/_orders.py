@@ -15,6 +15,8 @@ class Order:
         keep: What stays of it.
         run_id: Its id; None for one that is made.
         key: Its start-once key.
+        remember_id: Whether its id stays taken when retention has deleted it.
+        remember_key: The same of its key.
         trace: The trace that it belongs to.
         intermediates: A list that gets its states.
         urgent: Whether it takes no slot.
@@ -24,6 +26,8 @@ class Order:
     keep: Keep
     run_id: str | None = None
     key: str | None = None
+    remember_id: bool = False
+    remember_key: bool = False
     trace: str | None = None
     intermediates: list[Intermediate] | None = None
     urgent: bool = False

@@ -41,6 +41,8 @@ def new_run(
         workflow.shape,
         order.trace,
         order.keep,
+        order.remember_id,
+        order.remember_key,
     )
 
 

@@ -40,6 +40,7 @@
         ├── RunConflict                  its id or key stands for another workflow or input
         ├── RunnerStopped                the runner was left before it ended; it stays open in the store
         ├── RunNotHeld                   it is open, but no runner of this process works on it
+        ├── RunLeftOpen                  something that is no failure of its own came in between; it stays open
         ├── IncompatibleCheckpoint       it cannot go on in the workflow as it is now defined
         └── UnknownWorkflow(LookupError) no workflow of this name and version is registered
 """
@@ -69,6 +70,7 @@ from ._run_errors import (
     RunDead,
     RunError,
     RunFailed,
+    RunLeftOpen,
     RunnerStopped,
     RunNotHeld,
     RunParked,
@@ -106,6 +108,7 @@ __all__ = [
     "RunDead",
     "RunError",
     "RunFailed",
+    "RunLeftOpen",
     "RunNotHeld",
     "RunParked",
     "RunnerNotOpen",

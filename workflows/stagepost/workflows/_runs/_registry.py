@@ -83,16 +83,6 @@ class Registry:
         workflow = self._known.get((info.workflow, info.version))
         return workflow is None or len(family(workflow)) > 1
 
-    @property
-    def migrates(self) -> bool:
-        """Whether runs of any workflow can be migrated."""
-        return bool(self._migrations)
-
-    def is_outdated(self, info: RunInfo) -> bool:
-        """Whether a run is of a version that is only known to be migrated."""
-        is_known = (info.workflow, info.version) in self._known
-        return not is_known and info.version in self._migrations.get(info.workflow, {})
-
     def find(self, info: RunInfo) -> Definition:
         """The definition that a stored run belongs to: of its own version, or of the next that it can be migrated to.
 

@@ -73,7 +73,7 @@ class Desk:
         self._line = Line(slots)
         self._lifespans = lifespans
         self._shift = Shift(means, self.lookout, lifespans, children, self._left)
-        self.left_open = LeftOpen(self.outcomes, self.lookout, means.secrets, self.works_on, self._spawn)
+        self.left_open = LeftOpen(means, self.outcomes, self.lookout, self.works_on, self._spawn)
         self._beginning: list[str] = []  # ids of the runs that are being stored
         self._waking: list[str] = []  # ids of the runs that are about to go on
         self._stopping = False

@@ -5,14 +5,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from stagepost.checkpoint import CheckpointError, StoreError, WaitKind
+from stagepost.checkpoint import CheckpointError, RunInfo, StoreError, WaitKind
 from stagepost.hub import get_logger
 
 from .._pattern_errors import describe
 from .._runs._outcomes import Outcomes
-from .._values._secrets import Secrets
 from ..errors import RunnerNotOpen, RunnerStopped
 from ._lookout import Lookout
+from ._means import Means
 from ._shift import Active
 
 _SHOWN: Final = 20  # runs that one report writes to the log, each in a line
@@ -24,9 +24,9 @@ class LeftOpen:
     What concerns the runner or the store as a whole is no reason of a run's, and is told by them.
 
     Args:
+        means: Whose runs they are, and what must not be shown.
         outcomes: What the handles of runs wait for.
         lookout: Knows which runs wait for others.
-        secrets: Must not be shown.
         works_on: Whether somebody works on a run at this moment.
         spawn: Runs a function in the runner's task group.
 
@@ -36,15 +36,16 @@ class LeftOpen:
 
     def __init__(
         self,
+        means: Means,
         outcomes: Outcomes,
         lookout: Lookout,
-        secrets: Secrets,
         works_on: Callable[[str], bool],
         spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
     ) -> None:
         self._outcomes = outcomes
         self._lookout = lookout
-        self._secrets = secrets
+        self._secrets = means.secrets
+        self._owner = means.owner
         self._works_on = works_on
         self._spawn = spawn
         self._reasons: dict[str, BaseException] = {}
@@ -54,6 +55,11 @@ class LeftOpen:
     def reason(self, run_id: str) -> BaseException | None:
         """Why a run does not go on here, as far as is known."""
         return self._reasons.get(run_id)
+
+    def is_fit(self, info: RunInfo) -> bool:
+        """Whether it is known that the code of this process can go on with a run: it has begun it, or looked at it."""
+        is_ours = info.owner == self._owner
+        return is_ours or (self.knows_all and info.run_id not in self._reasons)
 
     def forget(self, run_id: str) -> None:
         """It goes on."""
@@ -81,7 +87,7 @@ class LeftOpen:
         error = active.job.outcome.left_with
         if error is not None:
             self.leave(active.job.run_id, error)
-        for wait in active.execution.ledger.open_waits:
+        for wait in active.execution.ledger.open_waits if self._reasons else ():
             if wait.kind is WaitKind.CHILD and (why := self.reason(wait.name)) is not None:
                 active.job.outcome.leave(why)
 

@@ -134,12 +134,12 @@ class Inbox:
             WorkflowError: It cannot.
             CorruptRun: It is not what was stored.
         """
-        if self._desk.works_on(run_id):
-            return self._registry.find(await self._store.info(run_id)).workflow
-        snapshot = await self._store.load(run_id)
-        if not snapshot.run.status.is_open:
-            raise RunNotOpen(run_id, snapshot.run.status)
-        return self._fitness.check(snapshot).definition.workflow
+        info = await self._store.info(run_id)
+        if not info.status.is_open:
+            raise RunNotOpen(run_id, info.status)
+        if self._desk.left_open.is_fit(info):
+            return self._registry.find(info).workflow
+        return self._fitness.check(await self._store.load(run_id)).definition.workflow
 
     async def _pending(self, found: OpenWait) -> PendingWait:
         wait = found.wait

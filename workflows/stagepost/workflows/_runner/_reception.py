@@ -118,7 +118,7 @@ class Reception:
 
     def _reason(self, snapshot: Snapshot) -> BaseException | None:
         """Why a run that nobody works on cannot go on, or was not gone on with."""
-        reason = self.fitness.reason(snapshot)
+        reason = None if self.desk.left_open.is_fit(snapshot.run) else self.fitness.reason(snapshot)
         if reason is None and snapshot.run.status is RunStatus.RUNNING:
             return self.desk.left_open.reason(snapshot.run.run_id)
         return reason

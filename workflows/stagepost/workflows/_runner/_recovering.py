@@ -56,7 +56,7 @@ class Recovering:
         """See that those that rest could go on: nobody would hear otherwise before they are to, in a month perhaps."""
         async with aclosing(self._runs(RunStatus.WAITING, found)) as runs:
             async for info in runs:
-                if not self._desk.works_on(info.run_id):
+                if info.owner != self._desk.means.owner:  # this runner has begun those, and knows them
                     await self._recover(info, found)
 
     async def _runs(self, status: RunStatus, found: RecoveryNotes) -> AsyncGenerator[RunInfo, None]:

@@ -39,6 +39,9 @@ def check_compatible(snapshot: Snapshot, program: Program) -> None:
         CannotRead: A stored value does not fit its type.
         Exception: Whatever a function of the user's raises that reads a stored value.
     """
+    for item in snapshot.items:
+        if (why := _other_branch(program, item)) is not None:
+            raise _misfit(snapshot, program, why, f"{item.path}[{item.idx}]")
     gone = [position_of(frame) for frame in snapshot.frames.values() if not _has_place(program, frame)]
     gone += [f"{item.path}[{item.idx}]" for item in snapshot.items if not _has_worker(program, item)]
     _check_counts(snapshot)
@@ -116,13 +119,23 @@ def _has_place(program: Program, frame: Frame) -> bool:
 
 
 def _has_worker(program: Program, item: Item) -> bool:
-    """Whether an item still has the worker that it was frozen for: branches may come and go and change their order."""
+    """Whether there is still a worker for an item."""
     place = _place_of(program, item)
     if isinstance(place, FoldPlace):
         return item.status is ItemStatus.WAITING  # of a fan-out it may have been done already
-    if not isinstance(place, FanOutPlace):
-        return False
-    return not place.branches or place.branches[item.idx : item.idx + 1] == (from_json(item.input),)
+    return isinstance(place, FanOutPlace)
+
+
+def _other_branch(program: Program, item: Item) -> str | None:
+    """How another branch has come to stand where an item was frozen for one; None if none has."""
+    place = _place_of(program, item)
+    if not isinstance(place, FanOutPlace) or not place.branches:
+        return None
+    name = from_json(item.input)
+    if place.branches[item.idx : item.idx + 1] == (name,):
+        return None
+    now = ", ".join(place.branches)
+    return f"it stands at branch {name!r} of {item.path!r}, number {item.idx}, and the branches there are now: {now}"
 
 
 def _place_of(program: Program, item: Item) -> Place | None:

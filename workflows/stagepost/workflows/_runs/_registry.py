@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from stagepost.checkpoint import RunInfo
 
+from .._patterns._nesting import check_nesting
 from .._patterns._pattern import Pattern, Servable
 from .._programs._places import check_signals
 from ..errors import DefinitionError, UnknownWorkflow, WorkflowNotFound
@@ -105,6 +106,7 @@ def family(workflow: Pattern) -> Sequence[Pattern]:
     while ahead:
         member = ahead.pop()
         if not any(member is known for known in found):
+            check_nesting(member)
             found.append(member)
             ahead += _companions(member)
     return found

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import anyio
@@ -193,7 +194,7 @@ def in_graph(world: World, names: Sequence[str], style: Style) -> Pattern:
     graph = Graph("work", **style.options)
     for name, node in zip(names, parts(world, names, style), strict=True):
         graph.add(name, node)
-    for first, second in zip(names, names[1:], strict=False):
+    for first, second in pairwise(names):
         graph.edge(first, second)
     graph.start(names[0])
     graph.finish(names[-1])

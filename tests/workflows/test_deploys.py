@@ -1,4 +1,4 @@
-"""What becomes of open runs when the code around them changes: as the table in docs/workflows.md says, never silence."""
+"""What becomes of open runs when the code around them changes: what the docs' table says, and never silence."""
 
 import logging
 import re
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from tests.workflows._deploys import (
     FAILED,
@@ -86,12 +85,15 @@ ROWS: Mapping[str, Row] = {
 }
 
 
+PLAIN = Style()
+
+
 @dataclass(frozen=True)
 class Change:
     """What a deploy changes; `names` are the parts then, in their order."""
 
     names: Sequence[str] = OLD
-    style: Style = Style()
+    style: Style = PLAIN
     migrates: bool = False
     beside: bool = False
 
@@ -150,7 +152,7 @@ class Deploy:
     def __init__(self, row: str, change: str, phase: str) -> None:
         self.world, self.row, self.change = World(phase), ROWS[row], CHANGES[change]
         style = replace(self.change.style, here=self.row.another) if "another kind" in change else self.change.style
-        self.old = self.row.make(self.world, OLD, Style())
+        self.old = self.row.make(self.world, OLD, PLAIN)
         self.new = self.row.make(self.world, self.change.names, style)
 
     @property

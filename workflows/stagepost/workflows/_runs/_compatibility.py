@@ -21,11 +21,11 @@ from stagepost.checkpoint import (
 
 from .._programs._places import program_at, step_at
 from .._programs._program import COUNTER, FanOutPlace, FoldPlace, Place, Program
-from .._programs._shape import places_in, shape_of
+from .._programs._shape import branches_in, places_in, shape_of
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged
 from ..errors import IncompatibleCheckpoint
-from ._standing import outer_of, position_of, under_way
+from ._standing import Standing, outer_of, position_of
 
 _SENT = (WaitKind.ANSWER, WaitKind.SIGNAL)
 
@@ -40,7 +40,7 @@ def check_compatible(snapshot: Snapshot, program: Program) -> None:
         Exception: Whatever a function of the user's raises that reads a stored value.
     """
     for item in snapshot.items:
-        if (why := _other_branch(program, item)) is not None:
+        if (why := _other_branch(snapshot, program, item)) is not None:
             raise _misfit(snapshot, program, why, f"{item.path}[{item.idx}]")
     gone = [position_of(frame) for frame in snapshot.frames.values() if not _has_place(program, frame)]
     gone += [f"{item.path}[{item.idx}]" for item in snapshot.items if not _has_worker(program, item)]
@@ -75,7 +75,9 @@ def open_in(snapshot: Snapshot) -> Sequence[Wait]:
 def unheeded_in(snapshot: Snapshot) -> Sequence[Wait]:
     """What a run was sent for steps that have not ended since."""
     sent = [wait for wait in snapshot.waits if wait.kind in _SENT and wait.status is WaitStatus.ANSWERED]
-    standing = under_way(snapshot) if sent else ()
+    if not sent:
+        return ()
+    standing = Standing(snapshot)
     return [wait for wait in sent if wait.place in standing]
 
 
@@ -126,11 +128,14 @@ def _has_worker(program: Program, item: Item) -> bool:
     return isinstance(place, FanOutPlace)
 
 
-def _other_branch(program: Program, item: Item) -> str | None:
-    """How another branch has come to stand where an item was frozen for one; None if none has."""
+def _other_branch(snapshot: Snapshot, program: Program, item: Item) -> str | None:
+    """How another branch, or none, has come to stand where an item was frozen for one; None if that is not so."""
     place = _place_of(program, item)
-    if not isinstance(place, FanOutPlace) or not place.branches:
+    if not isinstance(place, FanOutPlace):
         return None
+    if not place.branches:
+        had = snapshot.shape is not None and branches_in(snapshot.shape, item.path)
+        return f"it stands at a branch of {item.path!r}, which has one worker for items now" if had else None
     name = from_json(item.input)
     if place.branches[item.idx : item.idx + 1] == (name,):
         return None

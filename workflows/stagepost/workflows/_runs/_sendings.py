@@ -7,7 +7,7 @@ from .._programs._places import step_at
 from .._programs._program import Program
 from ..errors import IncompatibleCheckpoint
 from ._compatibility import fits, unheeded_in
-from ._standing import under_way
+from ._standing import Standing
 
 
 def lost_waits(after: Snapshot, program: Program) -> tuple[str, ...]:
@@ -17,7 +17,7 @@ def lost_waits(after: Snapshot, program: Program) -> tuple[str, ...]:
         after: The run as it was migrated, with the waits that it had before.
         program: What goes on with it.
     """
-    standing = under_way(after)
+    standing = Standing(after)
     return tuple(
         wait.place
         for wait in after.waits
@@ -39,7 +39,7 @@ def check_kept(before: Snapshot, workflow: Pattern) -> None:
     for wait in unheeded_in(before):
         if not fits(workflow.program, wait):
             raise _loses(before, workflow, f"the {wait.kind.value} {wait.name!r} that it was sent", wait.place)
-    standing = under_way(before) if before.effects else ()
+    standing = Standing(before)
     for effect in before.effects:
         if effect.place in standing and step_at(workflow.program, effect.place) is None:
             raise _loses(before, workflow, f"what is known of effect {effect.key!r}", effect.place)

@@ -10,12 +10,22 @@ from .._steps._place import place_of
 _ARROW = "->"  # in the names under which the steps of a graph are counted, and in no name of a node
 
 
-def under_way(snapshot: Snapshot) -> frozenset[str]:
-    """Places of the steps and workers that run next, or run again, as `StepContext.place` names them.
+class Standing:
+    """Where a run stands, as `StepContext.place` names it: the steps and workers that run next, or run again.
 
-    It reads only what is stored, so that it also tells where a run of a definition stands that nobody has any more.
+    It reads only what is stored, so that it also tells where a run of a definition stands that nobody has any more. Of
+    an item whose first step has not ended there is no frame: wherever it stands below, it is under way.
+
+    Args:
+        snapshot: The run.
     """
-    return frozenset((*_steps(snapshot), *_workers(snapshot)))
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._places = frozenset((*_steps(snapshot), *_workers(snapshot)))
+        self._items = tuple(f"{place.partition('#')[0]}/" for place in _workers(snapshot))
+
+    def __contains__(self, place: str) -> bool:
+        return place in self._places or place.startswith(self._items)
 
 
 def outer_of(path: str) -> str:

@@ -399,9 +399,7 @@ def typed(kind: str, model: Any, gate: Gate) -> Chain:
     branches = {
         "own": own,
         "fan": Parallel("fan", step("work", work), over=lambda _: [1, 2], workers=1, into="made"),
-        "items": Parallel(
-            "items", Chain("item", [Wait("one")], types={"item": model} if kind == "item" else {}), over="n"
-        ),
+        "items": Parallel("items", item, over="n"),
         "fold": Chain.fold("fold", typed_fold(model if kind == "fold" else int, gate), over=lambda _: [2, 2]),
     }
     return Chain("work", [Parallel("both", branches)], types={"own": model} if kind == "own" else {})

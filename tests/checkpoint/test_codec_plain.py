@@ -278,5 +278,5 @@ def test_a_value_for_which_the_stack_has_no_room_is_refused_by_name() -> None:
     def deep(calls: int) -> bytes:
         return PLAIN.dump(value, "key") if calls == 0 else deep(calls - 1)
 
-    with pytest.raises(CannotStore, match="key: it is nested too deep for what is left of the stack"):
+    with pytest.raises(CannotStore, match="key cannot be stored: it is nested too deep for what is left"):
         deep(sys.getrecursionlimit() - len(inspect.stack(0)) - 150)

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import anyio
 import pytest
@@ -12,7 +13,16 @@ from pydantic import BaseModel, field_validator
 from tests.workflows._doors import Clock
 from tests.workflows._words import NOTHING, Gate, Store, leave_at, running, until
 
-from stagepost.checkpoint import CorruptRun, MemoryStore, RunStatus, WaitKind
+from stagepost.checkpoint import (
+    CorruptRun,
+    MemoryStore,
+    OwnershipLost,
+    RunInfo,
+    RunNotFound,
+    RunStatus,
+    Snapshot,
+    WaitKind,
+)
 from stagepost.hub import HandlerFailed, Hub
 from stagepost.workflows import (
     Append,
@@ -460,3 +470,85 @@ async def test_a_run_that_cannot_be_stored_for_its_names_ends_no_runner(store: S
         with pytest.raises(UnicodeEncodeError):
             await runner.start(OTHER, trace="\ud800")
         await check_others(runner)
+
+
+async def test_a_run_that_rests_though_it_waits_for_nothing_is_taken_up() -> None:
+    class Forgetful(MemoryStore):
+        """Finds no waits of runs that rest: somebody has deleted them."""
+
+        async def load(self, run_id: str) -> Snapshot:
+            snapshot = await super().load(run_id)
+            return snapshot._replace(waits=()) if snapshot.run.status is RunStatus.WAITING else snapshot
+
+    work, store = Chain("work", [Wait("ask")]), Forgetful()
+    await park(store, work)
+    async with running(store, work) as runner:
+        (run,) = (await runner.recover()).resumed
+        await run.settled()
+        await runner.answer("work/ask", 1)
+        assert (await run.result())["ask"] == 1
+
+
+async def test_a_child_of_which_nobody_can_say_whether_it_has_ended_is_told_and_holds_up_nobody() -> None:
+    class Damaged(MemoryStore):
+        """Cannot read the child."""
+
+        is_damaged = False
+
+        async def info(self, run_id: str) -> RunInfo:
+            if self.is_damaged and run_id == "parent.kid":
+                raise CorruptRun(run_id, "a test")
+            return await super().info(run_id)
+
+    store = Damaged()
+    await park(store, starts(Chain("child", [Wait("ask")])))
+    store.is_damaged = True
+    async with running(store, starts(Chain("child", [Wait("ask")])), OTHER) as runner:
+        report = await runner.recover()
+        assert {key: type(error) for key, error in report.left_open.items()} == {"parent.kid": CorruptRun}
+        await check_others(runner)
+
+
+async def test_what_else_the_store_says_of_one_run_is_that_runs_reason() -> None:
+    class Taken(MemoryStore):
+        """Somebody else is quicker."""
+
+        async def claim(self, run_id: str, *_: object, **__: object) -> NoReturn:
+            raise OwnershipLost(run_id, 1, 2)
+
+    gate, store = Gate(), Taken()
+    work = Chain("work", [gate.step])
+    await leave_at(gate, store, work)
+    async with running(store, work, OTHER) as runner:
+        error = (await runner.recover()).left_open["r1"]
+        assert isinstance(error, RunLeftOpen)
+        await check_others(runner)
+
+
+async def test_a_run_that_is_gone_when_it_is_looked_at_is_no_matter() -> None:
+    class Late(MemoryStore):
+        """Knows nothing more of a run that it has just listed."""
+
+        async def load(self, run_id: str) -> NoReturn:
+            raise RunNotFound(run_id)
+
+    store = Late()
+    await park(store, Chain("work", [Wait("ask")]))
+    async with running(store, Chain("work", [Wait("approve")])) as runner:
+        assert [wait.blocked for wait in await runner.waits()] == [None]
+        assert dict((await runner.recover()).left_open) == {}
+
+
+async def test_a_secret_that_a_migration_raises_is_not_shown(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    def migrate(_run: object) -> Any:
+        raise ValueError("sk-live-4711-0815")
+
+    await park(store, Chain("work", [Wait("ask")]))
+    now = Chain("work", [Wait("ask")], version=2)
+    secrets = {"key": "sk-live-4711-0815"}
+    async with running(store, now, secrets=secrets, migrations={"work": {1: migrate}}) as runner:
+        error = (await runner.recover()).left_open["work"]
+        (wait,) = await runner.waits()
+        printed = "".join(traceback.format_exception(error))
+    assert "failed: ValueError: ***" in str(error)
+    assert all("4711" not in text for text in (str(error), printed, str(wait.blocked), caplog.text))

@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
@@ -173,3 +174,8 @@ async def test_a_value_that_is_nested_too_deep_is_refused_by_name(make: Callable
         WorkflowError, match=r"step 'makes': CannotStore: .*nested (deeper than 199 levels|too deep for)"
     ):
         await deep_async(calls, work.run)
+
+
+def test_the_docs_say_how_deep() -> None:
+    docs = (Path(__file__).parents[2] / "docs" / "workflows.md").read_text()
+    assert f"At most {DEEPEST} patterns" in docs

@@ -1,9 +1,11 @@
 """Plain values: JSON only, frozen, and the same bytes for ever."""
 
 import copy
+import inspect
 import json
 import math
 import pickle
+import sys
 from collections import OrderedDict
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -266,3 +268,15 @@ def test_a_copy_of_a_frozen_value_is_an_ordinary_one(duplicate: Any) -> None:
     for frozen, kind in ((freeze([1, [2]]), list), (freeze({"a": 1}), dict)):
         assert type(duplicate(frozen)) is kind
         assert duplicate(frozen) == frozen
+
+
+def test_a_value_for_which_the_stack_has_no_room_is_refused_by_name() -> None:
+    value: object = 1
+    for _ in range(190):
+        value = [value]
+
+    def deep(calls: int) -> bytes:
+        return PLAIN.dump(value, "key") if calls == 0 else deep(calls - 1)
+
+    with pytest.raises(CannotStore, match="key cannot be stored: it is nested too deep for what is left"):
+        deep(sys.getrecursionlimit() - len(inspect.stack(0)) - 150)

@@ -51,6 +51,7 @@ EXAMPLES = [
     errors.RunConflict("r1", "input"),
     errors.RunnerStopped("r1"),
     errors.RunNotHeld("r1"),
+    errors.RunLeftOpen("r1", "why"),
     errors.IncompatibleCheckpoint("r1", "work", "why", place="step"),
     errors.UnknownWorkflow("r1", "work", 1),
 ]

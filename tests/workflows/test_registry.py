@@ -71,7 +71,6 @@ def test_a_run_belongs_to_the_next_version_that_it_can_be_migrated_to() -> None:
     definition = registry.find(stored(1))
     assert (definition.workflow, definition.migrations) == (NEW, (one_to_two,))
     assert registry.find(stored(2)).migrations == ()
-    assert (registry.is_outdated(stored(1)), registry.is_outdated(stored(2))) == (True, False)
     assert Registry([OLD, NEW], {"work": {1: one_to_two}}).find(stored(1)).workflow is OLD
     with pytest.raises(UnknownWorkflow):
         registry.find(stored(0))

@@ -28,7 +28,7 @@ from tests.workflows._waiting_specimens import ACTING, SIGNALS, WAITING, nameles
 
 from stagepost.checkpoint import ItemStatus, Snapshot, Wait, WaitKind, WaitStatus
 from stagepost.workflows._programs._places import program_at, step_at
-from stagepost.workflows._runs._recovery import check_compatible
+from stagepost.workflows._runs._compatibility import check_compatible
 from stagepost.workflows._values._schema import to_values
 
 SHAPES = (*NAMES, *WAITING)

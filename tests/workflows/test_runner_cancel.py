@@ -8,7 +8,7 @@ from anyio import fail_after
 from tests.workflows._words import PATIENCE, Counted, Gate, Recorder, Store, running
 
 from stagepost.checkpoint import Commit, ItemStatus, MemoryStore, OwnershipLost, RunNotFound, RunNotOpen, RunStatus
-from stagepost.workflows import Chain, Parallel, RunCancelled, RunEnded, Runner, RunNotHeld, State, step
+from stagepost.workflows import Chain, Parallel, RunCancelled, RunEnded, Runner, State, UnknownWorkflow, step
 
 
 async def test_a_run_is_cancelled_in_the_middle_of_a_step_and_stays_so(store: Store) -> None:
@@ -64,7 +64,7 @@ async def test_a_run_that_nobody_works_on_is_cancelled_too(store: Store) -> None
         await runner.start(work, run_id="r1")
         await gate.entered.wait()
     async with running(store) as runner:  # it does not even know the workflow
-        with pytest.raises(RunNotHeld):
+        with pytest.raises(UnknownWorkflow):
             await (await runner.get("r1")).result()
         assert (await runner.cancel("r1")).status is RunStatus.CANCELLED
     assert gate.calls == 1

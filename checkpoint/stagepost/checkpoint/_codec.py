@@ -74,10 +74,15 @@ def plain_form(value: object, where: str) -> tuple[JsonValue, bytes]:
         CannotStore: It has none.
     """
     try:
-        frozen = freeze_usual(value)
-        source = value  # serialized several times as fast as the immutable subclasses of list and dict
-    except Unusual:
-        source = frozen = freeze_any(value, where)
+        try:
+            frozen = freeze_usual(value)
+            source = value  # serialized several times as fast as the immutable subclasses of list and dict
+        except Unusual:
+            source = frozen = freeze_any(value, where)
+    except RecursionError as error:
+        raise CannotStore(
+            where, "it is nested too deep for what is left of the stack: return it further out"
+        ) from error
     try:
         data = to_json(source, inf_nan_mode="constants")
     except PydanticSerializationError as error:

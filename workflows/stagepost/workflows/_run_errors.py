@@ -150,6 +150,23 @@ class RunNotHeld(RunError):
         super().__init__(f"run {run_id!r} is open, but this runner does not hold it: call recover() first", run_id)
 
 
+class RunLeftOpen(RunError):
+    """Something that is not the run's own failure came in between; the run stays open in the store.
+
+    The cause is the error itself.
+
+    Attributes:
+        why: What came in between.
+    """
+
+    def __init__(self, run_id: str, why: str) -> None:
+        super().__init__(
+            f"run {run_id!r} is left open, with all that was saved: {why}; recover() goes on with it",
+            run_id,
+        )
+        self.why = why
+
+
 class IncompatibleCheckpoint(RunError):
     """The run cannot go on in the workflow as it is now defined.
 

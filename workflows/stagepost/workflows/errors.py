@@ -41,6 +41,7 @@
         ├── RunForgotten                 its id or key is that of a run that retention has deleted
         ├── RunnerStopped                the runner was left before it ended; it stays open in the store
         ├── RunNotHeld                   it is open, but no runner of this process works on it
+        ├── RunLeftOpen                  something that is no failure of its own came in between; it stays open
         ├── IncompatibleCheckpoint       it cannot go on in the workflow as it is now defined
         └── UnknownWorkflow(LookupError) no workflow of this name and version is registered
 """
@@ -71,6 +72,7 @@ from ._run_errors import (
     RunError,
     RunFailed,
     RunForgotten,
+    RunLeftOpen,
     RunnerStopped,
     RunNotHeld,
     RunParked,
@@ -109,6 +111,7 @@ __all__ = [
     "RunError",
     "RunFailed",
     "RunForgotten",
+    "RunLeftOpen",
     "RunNotHeld",
     "RunParked",
     "RunnerNotOpen",

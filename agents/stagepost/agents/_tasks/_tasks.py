@@ -93,6 +93,7 @@ class Tasks:
             WaitNotFound: There is no such call.
             RunNotFound: There is no such task.
             RunNotOpen: The task has ended.
+            IncompatibleCheckpoint: The task cannot go on in the agent as it is now defined; nothing is stored.
         """
         await self._runner.answer(approval_id, decision, by=by)
 

@@ -2,7 +2,7 @@
 
 from stagepost.checkpoint import Lease, Snapshot
 
-from .._runs._migration import Definition
+from .._runs._fitness import Fitness
 from ..errors import RunCancelled
 from ._endings import Endings
 from ._line import Job
@@ -14,25 +14,27 @@ class Claims:
 
     Args:
         means: Where they are stored, and for whom.
-        endings: Ends those of which the end was asked for.
+        endings: Ends those whose cancellation was requested.
+        fitness: Says which can go on.
     """
 
-    def __init__(self, means: Means, endings: Endings) -> None:
+    def __init__(self, means: Means, endings: Endings, fitness: Fitness) -> None:
         self._means = means
         self._endings = endings
+        self._fitness = fitness
 
-    async def check(self, run_id: str, definition: Definition) -> None:
+    async def check(self, run_id: str) -> None:
         """See that a run can go on; if not, it stays as it is.
 
         Raises:
-            IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
             RunCancelled: Its end had been asked for, and is committed now.
+            WorkflowError: It cannot.
         """
         snapshot = await self._means.store.load(run_id)
         if snapshot.run.cancelling and snapshot.run.status.is_open:
             await self._endings.cancel(run_id)
             raise RunCancelled(run_id)
-        definition.check(snapshot)
+        self._fitness.check(snapshot)
 
     async def claim(self, job: Job, *, reopen: bool = False) -> tuple[Snapshot, Lease]:
         """Claim a run and bring what is stored of it up to the workflow's version."""

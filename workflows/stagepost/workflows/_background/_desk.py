@@ -8,7 +8,6 @@ import anyio
 from anyio.abc import TaskGroup
 
 from stagepost.checkpoint import (
-    CheckpointError,
     Lease,
     NewRun,
     RunInfo,
@@ -23,13 +22,16 @@ from .._engine._intermediates import Intermediate
 from .._execution._children import Children, below, is_child
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
+from .._runs._containing import own
+from .._runs._fitness import Fitness
 from .._runs._migration import Definition
 from .._runs._outcomes import Outcomes
 from .._runs._recovery import open_waits
-from .._runs._run import Outcome, Run
-from ..errors import RunCancelled, RunnerStopped, WorkflowError
+from .._runs._run import Run
+from ..errors import RunCancelled, RunnerStopped
 from ._claims import Claims
 from ._endings import Endings
+from ._left_open import LeftOpen
 from ._line import Job, Line
 from ._lookout import Lookout
 from ._means import Means
@@ -43,7 +45,7 @@ class Desk:
     Args:
         means: What they are executed with.
         group: Whose tasks work on them.
-        definition_of: Finds what a stored run is executed by.
+        fitness: Says which stored runs can go on.
         lifespans: What is open around them.
         children: Starts the runs that their steps want.
         slots: How many runs are worked on at once; None for no limit. More wait in line.
@@ -53,7 +55,7 @@ class Desk:
         self,
         means: Means,
         group: TaskGroup,
-        definition_of: Callable[[RunInfo], Definition],
+        fitness: Fitness,
         lifespans: Lifespans,
         children: Children,
         *,
@@ -65,12 +67,13 @@ class Desk:
         self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn, self.telling)
         self.endings = Endings(means, self.lookout, self.outcomes)
         self._store = means.store
-        self._claims = Claims(means, self.endings)
+        self._claims = Claims(means, self.endings, fitness)
         self._group = group
-        self._definition_of = definition_of
+        self._fitness = fitness
         self._line = Line(slots)
         self._lifespans = lifespans
         self._shift = Shift(means, self.lookout, lifespans, children, self._left)
+        self.left_open = LeftOpen(means, self.outcomes, self.lookout, self.works_on, self._spawn)
         self._beginning: list[str] = []  # ids of the runs that are being stored
         self._waking: list[str] = []  # ids of the runs that are about to go on
         self._stopping = False
@@ -124,7 +127,7 @@ class Desk:
             run = self._held(run_id, urgent=urgent)
             if run is not None:
                 return run
-            await self._claims.check(run_id, definition)
+            await self._claims.check(run_id)
             job = Job.of(run_id, definition, self.outcomes.of(run_id), recovering=recovering, reopened=reopen)
             if self._stopping:
                 raise RunnerStopped(run_id)
@@ -258,10 +261,8 @@ class Desk:
                 await self._take_up_again(run_id)
         except RunNotOpen:  # it has ended since
             return
-        except (WorkflowError, CheckpointError) as error:
-            outcome = self.outcomes.of(run_id)
-            outcome.leave(error)
-            self._told(run_id, outcome)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it concerns this run, and others are to go on
+            self.left_open.leave(run_id, own(run_id, error))
 
     async def watch(self) -> None:
         """When the store takes nothing more, tell all who wait for runs that nobody works on.
@@ -275,6 +276,7 @@ class Desk:
     async def finish(self, grace: float) -> None:
         """Start no further step and wait for those under way, at most `grace` seconds."""
         self._stopping = True
+        self.left_open.stop()
         self._line.close(RunnerStopped)
         self._shift.stop()
         with anyio.move_on_after(grace):
@@ -292,7 +294,7 @@ class Desk:
     ) -> None:
         try:
             lease, info = await self._store.create(new)
-        except CheckpointError as error:
+        except Exception as error:  # noqa: BLE001  # of whoever starts it, and of no other run
             answer.fail(error)
             return
         except BaseException:  # somebody waits for the answer, whatever happens
@@ -320,12 +322,13 @@ class Desk:
         info = await self._store.info(run_id)
         if info.status is RunStatus.RUNNING:
             with suppress(RunCancelled):
-                await self.take_up(run_id, self._definition_of(info))
+                await self.take_up(run_id, self._fitness.definition_of(info))
         elif info.status is RunStatus.WAITING:  # what has come is not what it waits for
             self.outcomes.park(run_id, open_waits(await self._store.load(run_id)))
 
     async def _claim(self, job: Job, *, reopen: bool = False) -> tuple[Snapshot, Lease]:
         claimed = await self._claims.claim(job, reopen=reopen)
+        self.left_open.forget(job.run_id)
         if self._stopping:
             raise RunnerStopped(job.run_id)
         return claimed
@@ -333,12 +336,12 @@ class Desk:
     async def _take_turn(self, job: Job, has_slot: bool) -> None:  # noqa: FBT001  # as above
         """Work on a run that was in line."""
         try:
-            await self._claims.check(job.run_id, job.definition)
+            await self._claims.check(job.run_id)
             snapshot, lease = await self._claim(job)
             active = self._shift.enter(job, snapshot, lease, has_slot=has_slot)
         except BaseException as error:
             self._give_up(job, error, has_slot=has_slot)
-            if isinstance(error, WorkflowError | CheckpointError):
+            if isinstance(error, Exception):
                 return
             raise
         finally:
@@ -350,8 +353,9 @@ class Desk:
         if isinstance(error, RunCancelled):
             job.outcome.cancel(error)
         else:
-            job.outcome.leave(error if isinstance(error, Exception) else RunnerStopped(job.run_id))
-            self._told(job.run_id, job.outcome)
+            why = own(job.run_id, error) if isinstance(error, Exception) else RunnerStopped(job.run_id)
+            job.outcome.leave(why)
+            self.left_open.leave(job.run_id, why)
         if has_slot:
             self._line.exit()
             self._move_up()
@@ -360,23 +364,11 @@ class Desk:
         if active.woken and active.execution.parked:  # by somebody who came when it rested and was still known here
             self.wake_soon(active.job.run_id)
         self.outcomes.rest(active.job.run_id, active.job.outcome)
-        self._told(active.job.run_id, active.job.outcome)
+        self.left_open.left(active)
         if active.has_slot:
             self._line.exit()
         self._notify()
         self._move_up()
-
-    def _told(self, run_id: str, outcome: Outcome) -> None:
-        """Whoever waits for a run has been told of it: if it is left open, those that rest above it are as well."""
-        error = outcome.left_with
-        if error is not None and not self._stopping:
-            self._group.start_soon(self._leave_above, run_id, error)
-
-    async def _leave_above(self, run_id: str, error: BaseException) -> None:
-        with suppress(CheckpointError):  # a store that cannot be read any more says so by itself
-            for above in await self.lookout.above(run_id):
-                if above not in self._shift.runs:  # it hears of it in the step that waits
-                    self.outcomes.of(above).leave(error)
 
     def _move_up(self) -> None:
         while not self._stopping and (job := self._line.next()) is not None:

@@ -1,9 +1,9 @@
 """Waits that end by themselves: by the time, or with the run that they wait for."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping
 from typing import Any
 
-from stagepost.checkpoint import CheckpointStore, NewWait, OpenWait, RunNotFound, Wait, WaitKind
+from stagepost.checkpoint import CheckpointStore, CorruptRun, NewWait, OpenWait, RunNotFound, Wait, WaitKind
 
 from ..errors import ChildElsewhere
 from ._telling import Telling
@@ -84,17 +84,25 @@ class Lookout:
                 found.update(dict.fromkeys(above))
         return found
 
-    async def recover(self) -> None:
-        """End the waits that nobody has ended while no runner was there, and look out from now on."""
-        seen = set[str]()
+    async def recover(self) -> Mapping[str, CorruptRun]:
+        """End the waits that nobody has ended while no runner was there, and look out from now on.
+
+        Returns:
+            Runs that others wait for, and of which nobody can say whether they have ended.
+        """
+        seen, damaged = set[str](), dict[str, CorruptRun]()
         async for wait in self._waits_for_runs():
             child = wait.wait.name
             if child not in seen:
                 seen.add(child)
                 self._children.add(child)
-                await self._look_after(child)
+                try:
+                    await self._look_after(child)
+                except CorruptRun as error:
+                    damaged[child] = error
         await self._timers.expire()
         self._start()
+        return damaged
 
     async def _waits_for_runs(self) -> AsyncIterator[OpenWait]:
         after = ""

@@ -15,6 +15,7 @@ from .._execution._signal_box import SignalBox
 from .._execution._signals import Left, Parked, Stopping
 from .._lifespans import Lifespans
 from .._pattern_errors import describe
+from .._runs._containing import ends_all, own
 from .._runs._ids import wait_id_of
 from ..errors import LifespanFailed, RunCancelled, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
 from ._line import Job
@@ -115,23 +116,10 @@ class Shift:
             while not await self._advance(snapshot, active, recovered=recovered):
                 snapshot, recovered = await self._means.store.load(run_id), True
                 active.begin_again(self._execution(active.job, snapshot, active.lease))
-        except RunCancelled as error:
-            outcome.cancel(error)
-        except (CheckpointError, LifespanFailed, RunnerNotOpen) as error:
-            outcome.leave(error)
-        except WorkflowError as error:
-            failure = RunFailed(run_id, describe(error))
-            failure.__cause__ = error
-            outcome.fail(failure)
-        except Left as left:
-            outcome.leave(RunnerStopped(run_id) if isinstance(left.error, RunnerStopped) else left.error)
-        except Stopping:
-            outcome.leave(RunnerStopped(run_id))
-        except Parked:
-            outcome.park([wait_id_of(run_id, wait) for wait in active.execution.ledger.open_waits])
-        except BaseException:  # cancelled behind the grace
-            outcome.leave(RunnerStopped(run_id))
-            raise
+        except BaseException as error:
+            _tell(active, error)
+            if ends_all(error):
+                raise
         finally:
             del self._active[run_id]
             self._on_leave(active)
@@ -168,3 +156,27 @@ class Shift:
         execution.signals = SignalBox(job.run_id, signals, self._means.store, is_new=lease.epoch == 1)
         execution.reopened = set() if job.reopened else None
         return execution
+
+
+def _tell(active: Active, error: BaseException) -> None:
+    """Tell who waits for a run what has become of it. What is no failure of its own leaves it open, and no other."""
+    run_id, outcome = active.job.run_id, active.job.outcome
+    match error:
+        case RunCancelled():
+            outcome.cancel(error)
+        case CheckpointError() | LifespanFailed() | RunnerNotOpen():
+            outcome.leave(error)
+        case WorkflowError():
+            failure = RunFailed(run_id, describe(error))
+            failure.__cause__ = error
+            outcome.fail(failure)
+        case Left(error=RunnerStopped()) | Stopping():
+            outcome.leave(RunnerStopped(run_id))
+        case Left():
+            outcome.leave(error.error)
+        case Parked():
+            outcome.park([wait_id_of(run_id, wait) for wait in active.execution.ledger.open_waits])
+        case _ if ends_all(error):  # cancelled after the grace
+            outcome.leave(RunnerStopped(run_id))
+        case _:
+            outcome.leave(own(run_id, error))

@@ -152,7 +152,7 @@ class Branch:
         """Commit what a step has changed, if the run is stored; returns which values have rows of their own then."""
         if self.execution.journal is None:
             return self.refs
-        layout = lay_out(self.path, self.seq + 1, self.refs, updates)
+        layout = lay_out(self.path, self.seq + 1, self.refs, updates, own)
         await self.execution.save(self._all_parts(own, layout, position, joined))  # held by nobody who waits
         return layout.refs
 

@@ -19,6 +19,7 @@ from .._values._state import Stored, Types
 from .._values._types import codec_of
 from ..errors import BranchError, DefinitionError, ParallelError
 from ._joins import ByKey, InOrder, Join, Key, Merge, Merged, Union
+from ._nesting import check_nesting
 from ._over import Over, take
 from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
 
@@ -199,6 +200,8 @@ class Parallel(Pattern):
         if options["merge"] is not None and (options["into"] is not None or options["key"] is not None):
             raise DefinitionError(self._where, "merge= says itself where the values go: leave into= and key= away")
         self._worker = worker
+        if isinstance(worker, Pattern):
+            check_nesting(self, worker)
         if isinstance(worker, Step):
             self.item_codec = codec_of(worker.takes) or PLAIN
             self.value_codec = codec_of(worker.gives) or PLAIN

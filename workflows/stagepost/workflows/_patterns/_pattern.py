@@ -23,6 +23,7 @@ from .._values._secrets import Given
 from .._values._state import Types
 from .._values._types import codec_of
 from ..errors import DefinitionError, WorkflowError
+from ._nesting import check_nesting
 
 
 class Servable(Protocol):
@@ -86,6 +87,11 @@ class Pattern(ABC):
         return tuple(self.children.values())
 
     @property
+    def inside(self) -> "Sequence[Pattern]":
+        """Patterns that are its parts."""
+        return tuple(part for part in self.parts if isinstance(part, Pattern))
+
+    @property
     @abstractmethod
     def children(self) -> "Mapping[str, Node]":
         """Steps and patterns inside that work on the same state, by name."""
@@ -119,8 +125,9 @@ class Pattern(ABC):
         """The compiled workflow.
 
         Raises:
-            DefinitionError: Its parts do not fit together.
+            DefinitionError: Its parts do not fit together, or are nested too deep.
         """
+        check_nesting(self)
         return self.compile_alone({})
 
     @cached_property
@@ -177,17 +184,22 @@ class Pattern(ABC):
         """See that a part works on the same kind of state.
 
         Raises:
-            DefinitionError: It declares another model.
+            DefinitionError: It declares another model, or is nested too deep.
         """
-        if isinstance(child, Pattern) and child.state not in (None, self.state):
+        if isinstance(child, Pattern):
+            check_nesting(self, child)
+            self._check_states(child)
+
+    def _check_states(self, child: "Pattern") -> None:
+        if child.state not in (None, self.state):
             raise DefinitionError(
                 f"{child.kind} {child.name!r}",
                 f"its state is {child.state!r}, but {self.kind} {self.name!r} around it has {self.state!r}: "
                 "nested patterns share one state; declare it on the outermost",
             )
-        if isinstance(child, Pattern):
-            for grandchild in child.children.values():
-                self.check_state(grandchild)
+        for grandchild in child.children.values():
+            if isinstance(grandchild, Pattern):
+                self._check_states(grandchild)
 
     def accept(self, payload: object) -> Mapping[str, object] | BaseModel:
         """What a run starts with when the workflow is served and asked with this payload.

@@ -8,7 +8,7 @@ from stagepost.checkpoint import Codec, WaitKind
 
 from .._steps._step import Step
 from ..errors import DefinitionError
-from ._program import FanOutPlace, Program, RoutePlace, StepPlace
+from ._program import FanOutPlace, FoldPlace, Program, RoutePlace, StepPlace
 
 _ITEM = re.compile(r"([^\[\]]+)\[(\d+)\]/?")  # a fan-out in a path, and which of its items
 
@@ -45,6 +45,8 @@ def step_at(program: Program, place: str) -> Step | None:
 
 def _worker(program: Program, name: str, idx: int) -> Step | Program | None:
     place = program.places.get(name)
+    if isinstance(place, FoldPlace):
+        return place.step
     return place.worker(idx) if isinstance(place, FanOutPlace) and place.has_worker(idx) else None
 
 

@@ -1,7 +1,7 @@
 """What a workflow is made of, as JSON: stored with its runs, so that one whose place is gone can be told what is."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -9,6 +9,7 @@ from pydantic_core import from_json, to_json
 from stagepost.checkpoint import Shape
 
 from .._steps._step import Step
+from ._places import items_in
 from ._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
 
 _KINDS: Mapping[type[Place], str] = {
@@ -29,6 +30,17 @@ def shape_of(program: Program) -> Shape:
 def places_in(skeleton: bytes) -> Mapping[str, str]:
     """The kind of each place in a stored shape, by its path; those inside of items as ``name[]/path``."""
     return dict(_places(from_json(skeleton), ""))
+
+
+def branches_in(skeleton: bytes, path: str) -> Sequence[str]:
+    """Names of the branches that a fan-out had in a stored shape; none, if it had one worker or was not there."""
+    outline = from_json(skeleton)
+    outer, bracket, name = path.rpartition("]/")
+    for fan, idx in items_in(f"{outer}]" if bracket else ""):
+        workers = outline.get(fan, {}).get("workers", [None])
+        outline = workers[min(idx, len(workers) - 1)] or {}
+    branches: Sequence[str] = outline.get(name, {}).get("branches", ())
+    return branches
 
 
 def _outline(program: Program) -> dict[str, Any]:

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 
 from stagepost.checkpoint import WaitKind
 
-from ._inbox import Inbox, PendingWait, stored
+from ._inbox import PendingWait, stored
 from ._reception import Reception
 
 
 class Correspondence(ABC):
-    """Shows what runs wait for, and hands on answers, signals and word of effects in doubt."""
+    """Shows what runs wait for, and hands on answers, signals and word of effects in doubt.
 
-    _inbox: Inbox
+    Nothing is accepted for a run that the code of this process cannot go on with: it would wait for nobody.
+    """
 
     @abstractmethod
     def _open(self) -> Reception:
@@ -33,8 +34,7 @@ class Correspondence(ABC):
         Raises:
             RunNotFound: There is no such run.
         """
-        self._open()
-        return await self._inbox.waits(run_id, kind)
+        return await self._open().inbox.waits(run_id, kind)
 
     async def answer(self, wait_id: str, value: object, *, by: str | None = None) -> None:
         """Answer a `Wait`; when this returns the answer is on disk, and the run goes on.
@@ -51,10 +51,11 @@ class Correspondence(ABC):
             RunNotFound: There is no such run.
             RunNotOpen: The run has ended.
             UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: The run cannot go on in its workflow as it is now defined; nothing is stored.
         """
-        desk = self._open().desk
-        with desk.telling.save():
-            desk.wake_soon(await self._inbox.answer(wait_id, value, by))
+        reception = self._open()
+        with reception.desk.telling.save():
+            reception.desk.wake_soon(await reception.inbox.answer(wait_id, value, by))
 
     async def signal(self, run_id: str, name: str, value: object = None, *, dedup: str | None = None) -> bool:
         """Send a signal to a run: to the `Receive` that waits for it, or kept until one does.
@@ -76,11 +77,13 @@ class Correspondence(ABC):
             RunNotFound: There is no such run.
             RunNotOpen: The run has ended.
             UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: The run cannot go on in its workflow as it is now defined; nothing is stored.
         """
-        desk = self._open().desk
+        reception = self._open()
+        desk = reception.desk
         with desk.telling.save():
             async with desk.signalling(run_id):
-                is_new = await self._inbox.signal(run_id, name, value, dedup)
+                is_new = await reception.inbox.signal(run_id, name, value, dedup)
             desk.wake_soon(run_id)
         return is_new
 
@@ -102,11 +105,13 @@ class Correspondence(ABC):
             CannotStore: `value` has no stored form.
             RunNotFound: There is no such run.
             RunNotOpen: The run has ended.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: The run cannot go on in its workflow as it is now defined; nothing is stored.
         """
-        desk = self._open().desk
+        reception = self._open()
         if retry and value is not None:
             raise ValueError("settle() takes value= (it has happened) or retry=True (it has not), and got both")
         data = None if retry else stored(value, f"what effect {key!r} returned")
-        with desk.telling.save():
-            await self._inbox.settle(run_id, key, data, place)
-            desk.wake_soon(run_id)
+        with reception.desk.telling.save():
+            await reception.inbox.settle(run_id, key, data, place)
+            reception.desk.wake_soon(run_id)

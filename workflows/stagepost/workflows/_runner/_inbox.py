@@ -11,20 +11,25 @@ from pydantic_core import from_json
 
 from stagepost.checkpoint import (
     PLAIN,
-    CheckpointStore,
+    CorruptRun,
     EffectNotFound,
     OpenWait,
     RunNotFound,
+    RunNotOpen,
     WaitKind,
     WaitNotFound,
     codec_for,
 )
 
+from .._background._desk import Desk
 from .._execution._children import below
+from .._pattern_errors import describe
+from .._patterns._pattern import Pattern
 from .._programs._places import step_at
+from .._runs._fitness import Fitness
 from .._runs._ids import read_wait_id, wait_id_of
 from .._runs._registry import Registry
-from .._values._secrets import Secrets
+from .._steps._step import Receives
 from ..errors import UnknownSignal
 
 _PAGE = 200
@@ -45,6 +50,8 @@ class PendingWait:
         shown: What ``show=`` gives to whoever answers, or settles an effect, as JSON values.
         due_at: When it ends by itself (UTC); None for never.
         opened_at: Since when the run waits (UTC).
+        blocked: Why the run (or the other one, if it waits for that) cannot go on in this process; None if it can.
+            Answers, signals and word of effects are refused until it can.
     """
 
     id: str
@@ -56,48 +63,49 @@ class PendingWait:
     shown: Any
     due_at: datetime | None
     opened_at: datetime
+    blocked: str | None = None
 
 
 class Inbox:
     """Checks what is sent against the definition of the run's workflow, and stores it.
 
     Args:
-        store: Where runs are kept.
+        desk: Where runs are worked on.
         registry: Their definitions.
-        secrets: What must not be stored.
+        fitness: Says which of them can go on.
     """
 
-    def __init__(self, store: CheckpointStore, registry: Registry, secrets: Secrets) -> None:
-        self._store = store
-        self._secrets = secrets
+    def __init__(self, desk: Desk, registry: Registry, fitness: Fitness) -> None:
+        self._desk = desk
+        self._store = desk.means.store
+        self._secrets = desk.means.secrets
         self._registry = registry
+        self._fitness = fitness
 
     async def waits(self, run_id: str | None, kind: WaitKind | None) -> Sequence[PendingWait]:
         """Open waits of all runs; or of one run and those below it and, instead of waits for other runs, of those."""
         if run_id is not None:
             await self._store.info(run_id)  # raises if there is none
         found = [wait async for wait in self._all(run_id)]
-        waits = [_pending(wait) for wait in found if kind is None or wait.wait.kind is kind]
+        waits = [await self._pending(wait) for wait in found if kind is None or wait.wait.kind is kind]
         return tuple(waits if run_id is None else sorted(waits, key=attrgetter("id")))
 
     async def answer(self, wait_id: str, value: object, by: str | None) -> str:
         """Store an answer; returns the run's id."""
         run_id, place, name = read_wait_id(wait_id)
-        info = await self._store.info(run_id)
-        step = step_at(self._registry.find(info).workflow.program, place)
+        step = step_at((await self._workflow(run_id)).program, place)
         if step is None or step.receives is None or step.receives.kind is not WaitKind.ANSWER:
             raise WaitNotFound(run_id, place)
         codec, where = step.receives.codec, f"the answer to {wait_id}"
         data = codec.dump(codec.convert(value, where), where)
         self._secrets.check(data, where)
         self._store.limits.check(len(data), where)
-        await self._store.answer(run_id, place, data, name=name or step.receives.name, by=by)
+        await self._store.answer(run_id, place, data, name=name or _asked(step.receives), by=by)
         return run_id
 
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
         """Store a signal; returns whether it is new."""
-        info = await self._store.info(run_id)
-        codecs = self._registry.find(info).workflow.signals
+        codecs = (await self._workflow(run_id)).signals
         if name not in codecs:
             raise UnknownSignal(run_id, name, tuple(codecs))
         where = f"signal {name!r} to run {run_id!r}"
@@ -109,13 +117,50 @@ class Inbox:
     async def settle(self, run_id: str, key: str, value: bytes | None, place: str | None) -> None:
         """Store what became of an effect in doubt."""
         self._secrets.check(value or b"", f"the value of effect {key!r}")
-        await self._store.info(run_id)  # raises if there is none
+        await self._workflow(run_id)
         found = [wait.wait.place async for wait in self._open(run_id=run_id) if _is_effect(wait, key, place)]
         if len(found) > 1:
             raise ValueError(f"effect {key!r} of run {run_id!r} is in doubt at {', '.join(found)}: give place= too")
         if not found:
             raise EffectNotFound(run_id, key, place)
         await self._store.settle(run_id, found[0], key, value)
+
+    async def _workflow(self, run_id: str) -> Pattern:
+        """The workflow of an open run that can go on: nothing is accepted for one that cannot.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has ended.
+            WorkflowError: It cannot.
+            CorruptRun: It is not what was stored.
+        """
+        info = await self._store.info(run_id)
+        if not info.status.is_open:
+            raise RunNotOpen(run_id, info.status)
+        if self._desk.left_open.is_fit(info):
+            return self._registry.find(info).workflow
+        return self._fitness.check(await self._store.load(run_id)).definition.workflow
+
+    async def _pending(self, found: OpenWait) -> PendingWait:
+        wait = found.wait
+        reason = await self._reason(found.run_id)
+        if reason is None and wait.kind is WaitKind.CHILD:
+            reason = await self._reason(wait.name)
+        blocked = None if reason is None else self._secrets.mask(describe(reason))
+        return _pending(found, blocked)
+
+    async def _reason(self, run_id: str) -> BaseException | None:
+        """Why a run cannot go on, as far as is known; where nobody has called `recover` it is looked at."""
+        reason = self._desk.left_open.reason(run_id)
+        if reason is not None or self._desk.left_open.knows_all or self._desk.works_on(run_id):
+            return reason
+        try:
+            snapshot = await self._store.load(run_id)
+        except CorruptRun as error:
+            return error
+        except RunNotFound:
+            return None
+        return self._fitness.reason(snapshot) if snapshot.run.status.is_open else None
 
     async def _all(self, run_id: str | None) -> AsyncIterator[OpenWait]:
         """Open waits; those of one run with those of the runs that it waits for, each run once."""
@@ -167,7 +212,12 @@ def _is_effect(found: OpenWait, key: str, place: str | None) -> bool:
     return wait.kind is WaitKind.EFFECT and wait.name == key and place in (None, wait.place)
 
 
-def _pending(found: OpenWait) -> PendingWait:
+def _asked(receives: Receives) -> str | None:
+    """What has to be asked at a place, if the step there may ask one thing after the other."""
+    return None if receives.only else receives.name
+
+
+def _pending(found: OpenWait, blocked: str | None) -> PendingWait:
     wait = found.wait
     return PendingWait(
         id=wait_id_of(found.run_id, wait),
@@ -179,4 +229,5 @@ def _pending(found: OpenWait) -> PendingWait:
         shown=None if wait.prompt is None else from_json(wait.prompt),
         due_at=wait.due_at,
         opened_at=wait.opened_at,
+        blocked=blocked,
     )

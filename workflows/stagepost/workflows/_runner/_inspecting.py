@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stagepost.checkpoint import CheckpointStore, RunStatus
+from stagepost.checkpoint import RunStatus
 
-from .._background._desk import Desk
-from .._runs._registry import Registry
-from ._inbox import Inbox, PendingWait
+from ._inbox import PendingWait
+from ._reception import Reception
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,10 @@ class RunView:
     is_held: bool
 
 
-async def inspect(store: CheckpointStore, registry: Registry, inbox: Inbox, desk: Desk, run_id: str) -> RunView:
+async def inspect(reception: Reception, run_id: str) -> RunView:
     """See `Runner.inspect`."""
-    snapshot = await store.load(run_id)
-    definition, run = registry.find(snapshot.run), snapshot.run
+    snapshot = await reception.store.load(run_id)
+    definition, run = reception.registry.find(snapshot.run), snapshot.run
     return RunView(
         id=run.run_id,
         workflow=run.workflow,
@@ -55,6 +54,6 @@ async def inspect(store: CheckpointStore, registry: Registry, inbox: Inbox, desk
         error=run.error,
         next=definition.upgraded(snapshot).root.next,
         state=definition.view(snapshot),
-        waits=await inbox.waits(run_id, None) if run.status.is_open else (),
-        is_held=run.status.is_open and desk.works_on(run_id),
+        waits=await reception.inbox.waits(run_id, None) if run.status.is_open else (),
+        is_held=run.status.is_open and reception.desk.works_on(run_id),
     )

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
-from stagepost.checkpoint import KeyRemembered, RunInfo, RunNotOpen, RunStatus
+from stagepost.checkpoint import KeyRemembered, RunInfo, RunNotOpen, RunStatus, Snapshot
 
 from .._background._desk import Desk
 from .._background._means import Means
@@ -15,13 +15,14 @@ from .._engine._engine import check_hub
 from .._execution._sizes import check_input
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
+from .._runs._fitness import Fitness
 from .._runs._handles import handle_of
-from .._runs._migration import Definition
 from .._runs._orders import Order
 from .._runs._registry import Registry
 from .._runs._run import Run
 from .._runs._starting import check_same, check_workflow, new_run
 from ..errors import RunCancelled, RunForgotten
+from ._inbox import Inbox
 from ._stored_children import StoredChildren
 
 Start: TypeAlias = Mapping[str, object] | BaseModel | None
@@ -34,6 +35,8 @@ class Reception:
         registry: The definitions of runs.
         store: Where they are kept.
         desk: Where they are worked on.
+        fitness: Says which of those that are stored can go on.
+        inbox: What somebody outside sends to them.
 
     Args:
         means: What runs are executed with.
@@ -48,7 +51,9 @@ class Reception:
     ) -> None:
         self.registry = registry
         self.store = means.store
-        self.desk = Desk(means, group, self._definition_of, lifespans, StoredChildren(self), slots=slots)
+        self.fitness = Fitness(registry, means.hub, means.secrets)
+        self.desk = Desk(means, group, self.fitness, lifespans, StoredChildren(self), slots=slots)
+        self.inbox = Inbox(self.desk, registry, self.fitness)
         self._means = means
         self._lifespans = lifespans
 
@@ -91,6 +96,9 @@ class Reception:
             info: The run.
             claim: Whether to take it up, if nobody works on it.
             urgent: Whether it may pass by those in line.
+
+        Raises:
+            WorkflowError: It cannot go on (with `claim`; otherwise its handle says so).
         """
         run = await self.desk.find(info.run_id, urgent=urgent)
         if run is not None:
@@ -103,16 +111,21 @@ class Reception:
                 if (run := await self.desk.find_woken(info.run_id)) is not None:
                     return run
             snapshot = await self.store.load(info.run_id)
-        return handle_of(snapshot, self.registry, self.desk.outcomes)
+        reason = self._reason(snapshot) if snapshot.run.status.is_open else None
+        if reason is not None and claim:
+            raise reason
+        return handle_of(snapshot, self.registry, self.desk.outcomes, reason)
 
     async def claim(
         self, info: RunInfo, *, reopen: bool = False, recovering: bool = False, urgent: bool = False
     ) -> Run:
         """Take up a stored run, unless it is worked on here already."""
-        definition = self._definition_of(info)
+        definition = self.fitness.definition_of(info)
         return await self.desk.take_up(info.run_id, definition, reopen=reopen, recovering=recovering, urgent=urgent)
 
-    def _definition_of(self, info: RunInfo) -> Definition:
-        definition = self.registry.find(info)
-        check_hub(definition.workflow.name, definition.workflow.program, self._means.hub)
-        return definition
+    def _reason(self, snapshot: Snapshot) -> BaseException | None:
+        """Why a run that nobody works on cannot go on, or was not gone on with."""
+        reason = None if self.desk.left_open.is_fit(snapshot.run) else self.fitness.reason(snapshot)
+        if reason is None and snapshot.run.status is RunStatus.RUNNING:
+            return self.desk.left_open.reason(snapshot.run.run_id)
+        return reason

@@ -2,43 +2,31 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Protocol
 
-from stagepost.checkpoint import CorruptRun, RunInfo, RunNotOpen, RunStatus
+from stagepost.checkpoint import CorruptRun, RunInfo, RunNotFound, RunNotOpen, RunStatus, StoreError
 
-from .._background._desk import Desk
+from .._runs._compatibility import open_in
+from .._runs._containing import own
 from .._runs._recovery import RecoveryNotes, RecoveryReport
-from .._runs._registry import Registry
-from .._runs._run import Run
-from ..errors import WorkflowError
+from ..errors import RunLeftOpen, WorkflowError
 from ._cancelling import Cancelling
+from ._reception import Reception
 
 _PAGE = 200  # runs read at once
-
-
-class Claim(Protocol):
-    """Takes up one run."""
-
-    async def __call__(self, info: RunInfo, *, recovering: bool) -> Run: ...
 
 
 class Recovering:
     """Goes through the open runs of a store.
 
     Args:
-        desk: Where runs are worked on.
-        registry: Their definitions.
-        claim: Takes up one of them.
+        reception: Where runs are taken up.
         cancelling: Ends those below a run that was cancelled.
         max_attempts: How often in a row a run may be recovered without a commit; None for no limit.
     """
 
-    def __init__(
-        self, desk: Desk, registry: Registry, claim: Claim, cancelling: Cancelling, max_attempts: int | None
-    ) -> None:
-        self._desk = desk
-        self._registry = registry
-        self._claim = claim
+    def __init__(self, reception: Reception, cancelling: Cancelling, max_attempts: int | None) -> None:
+        self._reception = reception
+        self._desk = reception.desk
         self._cancelling = cancelling
         self._max_attempts = max_attempts
 
@@ -47,12 +35,11 @@ class Recovering:
         found = RecoveryNotes()
         await self._go_through(found, ends=True)  # first, since those that are taken up may wait for them
         await self._go_through(found, ends=False)
-        if self._registry.migrates:
-            async with aclosing(self._runs(RunStatus.WAITING, found)) as runs:
-                async for info in runs:
-                    if self._registry.is_outdated(info):
-                        await self._recover(info, found)
-        await self._desk.lookout.recover()
+        await self._look_at_parked(found)
+        for child, damage in (await self._desk.lookout.recover()).items():
+            found.left_open.setdefault(child, damage)
+        self._desk.left_open.report(found.left_open)
+        self._desk.left_open.knows_all = True
         return found.report()
 
     async def _go_through(self, found: RecoveryNotes, *, ends: bool) -> None:
@@ -65,9 +52,16 @@ class Recovering:
     def _is_dead(self, info: RunInfo) -> bool:
         return self._max_attempts is not None and info.attempts >= self._max_attempts
 
+    async def _look_at_parked(self, found: RecoveryNotes) -> None:
+        """See that those that rest could go on: nobody would hear otherwise before they are to, in a month perhaps."""
+        async with aclosing(self._runs(RunStatus.WAITING, found)) as runs:
+            async for info in runs:
+                if info.owner != self._desk.means.owner:  # this runner has begun those, and knows them
+                    await self._recover(info, found)
+
     async def _runs(self, status: RunStatus, found: RecoveryNotes) -> AsyncGenerator[RunInfo, None]:
         """All runs of a status, a page at a time; what cannot be read is noted."""
-        after, damaged, find = "", list[CorruptRun](), self._desk.means.store.find
+        after, damaged, find = "", list[CorruptRun](), self._reception.store.find
         while page := await find(status=status, after=after, limit=_PAGE, damaged=damaged):
             for info in page:
                 yield info
@@ -81,9 +75,27 @@ class Recovering:
                 found.cancelled += [info.run_id, *await self._cancelling.cancel_below(info.run_id)]
             elif self._is_dead(info):
                 found.dead[info.run_id] = await self._desk.endings.bury(info)
-            else:
-                found.resumed.append(await self._claim(info, recovering=True))
-        except RunNotOpen:  # it has ended since
+            elif info.status is RunStatus.RUNNING or await self._has_to_go_on(info):
+                found.resumed.append(await self._reception.claim(info, recovering=True))
+        except (RunNotOpen, RunNotFound):  # it has ended since
             return
-        except (WorkflowError, CorruptRun) as error:
-            found.left_open[info.run_id] = error
+        except StoreError:  # concerns all of them
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever it is, it concerns this run, and others are to go on
+            found.left_open[info.run_id] = _reason(info.run_id, error)
+
+    async def _has_to_go_on(self, info: RunInfo) -> bool:
+        """Whether a parked run is to be brought to another version, or rests though there is nothing that it waits for.
+
+        Raises:
+            WorkflowError: It could not go on.
+            CorruptRun: It is not what was stored.
+        """
+        snapshot = await self._reception.store.load(info.run_id)
+        prepared = self._reception.fitness.check(snapshot)
+        return snapshot.run.status is RunStatus.WAITING and (prepared.migrated is not None or not open_in(snapshot))
+
+
+def _reason(run_id: str, error: Exception) -> WorkflowError | CorruptRun:
+    found = own(run_id, error)
+    return found if isinstance(found, WorkflowError | CorruptRun) else RunLeftOpen(run_id, str(found))

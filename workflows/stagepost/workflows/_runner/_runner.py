@@ -13,12 +13,7 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
-from stagepost.checkpoint import (
-    CheckpointStore,
-    Keep,
-    RunInfo,
-    RunStatus,
-)
+from stagepost.checkpoint import CheckpointStore, Keep, RunInfo, RunStatus
 from stagepost.hub import Emitter, Hub, Message, Observer, check_name
 
 from .._background._means import Means
@@ -32,13 +27,9 @@ from .._runs._recovery import RecoveryReport
 from .._runs._registry import Migrations, Registry, family
 from .._runs._run import Run
 from .._values._secrets import Given, Secrets
-from ..errors import (
-    RunnerNotOpen,
-    RunParked,
-)
+from ..errors import RunnerNotOpen, RunParked
 from ._cancelling import Cancelling
 from ._correspondence import Correspondence
-from ._inbox import Inbox
 from ._inspecting import RunView, inspect
 from ._reception import Reception
 from ._recovering import Recovering
@@ -116,7 +107,6 @@ class Runner(Correspondence):
         self._kept_for = (keep_for, keep_keys)
         self._clock = clock
         self._secrets = Secrets(secrets)
-        self._inbox = Inbox(store, self._registry, self._secrets)
         self._serving = Serving(hub)
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
@@ -265,9 +255,7 @@ class Runner(Correspondence):
             What goes on now, when all of it has been scheduled, and what was left open and why.
         """
         reception = self._open()
-        return await Recovering(
-            reception.desk, self._registry, reception.claim, Cancelling(reception.desk, self._grace), self._max_attempts
-        ).recover()
+        return await Recovering(reception, Cancelling(reception.desk, self._grace), self._max_attempts).recover()
 
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
@@ -309,6 +297,7 @@ class Runner(Correspondence):
         Raises:
             RunNotFound: There is none.
             UnknownWorkflow: It has completed, and the runner does not know its workflow.
+            IncompatibleCheckpoint: It has completed, and its state cannot be read any more.
         """
         reception = self._open()
         return await reception.attach(await self._store.info(run_id), claim=False)
@@ -330,7 +319,7 @@ class Runner(Correspondence):
             UnknownWorkflow: The runner does not know its workflow.
             IncompatibleCheckpoint: It is of an older version, and its migration failed.
         """
-        return await inspect(self._store, self._registry, self._inbox, self._open().desk, run_id)
+        return await inspect(self._open(), run_id)
 
     def workflow(self, name: str) -> Pattern:
         """The newest version of a workflow that the runner knows.

@@ -111,13 +111,13 @@ class StoredChildren:
             return await self._reception.start(workflow, state, order)
 
     async def _join(self, parent: Execution, info: RunInfo) -> Run:
-        with _left_open_by(WorkflowError, CheckpointError):
+        with self._waiting_for(info.run_id):
             if parent.opens_again(info.run_id) and info.status in (RunStatus.FAILED, RunStatus.DEAD):
                 return await self._reception.claim(info, reopen=True, urgent=True)
             return await self._reception.attach(info, urgent=True)
 
     async def _end_of(self, run: Run) -> Any:
-        with _left_open_by(WorkflowError, CheckpointError):
+        with self._waiting_for(run.id):
             try:
                 if await run.settled() is RunStatus.WAITING:
                     raise Parks(WaitKind.CHILD, run.id)
@@ -127,6 +127,17 @@ class StoredChildren:
             snapshot = await self._reception.store.load(run.id)
             state = self._reception.registry.find(snapshot.run).view(snapshot)
         raise ChildFailed(run.id, run.workflow, why, state=state) from cause
+
+    @contextmanager
+    def _waiting_for(self, run_id: str) -> Iterator[None]:
+        """A child that cannot go on now is waited for like one that waits itself: a later process goes on with both."""
+        try:
+            yield
+        except (StoreError, RunnerStopped, RunnerNotOpen) as error:
+            raise Left(error) from None
+        except (WorkflowError, CheckpointError) as error:
+            self._reception.desk.left_open.leave(run_id, error)
+            raise Parks(WaitKind.CHILD, run_id) from None
 
 
 @contextmanager

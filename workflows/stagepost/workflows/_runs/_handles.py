@@ -9,19 +9,24 @@ from ._registry import Registry
 from ._run import Outcome, Run
 
 
-def handle_of(snapshot: Snapshot, registry: Registry, outcomes: Outcomes) -> Run:
+def handle_of(snapshot: Snapshot, registry: Registry, outcomes: Outcomes, reason: BaseException | None = None) -> Run:
     """A handle of a run that nobody here works on.
 
     Args:
         snapshot: The run as it is stored.
         registry: Finds its definition.
         outcomes: What handles wait for: one of a parked run hears of whatever becomes of it.
+        reason: Why it cannot go on, if it is open and cannot.
 
     Raises:
         UnknownWorkflow: It has completed, and nobody knows its workflow.
+        IncompatibleCheckpoint: It has completed, and its state cannot be read any more.
     """
     run = snapshot.run
     outcome = outcomes.of(run.run_id)
+    if reason is not None:
+        outcome.leave(reason)
+        return Run(run.run_id, run.workflow, outcome)
     match run.status:
         case RunStatus.COMPLETED:
             outcome.complete(registry.find(run).view(snapshot))

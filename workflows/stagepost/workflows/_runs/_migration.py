@@ -16,15 +16,15 @@ from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
-from stagepost.checkpoint import PLAIN, CannotRead, Frame, Item, ItemStatus, Migrated, Snapshot, StoredValue
+from stagepost.checkpoint import PLAIN, Frame, Item, ItemStatus, Migrated, Snapshot, StoredValue
 
-from .._pattern_errors import describe
 from .._patterns._pattern import Pattern
-from .._programs._places import step_at
+from .._programs._places import program_at
 from .._values._layout import lay_out
 from .._values._schema import to_values
-from ..errors import IncompatibleCheckpoint
-from ._recovery import check_compatible
+from ._compatibility import check_compatible
+from ._containing import concerning
+from ._sendings import check_kept, lost_waits
 
 Migration: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
 
@@ -41,59 +41,27 @@ class Definition:
     workflow: Pattern
     migrations: Sequence[Migration] = ()
 
-    def migrated(self, snapshot: Snapshot) -> Migrated | None:
-        """The stored form of the run as one of the newer version; None if it is one already.
+    def prepared(self, snapshot: Snapshot) -> "Prepared":
+        """A run that can go on.
 
         Raises:
-            IncompatibleCheckpoint: A migration failed, or made something that is no run.
+            IncompatibleCheckpoint: It cannot, whatever the reason is.
         """
-        if not self.migrations:
-            return None
-        try:
-            stored: Mapping[str, Any] = _dump(snapshot)
-            for migrate in self.migrations:
-                stored = migrate(deepcopy(dict(stored)))
-            return self._load(stored, snapshot)
-        except Exception as error:
-            run = snapshot.run
-            why = f"its migration to version {self.workflow.version} failed: {describe(error)}"
-            raise IncompatibleCheckpoint(run.run_id, run.workflow, why) from error
-
-    def _load(self, stored: Mapping[str, Any], snapshot: Snapshot) -> Migrated:
-        frames: list[Frame] = []
-        values: list[StoredValue] = []
-        lists = self.workflow.program.schema.lists
-        for path, frame in stored["frames"].items():
-            seq = snapshot.frames[path].seq + 1 if path in snapshot.frames else 1
-            made, rows = _frame(path, seq, frame, lists)
-            frames.append(made)
-            values += rows
-        items = tuple(map(_item, stored["items"]))
-        lost = [wait.place for wait in snapshot.waits if step_at(self.workflow.program, wait.place) is None]
-        return Migrated(self.workflow.version, tuple(frames), tuple(values), items, tuple(lost))
-
-    def check(self, snapshot: Snapshot) -> None:
-        """See that the run can go on.
-
-        Raises:
-            IncompatibleCheckpoint: It cannot.
-        """
-        upgraded = self.upgraded(snapshot)
-        check_compatible(upgraded, self.workflow.program)
-        try:
-            self.workflow.program.schema.read(to_values(upgraded.root.state, self.workflow.program.schema.lists))
-        except CannotRead as error:
-            why = f"its state does not fit any more: {error}"
-            raise IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, why) from error
+        migrated = self.migrated(snapshot)
+        upgraded = _upgraded(snapshot, migrated)
+        with concerning(snapshot.run, "its state does not fit any more"):
+            check_compatible(upgraded, self.workflow.program)
+        return Prepared(self, migrated)
 
     def view(self, snapshot: Snapshot) -> Any:
         """The run's state, as its next step sees it, or as it has ended.
 
         Raises:
-            IncompatibleCheckpoint: A migration failed.
+            IncompatibleCheckpoint: It cannot be read any more, or a migration failed.
         """
-        schema = self.workflow.program.schema
-        return schema.view(to_values(self.upgraded(snapshot).root.state, schema.lists))
+        schema, upgraded = self.workflow.program.schema, self.upgraded(snapshot)
+        with concerning(snapshot.run, "its state does not fit any more"):
+            return schema.view(to_values(upgraded.root.state, schema.lists))
 
     def upgraded(self, snapshot: Snapshot) -> Snapshot:
         """The run as one of the workflow's version.
@@ -101,11 +69,58 @@ class Definition:
         Raises:
             IncompatibleCheckpoint: A migration failed.
         """
-        migrated = self.migrated(snapshot)
-        if migrated is None:
-            return snapshot
-        frames = {frame.path: frame for frame in migrated.frames}
-        return snapshot._replace(frames=frames, items=migrated.items, shape=None)
+        return _upgraded(snapshot, self.migrated(snapshot))
+
+    def migrated(self, snapshot: Snapshot) -> Migrated | None:
+        """The stored form of the run as one of the newer version; None if it is one already.
+
+        Raises:
+            IncompatibleCheckpoint: A migration failed, or made something that is no run, or would lose what was sent.
+        """
+        if not self.migrations:
+            return None
+        with concerning(snapshot.run, f"its migration to version {self.workflow.version} failed"):
+            stored: Mapping[str, Any] = _dump(snapshot)
+            for migrate in self.migrations:
+                stored = migrate(deepcopy(dict(stored)))
+            migrated = self._load(stored, snapshot)
+        check_kept(snapshot, self.workflow)
+        return migrated
+
+    def _load(self, stored: Mapping[str, Any], snapshot: Snapshot) -> Migrated:
+        frames: list[Frame] = []
+        values: list[StoredValue] = []
+        for path, frame in {"": stored["frames"][""], **stored["frames"]}.items():
+            seq = snapshot.frames[path].seq + 1 if path in snapshot.frames else 1
+            inner = program_at(self.workflow.program, path)
+            made, rows = _frame(path, seq, frame, frozenset() if inner is None else inner.schema.lists)
+            frames.append(made)
+            values += rows
+        items = tuple(map(_item, stored["items"]))
+        after = snapshot._replace(frames={frame.path: frame for frame in frames}, items=items)
+        lost = lost_waits(after, self.workflow.program)
+        return Migrated(self.workflow.version, tuple(frames), tuple(values), items, lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A stored run that this process can go on with.
+
+    Attributes:
+        definition: What it is executed by.
+        migrated: It as one of the definition's version; None if it is one already.
+    """
+
+    definition: Definition
+    migrated: Migrated | None
+
+
+def _upgraded(snapshot: Snapshot, migrated: Migrated | None) -> Snapshot:
+    if migrated is None:
+        return snapshot
+    frames = {frame.path: frame for frame in migrated.frames}
+    waits = tuple(wait for wait in snapshot.waits if wait.place not in migrated.lost)
+    return snapshot._replace(frames=frames, items=migrated.items, waits=waits, shape=None)
 
 
 def _dump(snapshot: Snapshot) -> dict[str, Any]:
@@ -133,14 +148,31 @@ def _plain_item(item: Item) -> dict[str, Any]:
 def _frame(
     path: str, seq: int, stored: Mapping[str, Any], lists: frozenset[str]
 ) -> tuple[Frame, tuple[StoredValue, ...]]:
-    state = {key: PLAIN.dump(value, key) for key, value in stored["state"].items()}
-    layout = lay_out(path, seq, {}, to_values(state, lists))
-    visits = {str(node): int(count) for node, count in stored["visits"].items()}
-    return Frame(path, seq, stored["next"], state, visits, stored["width"], layout.refs), layout.rows
+    state = {_text(key): PLAIN.dump(value, key) for key, value in stored["state"].items()}
+    made = to_values(state, lists)
+    layout = lay_out(path, seq, {}, made, made)
+    visits = {_text(node): int(count) for node, count in stored["visits"].items()}
+    width = None if stored["width"] is None else int(stored["width"])
+    after = None if stored["next"] is None else _text(stored["next"])
+    return Frame(_text(path), seq, after, state, visits, width, layout.refs), layout.rows
 
 
 def _item(stored: Mapping[str, Any]) -> Item:
     status = ItemStatus(stored["status"])
     value = PLAIN.dump(stored["value"], "value") if status is ItemStatus.OK else None
-    place = (stored["path"], stored["visit"], stored["idx"])
-    return Item(*place, status, PLAIN.dump(stored["input"], "input"), value, stored["error"])
+    place = (_text(stored["path"]), int(stored["visit"]), int(stored["idx"]))
+    error = None if stored["error"] is None else _text(stored["error"])
+    return Item(*place, status, PLAIN.dump(stored["input"], "input"), value, error)
+
+
+def _text(value: object) -> str:
+    """A text that can be stored, as all names are.
+
+    Raises:
+        TypeError: It is none.
+        UnicodeEncodeError: It is no valid Unicode.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} stands where a text is expected")
+    value.encode()
+    return value

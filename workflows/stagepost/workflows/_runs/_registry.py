@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from stagepost.checkpoint import RunInfo
 
+from .._patterns._nesting import check_nesting
 from .._patterns._pattern import Pattern, Servable
 from .._programs._places import check_signals
 from ..errors import DefinitionError, UnknownWorkflow, WorkflowNotFound
@@ -83,16 +84,6 @@ class Registry:
         workflow = self._known.get((info.workflow, info.version))
         return workflow is None or len(family(workflow)) > 1
 
-    @property
-    def migrates(self) -> bool:
-        """Whether runs of any workflow can be migrated."""
-        return bool(self._migrations)
-
-    def is_outdated(self, info: RunInfo) -> bool:
-        """Whether a run is of a version that is only known to be migrated."""
-        is_known = (info.workflow, info.version) in self._known
-        return not is_known and info.version in self._migrations.get(info.workflow, {})
-
     def find(self, info: RunInfo) -> Definition:
         """The definition that a stored run belongs to: of its own version, or of the next that it can be migrated to.
 
@@ -115,6 +106,7 @@ def family(workflow: Pattern) -> Sequence[Pattern]:
     while ahead:
         member = ahead.pop()
         if not any(member is known for known in found):
+            check_nesting(member)
             found.append(member)
             ahead += _companions(member)
     return found

@@ -28,7 +28,7 @@ def new_run(
     """
     values = workflow.program.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
     root = first_frame(workflow.program, values)
-    layout = lay_out(root.path, root.seq, {}, values)
+    layout = lay_out(root.path, root.seq, {}, values, values)
     return NewRun(
         new_run_id() if order.run_id is None else order.run_id,
         workflow.name,

@@ -15,6 +15,7 @@ from .._execution._signal_box import Signal
 from .._values._types import codec_of
 from ._answered import Question, shown
 from ._effects import NotDone, Once, first
+from ._place import place_of
 
 T = TypeVar("T")
 
@@ -101,8 +102,7 @@ class StepContext:
     @property
     def place(self) -> str:
         """The step's path and visits: no other step, item or visit of the run has the same."""
-        visits = (*self.around, self.visit)
-        return self.path + (f"#{'.'.join(map(str, visits))}" if any(visits) else "")
+        return place_of(self.path, (*self.around, self.visit))
 
     @property
     def idempotency_key(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import anyio.to_thread
 
-from stagepost.checkpoint import PLAIN, Codec, WaitKind
+from stagepost.checkpoint import PLAIN, Codec, Wait, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 
 from .._values._state import Types
@@ -25,17 +25,27 @@ StepFunction: TypeAlias = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Receives:
-    """What somebody outside may send to a step that waits.
+    """What ends the wait of a step.
 
     Attributes:
-        kind: An answer or a signal.
+        kind: An answer, a signal, or the time.
         name: Of the step, or of the signal.
-        codec: For its value.
+        codec: For what somebody outside sends.
+        only: Whether the step does nothing but wait for it.
     """
 
     kind: WaitKind
     name: str
     codec: Codec[Any]
+    only: bool = False
+
+    def fits(self, wait: Wait) -> bool:
+        """Whether a stored wait is one that the step opens, or one that it leaves to end by itself."""
+        if wait.kind is WaitKind.SIGNAL:
+            return self.kind is wait.kind and self.name == wait.name
+        if wait.kind in (WaitKind.ANSWER, WaitKind.TIMER):
+            return self.kind is wait.kind
+        return not self.only
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,7 @@ class Step:
         into: Key of the state that its result is stored under; None if the result is the update itself.
         caught_into: Key of the state for errors that are results; None if there are none.
         asks: Agents that it asks, so that a missing hub is noticed before the run starts.
-        receives: What somebody outside may send to it, if it waits for somebody.
+        receives: What ends its wait, if it says that it waits.
         signals: The signals that it reads without waiting for them, and what each carries.
     """
 
@@ -68,6 +78,12 @@ class Step:
 
     def __post_init__(self) -> None:
         check_name("step name", self.name)
+
+    def fits(self, wait: Wait) -> bool:
+        """Whether it can go on with a wait that is stored for its place: nothing that was sent to it would be lost."""
+        if self.receives is None:
+            return wait.kind not in (WaitKind.ANSWER, WaitKind.SIGNAL)
+        return self.receives.fits(wait)
 
     @property
     def types(self) -> Types:

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 
 from stagepost.checkpoint import PLAIN, Codec, WaitKind, WaitStatus
+from stagepost.checkpoint import Wait as StoredWait
 from stagepost.hub import Duration, check_name, seconds
 
 from .._execution._signals import Parks
@@ -59,7 +60,7 @@ def Wait(  # noqa: N802  # read as the noun that it makes: a step among patterns
         takes=takes,
         gives=expect,
         into=name if into is None else into,
-        receives=Receives(WaitKind.ANSWER, name, answer.codec),
+        receives=Receives(WaitKind.ANSWER, name, answer.codec, only=True),
     )
 
 
@@ -95,7 +96,7 @@ def Receive(  # noqa: N802  # likewise
         step(name, receive),
         gives=expect,
         into=name if into is None else into,
-        receives=Receives(WaitKind.SIGNAL, wanted, answer.codec),
+        receives=Receives(WaitKind.SIGNAL, wanted, answer.codec, only=True),
     )
 
 
@@ -121,7 +122,7 @@ def Sleep(  # noqa: N802  # likewise
     when = None if until is None else caller(f"{name}.until", until, inline=True)
 
     async def sleep(value: Any, context: StepContext) -> None:
-        if context.ledger.ended(context.place) is not None:
+        if _ended(WaitKind.TIMER, context) is not None:
             return
         now = context.execution.clock()
         due_at = _aware(name, await when(value, context)) if when is not None else moment(now + (length or 0))
@@ -129,7 +130,7 @@ def Sleep(  # noqa: N802  # likewise
             raise Parks(WaitKind.TIMER, name, due_at=due_at)
         await anyio.sleep(max(0, due_at.timestamp() - now))
 
-    return step(name, sleep)
+    return replace(step(name, sleep), receives=Receives(WaitKind.TIMER, name, PLAIN, only=True))
 
 
 class _Answer:
@@ -161,7 +162,7 @@ class _Answer:
             Parks: There is none yet.
             WaitExpired: There was none in time.
         """
-        ended = context.ledger.ended(context.place)
+        ended = _ended(kind, context)
         if ended is None:
             prompted = None if prompt is None else shown(await prompt(value, context), context.execution, context.path)
             raise Parks(kind, name, prompt=prompted, due_at=self._due_at(context))
@@ -173,6 +174,12 @@ class _Answer:
 
     def _due_at(self, context: StepContext) -> datetime | None:
         return None if self._limit is None else due_in(self._limit, context.execution)
+
+
+def _ended(kind: WaitKind, context: StepContext) -> StoredWait | None:
+    """The wait of a step, if it has ended; one of another kind was that of the step that stood here before a deploy."""
+    ended = context.ledger.ended(context.place)
+    return None if ended is None or ended.kind is not kind else ended
 
 
 def _aware(name: str, moment: object) -> datetime:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic_core import from_json, to_json
 
-from stagepost.checkpoint import PLAIN, CannotStore, Codec, FrozenList, JsonValue, TypedCodec, read_frozen
+from stagepost.checkpoint import PLAIN, CannotRead, CannotStore, Codec, FrozenList, JsonValue, TypedCodec, read_frozen
 
 from ._plain import is_plain
 
@@ -137,9 +137,16 @@ class ListCodec(TypedCodec[list[Any]]):
         return Elements(parts, typed=list(added) if self.is_exact else None)
 
 
-def split_list(data: bytes) -> Elements:
-    """The elements of a stored list."""
-    return Elements([to_json(value, inf_nan_mode="constants") for value in from_json(data)])
+def split_list(data: bytes, key: str) -> Elements:
+    """The elements of a list that is stored under a key.
+
+    Raises:
+        CannotRead: It is no list.
+    """
+    values = from_json(data)
+    if not isinstance(values, list):
+        raise CannotRead(f"list in key {key!r}", f"it only grows (Append) now, and {data[:80]!r} was stored for it")
+    return Elements([to_json(value, inf_nan_mode="constants") for value in values])
 
 
 def list_codec(kind: Any) -> ListCodec | None:

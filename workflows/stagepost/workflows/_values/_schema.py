@@ -73,7 +73,10 @@ class PlainSchema:
 
     def read(self, values: Values) -> None:
         for key in self.types.keys() & values.keys():
-            _ = self.view(values)[key]
+            try:
+                _ = self.view(values)[key]
+            except CannotRead as error:
+                raise CannotRead(f"{error.kind} in key {key!r}", error.why) from error
 
     def initial(self, given: object, where: str) -> dict[str, Stored]:
         if not isinstance(given, Mapping):
@@ -198,8 +201,11 @@ def to_values(stored: Mapping[str, bytes], lists: Collection[str]) -> dict[str, 
     Args:
         stored: JSON of each key.
         lists: Keys of lists that only grow.
+
+    Raises:
+        CannotRead: What is stored for such a key is no list.
     """
-    return {key: split_list(data) if key in lists else Value(data) for key, data in stored.items()}
+    return {key: split_list(data, key) if key in lists else Value(data) for key, data in stored.items()}
 
 
 def _grows(field: FieldInfo) -> bool:

@@ -1,0 +1,216 @@
+"""Whether a stored run fits a program: each place where it stands, each wait, and each value that a step would read."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pydantic_core import from_json
+
+from stagepost.checkpoint import (
+    PLAIN,
+    Codec,
+    CorruptRun,
+    Frame,
+    Item,
+    ItemStatus,
+    Snapshot,
+    Wait,
+    WaitKind,
+    WaitStatus,
+    split_values,
+)
+
+from .._programs._places import program_at, step_at
+from .._programs._program import COUNTER, FanOutPlace, FoldPlace, Place, Program
+from .._programs._shape import branches_in, places_in, shape_of
+from .._values._schema import to_values
+from .._values._state import Value, Values, merged
+from ..errors import IncompatibleCheckpoint
+from ._standing import Standing, outer_of, position_of
+
+_SENT = (WaitKind.ANSWER, WaitKind.SIGNAL)
+
+
+def check_compatible(snapshot: Snapshot, program: Program) -> None:
+    """See that a run can go on in a program.
+
+    Raises:
+        IncompatibleCheckpoint: A place where it stands is gone, or a step there waits for something else.
+        CorruptRun: It does not fit itself.
+        CannotRead: A stored value does not fit its type.
+        Exception: Whatever a function of the user's raises that reads a stored value.
+    """
+    for item in snapshot.items:
+        if (why := _other_branch(snapshot, program, item)) is not None:
+            raise _misfit(snapshot, program, why, f"{item.path}[{item.idx}]")
+    gone = [position_of(frame) for frame in snapshot.frames.values() if not _has_place(program, frame)]
+    gone += [f"{item.path}[{item.idx}]" for item in snapshot.items if not _has_worker(program, item)]
+    _check_counts(snapshot)
+    if gone:
+        raise _misfit(snapshot, program, f"it stands at {gone[0]!r}, which the workflow no longer has", gone[0])
+    for wait in (*open_in(snapshot), *unheeded_in(snapshot)):
+        if not fits(program, wait):
+            why = f"it waits at {wait.place!r} for {wait.kind.value} {wait.name!r}, and no step there does any more"
+            raise _misfit(snapshot, program, why, wait.place)
+    _Values(snapshot, program).read()
+
+
+def _check_counts(snapshot: Snapshot) -> None:
+    """See that each fan-out or fold that a run stands at has all of its items.
+
+    Raises:
+        CorruptRun: Some are missing, or there are too many.
+    """
+    found = Counter(item.path for item in snapshot.items)
+    for frame in snapshot.frames.values():
+        path, done = position_of(frame), frame.visits.get(f"{frame.next}{COUNTER}")
+        if frame.width not in (None, found[path]) or (done is not None and not 0 <= done < found[path]):
+            raise CorruptRun(snapshot.run.run_id, f"the items of {path!r} are not those that were stored")
+
+
+def open_in(snapshot: Snapshot) -> Sequence[Wait]:
+    """What a run waits for."""
+    return [wait for wait in snapshot.waits if wait.status is WaitStatus.OPEN]
+
+
+def unheeded_in(snapshot: Snapshot) -> Sequence[Wait]:
+    """What a run was sent for steps that have not ended since."""
+    sent = [wait for wait in snapshot.waits if wait.kind in _SENT and wait.status is WaitStatus.ANSWERED]
+    if not sent:
+        return ()
+    standing = Standing(snapshot)
+    return [wait for wait in sent if wait.place in standing]
+
+
+def fits(program: Program, wait: Wait) -> bool:
+    """Whether the step at the place of a wait can go on with it."""
+    step = step_at(program, wait.place)
+    return step is not None and step.fits(wait)
+
+
+def _misfit(snapshot: Snapshot, program: Program, why: str, place: str) -> IncompatibleCheckpoint:
+    run = snapshot.run
+    return IncompatibleCheckpoint(run.run_id, run.workflow, f"{why}{_changes(snapshot, program)}", place=place)
+
+
+def _changes(snapshot: Snapshot, program: Program) -> str:
+    """What has changed in the workflow since the run was last claimed, in words."""
+    if snapshot.shape is None:
+        return ""
+    before, now = places_in(snapshot.shape), places_in(shape_of(program).skeleton)
+    parts = [
+        ("gone", [f"{path} ({kind})" for path, kind in before.items() if path not in now]),
+        ("new", [f"{path} ({kind})" for path, kind in now.items() if path not in before]),
+        (
+            "another kind",
+            [f"{path} ({before[path]}, now {kind})" for path, kind in now.items() if before.get(path, kind) != kind],
+        ),
+    ]
+    found = "; ".join(f"{what}: {', '.join(sorted(paths))}" for what, paths in parts if paths)
+    return f" ({found})" if found else ""
+
+
+def _has_place(program: Program, frame: Frame) -> bool:
+    """Whether a frame can go on: its place is there, and takes items if some were frozen, in order if some are done."""
+    inner = program_at(program, frame.path)
+    if inner is None or frame.next is None:
+        return inner is not None
+    place = inner.places.get(frame.next)
+    if f"{frame.next}{COUNTER}" in frame.visits:
+        return isinstance(place, FoldPlace)
+    return place is not None and (frame.width is None or isinstance(place, FanOutPlace | FoldPlace))
+
+
+def _has_worker(program: Program, item: Item) -> bool:
+    """Whether there is still a worker for an item."""
+    place = _place_of(program, item)
+    if isinstance(place, FoldPlace):
+        return item.status is ItemStatus.WAITING  # of a fan-out it may have been done already
+    return isinstance(place, FanOutPlace)
+
+
+def _other_branch(snapshot: Snapshot, program: Program, item: Item) -> str | None:
+    """How another branch, or none, has come to stand where an item was frozen for one; None if that is not so."""
+    place = _place_of(program, item)
+    if not isinstance(place, FanOutPlace):
+        return None
+    if not place.branches:
+        had = snapshot.shape is not None and branches_in(snapshot.shape, item.path)
+        return f"it stands at a branch of {item.path!r}, which has one worker for items now" if had else None
+    name = from_json(item.input)
+    if place.branches[item.idx : item.idx + 1] == (name,):
+        return None
+    now = ", ".join(place.branches)
+    return f"it stands at branch {name!r} of {item.path!r}, number {item.idx}, and the branches there are now: {now}"
+
+
+def _place_of(program: Program, item: Item) -> Place | None:
+    """The fan-out or fold that an item belongs to."""
+    outer = outer_of(item.path)
+    inner = program_at(program, outer)
+    return None if inner is None else inner.places.get(item.path[len(outer) :].removeprefix("/"))
+
+
+class _Values:
+    """The stored values of a run, read as its steps would read them.
+
+    Args:
+        snapshot: The run.
+        program: What would go on with it.
+    """
+
+    def __init__(self, snapshot: Snapshot, program: Program) -> None:
+        self._snapshot = snapshot
+        self._program = program
+        self._seen: dict[str, Values] = {}  # what the steps of each frame see
+        self._items = {f"{item.path}[{item.idx}]": item for item in snapshot.items}
+
+    def read(self) -> None:
+        """Read all of them.
+
+        Raises:
+            CannotRead: One does not fit its type.
+        """
+        for path, frame in sorted(self._snapshot.frames.items(), key=lambda entry: len(entry[0])):
+            inner = program_at(self._program, path)
+            if inner is not None:
+                own = to_values(frame.state, inner.schema.lists)
+                self._seen[path] = merged(self._inherited(path), own)
+                inner.schema.read(self._seen[path])
+        for path, item in self._items.items():
+            for codec, data in self._of(path, item):
+                if codec is not PLAIN:
+                    codec.load(data)
+        self._answers()
+
+    def _inherited(self, path: str) -> Values:
+        """What the steps of a frame see beside what they have written themselves."""
+        item = self._items.get(path)
+        if item is None:
+            return {}
+        seen = self._seen.get(outer_of(item.path), {})
+        place = _place_of(self._program, item)
+        key = place.pattern.item_key if isinstance(place, FanOutPlace) else None
+        return seen if key is None else {**seen, key: Value(item.input)}
+
+    def _of(self, path: str, item: Item) -> Iterator[tuple[Codec[object], bytes]]:
+        """What was given to the worker of an item, and what it has made, each with its codec."""
+        place = _place_of(self._program, item)
+        if isinstance(place, FoldPlace):
+            yield place.source.item_codec, item.input
+        elif isinstance(place, FanOutPlace):
+            worker = place.worker(item.idx)
+            yield (PLAIN if place.branches else place.pattern.item_codec), item.input
+            if item.value is None:
+                return
+            if isinstance(worker, Program):
+                made = to_values(split_values(item.value), worker.schema.lists)
+                worker.schema.read(merged(self._inherited(path), made))
+            elif not place.branches:
+                yield place.pattern.value_codec, item.value
+
+    def _answers(self) -> None:
+        """Answers and signals that no step has heeded yet."""
+        for wait in unheeded_in(self._snapshot):
+            step = step_at(self._program, wait.place)
+            if wait.value is not None and step is not None and step.receives is not None:
+                step.receives.codec.load(wait.value)

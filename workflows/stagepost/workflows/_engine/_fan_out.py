@@ -6,19 +6,20 @@ from typing import NoReturn
 import anyio
 from pydantic_core import to_json
 
-from stagepost.checkpoint import ItemStatus, Joined
+from stagepost.checkpoint import ItemStatus, Joined, ValueTooLarge
 
 from .._events import ItemEnded, ItemsFrozen
 from .._execution._execution import ItemRecord
 from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
-from .._execution._sizes import note_size
+from .._execution._sizes import check_sizes, note_size
 from .._pattern_errors import describe
 from .._programs._program import Done, FanOutPlace, Program, Target
 from .._steps._step import Step
 from .._values._state import Value, stored
 from ..errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
 from ._branch import Branch, ItemBranch
+from ._gathered import Gathered
 from ._performing import perform
 from ._queue import ItemQueue
 from ._reasons import summary
@@ -49,6 +50,7 @@ class FanOut:
         self._items: list[ItemRecord] = []
         self._done = 0
         self._failed = 0
+        self._gathered = Gathered(self._pattern, branch.program.schema.lists, self._run.limits)
 
     async def run(self) -> None:
         """Freeze the items, run the workers, save the values.
@@ -59,8 +61,8 @@ class FanOut:
             Parked: All that is left to do waits for something.
         """
         self._items = self._run.items.pop(self._path, []) if self._branch.width is not None else await self._freeze()
-        statuses = [item.status for item in self._items]
-        self._done, self._failed = statuses.count(ItemStatus.OK), statuses.count(ItemStatus.FAILED)
+        for item in self._items:
+            self._count(item)
         if self._run.is_observed:
             self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
         queue = ItemQueue(self._path, self._with(ItemStatus.WAITING))
@@ -69,6 +71,8 @@ class FanOut:
             await self._work(queue)
         finally:
             self._run.listeners.remove(queue.hear)
+        if self._items and self._failed == len(self._items) and not self._pattern.may_all_fail:
+            self._give_up()
         await self._join()
 
     async def _work(self, queue: ItemQueue) -> None:
@@ -191,8 +195,8 @@ class FanOut:
 
     @property
     def _has_failed(self) -> bool:
-        """Whether an item has, and with it all."""
-        return self._failed > 0 and self._pattern.failures is None
+        """Whether an item has, and with it all; or their values have become too large."""
+        return (self._failed > 0 and self._pattern.failures is None) or self._gathered.excess is not None
 
     def _note_cancelled(self, item: ItemRecord) -> None:
         if item.status is ItemStatus.WAITING:
@@ -201,6 +205,9 @@ class FanOut:
 
     def _give_up(self) -> NoReturn:
         """Account for every item."""
+        excess = self._gathered.excess
+        if excess is not None and (self._failed == 0 or self._pattern.failures is not None):
+            self._refuse(excess, f"after {self._done + self._failed:,} of {len(self._items):,} items")
         failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
         error = ParallelError(
             self._pattern.name,
@@ -231,12 +238,19 @@ class FanOut:
             self._run.secrets.check_values(updates, self._pattern.name)
             if self._pattern.failures is not None:
                 updates |= target.adopt({self._pattern.failures: _array(map(_failure, self._with(ItemStatus.FAILED)))})
+            check_sizes(self._run.limits, self._path, updates)
         except Exception as error:  # noqa: BLE001  # `merge` and `key` are functions of the user's
-            why = f"its values could not be put together: {describe(error)}"
-            failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.view())
-            failure.__cause__ = error
-            self._raise(failure)
+            self._refuse(error)
         await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit))
+
+    def _refuse(self, error: BaseException, when: str = "") -> NoReturn:
+        """Fail because the values of the items cannot become part of the state."""
+        why = f"its values could not be put together{when and f' {when}'}: {describe(error)}"
+        if isinstance(error, ValueTooLarge):
+            why += "; or have items return less, use merge= to store less of it, or make the key a list that grows"
+        failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.view())
+        failure.__cause__ = error
+        self._raise(failure)
 
     def _raise(self, error: ParallelError) -> NoReturn:
         failure = self._branch.failure(self._place.within, error, state=error.state, own=False)
@@ -246,12 +260,19 @@ class FanOut:
         return (item for item in self._items if item.status is status)
 
     def _note_ended(self, item: ItemRecord) -> None:
-        ok = item.status is ItemStatus.OK
-        self._done += ok
-        self._failed += not ok
+        self._count(item)
         if self._run.is_observed:
-            total = len(self._items)
+            ok, total = item.status is ItemStatus.OK, len(self._items)
             self._run.emit(ItemEnded, path=self._path, index=item.idx, ok=ok, done=self._done, total=total)
+
+    def _count(self, item: ItemRecord) -> None:
+        if item.status is ItemStatus.OK:
+            self._done += 1
+            self._gathered.add(item)
+        elif item.status is ItemStatus.FAILED:
+            self._failed += 1
+            if self._pattern.failures is not None:
+                self._gathered.add(item, _failure(item))
 
 
 def _array(parts: Iterable[bytes]) -> bytes:

@@ -3,10 +3,15 @@
 from datetime import timedelta
 
 import pytest
+from pydantic import BaseModel
 from tests.workflows._words import Store, running
 
 from stagepost.checkpoint import CannotStore, EffectNotFound, WaitNotFound
 from stagepost.workflows import Chain, Receive, Run, Sleep, State, StepContext, Wait, step
+
+
+class Verdict(BaseModel):
+    ok: bool
 
 
 async def pay(state: State, context: StepContext) -> None:
@@ -22,14 +27,14 @@ async def parent(state: State, context: StepContext) -> None:
 
 CHILD = Chain("child", [Wait("approval")])
 WORK = Chain("work", [step("pay", pay)])
-ASKING = Chain("asking", [step("pay", pay, answers=bool)])
+ASKING = Chain("asking", [step("pay", pay, answers=Verdict)])
 
 
 async def parked(run: Run) -> None:
     assert (await run.settled()).value == "waiting"
 
 
-@pytest.mark.parametrize("value", [True, {"odd": 1}])
+@pytest.mark.parametrize("value", [{"ok": True}, {"odd": 1}])
 @pytest.mark.parametrize("work", [WORK, ASKING], ids=["no answers", "a step that may also ask"])
 async def test_an_answer_to_an_effect_in_doubt_names_settle_and_the_key(
     store: Store, work: Chain, value: object
@@ -66,7 +71,7 @@ async def test_an_answer_to_a_wait_for_a_child_names_the_child(store: Store) -> 
 
 @pytest.mark.parametrize("key", ["approval", "other"])
 async def test_word_about_a_wait_for_an_answer_names_answer(store: Store, key: str) -> None:
-    work = Chain("work", [Wait("approval", expect=bool)])
+    work = Chain("work", [Wait("approval", expect=Verdict)])
     async with running(store, work) as runner:
         await parked(await runner.start(work, run_id="r1"))
         with pytest.raises(EffectNotFound, match=r"call answer\('r1/approval', value\)"):

@@ -1,5 +1,4 @@
 import asyncio
-import logging
 from contextvars import ContextVar
 
 import pytest
@@ -11,19 +10,6 @@ from tests.hub._agents import Gate, Ping, Pong, echo, error_of, fail, until
 from stagepost.hub import HandlerFailed, Hub, HubStopped, RequestTimeout
 from stagepost.hub._containment import is_fatal, own_failure
 from stagepost.hub.testing import idle
-
-
-async def test_a_failed_one_way_message_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with fail_after(5), caplog.at_level(logging.ERROR, "stagepost"):
-        async with Hub() as hub:
-            hub.register("fail", fail)
-            await hub.send("fail", Ping())
-            with pytest.raises(HandlerFailed):
-                await hub.request("fail", Ping())
-    (record,) = caplog.records
-    assert "ZeroDivisionError" in caplog.text
-    assert isinstance(record.msg, dict)
-    assert record.msg["agent"] == "fail"
 
 
 async def test_a_failure_in_a_handlers_task_group_reaches_the_requester() -> None:

@@ -1,7 +1,4 @@
 import logging
-import os
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError, dataclass
 from typing import ClassVar
 
@@ -141,28 +138,3 @@ async def test_a_broken_observer_does_not_disturb_a_hub() -> None:
             hub.register("echo", echo)
             await hub.request("echo", Ping(1))
             assert hub.metrics().observer_failures == 5
-
-
-def test_the_library_prints_nothing_and_leaves_logging_alone() -> None:
-    script = """
-import logging, anyio
-from stagepost.hub import Hub, LogObserver
-async def bad(n: int) -> None: raise ValueError(n)
-class Broken:
-    def on_event(self, event): raise ValueError
-async def main():
-    for observer in (LogObserver(), Broken()):
-        async with Hub(observer=observer) as hub:
-            hub.register("bad", bad)
-            await hub.send("bad", 1)
-anyio.run(main)
-assert not logging.getLogger().handlers
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -51,6 +51,7 @@ from ._signature import handles
 from ._stopping import StopReport, Unfinished
 from ._supervision import Restart, Supervision
 from ._topology import AgentDescription, Topology
+from ._traceback import traceback_text
 from ._wake import Clock
 from .errors import (
     AgentNotFound,
@@ -160,6 +161,7 @@ __all__ = [
     "get_logger",
     "handles",
     "seconds",
+    "traceback_text",
 ]
 
 

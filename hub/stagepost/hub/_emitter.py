@@ -1,6 +1,7 @@
 """The safe way to an observer."""
 
 from ._log import get_logger
+from ._masks import Mask
 from ._observer import Event, Level, NullObserver, Observer, Selective
 
 
@@ -14,13 +15,14 @@ class Emitter:
         failures: How many events the observer failed on. The first failure is logged, the others only counted.
     """
 
-    __slots__ = ("_asks", "_observer", "enabled", "failures")
+    __slots__ = ("_asks", "_mask", "_observer", "enabled", "failures")
 
-    def __init__(self, observer: Observer | None = None) -> None:
+    def __init__(self, observer: Observer | None = None, *, mask: Mask | None = None) -> None:
         self._observer = NullObserver() if observer is None else observer
         self.enabled = not isinstance(self._observer, NullObserver)
         self._asks = self._observer.wants if self.enabled and isinstance(self._observer, Selective) else None
         self.failures = 0
+        self._mask = mask
 
     def wants(self, level: Level) -> bool:
         """Whether anybody listens to events of a level."""
@@ -38,7 +40,7 @@ class Emitter:
     def _note(self, error: Exception, event: Event) -> None:
         self.failures += 1
         if self.failures == 1:
-            get_logger("observer").warning(
+            get_logger("observer", mask=self._mask).warning(
                 "observer failed, further failures are only counted",
                 observer=type(self._observer).__qualname__,
                 failed_on=type(event).__name__,

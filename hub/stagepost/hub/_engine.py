@@ -10,6 +10,7 @@ from ._deadlines import Deadlines
 from ._emitter import Emitter
 from ._ledger import Ledger
 from ._log import get_logger
+from ._masks import Mask
 from ._middleware import Onion
 from ._observer import Event
 from ._parcel import Parcel
@@ -36,7 +37,7 @@ class Engine:
 
     Attributes:
         owner: The hub.
-        log: Where failures go that nobody waits for.
+        log: Where failures go, with the secrets masked that the hub was told of.
         emit: Tells the observer.
         onion: Wraps the handling of each message, if there is middleware.
         new_parcel: Makes the record of a message.
@@ -69,12 +70,13 @@ class Engine:
         backend: Backend,
         *,
         dead_letters: int,
+        mask: Mask,
         onion: Onion[Any] | None,
         new_parcel: type[Parcel],
     ) -> None:
         self.owner = owner
         self.hub = owner.name
-        self.log = get_logger("hub")  # here, where a slow import holds up nobody
+        self.log = get_logger("hub", mask=mask)  # here, where a slow import holds up nobody
         self.new_context = owner.new_context
         self.strike = owner.strike
         self.new_waiter = backend.new_waiter

@@ -1,6 +1,7 @@
 """The hub: its life, and what there is to know about it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -15,6 +16,7 @@ from ._emitter import Emitter
 from ._engine import Engine
 from ._events import AgentFailed, HubClosed, HubOpened
 from ._limits import Duration, seconds
+from ._masks import Masks
 from ._membership import Membership
 from ._metrics import HubMetrics
 from ._middleware import Middleware, Onion
@@ -68,7 +70,8 @@ class Hub(Membership, Outbox):
         super().__init__()
         self._name = check_name("hub name", name)
         self._grace = seconds(grace)
-        self._emitter = Emitter(observer)
+        self._masks = Masks()
+        self._emitter = Emitter(observer, mask=self._masks)
         self._directory = Directory(self._name, self._emitter)
         self._middleware = (*middleware, check_payload) if check_payloads else tuple(middleware)
         self._parcels = CheckedParcel if check_payloads else Parcel
@@ -124,6 +127,16 @@ class Hub(Membership, Outbox):
         """Who is on the hub, how, and subscribed to what."""
         return describe(self._name, self._directory)
 
+    def masking(self, mask: Callable[[str], str]) -> AbstractContextManager[None]:
+        """Hide secrets in what the hub logs, for the length of a block: ``with hub.masking(hide):``.
+
+        Several masks may be in use at once. A runner that has secrets and serves on a hub uses its own.
+
+        Args:
+            mask: Takes a text and returns it without the secrets. If it raises, nothing of the text is logged.
+        """
+        return self._masks.using(mask)
+
     async def drain(self, timeout: Duration | None = _GRACE) -> StopReport:
         """Stop for good: refuse new work from outside, finish what is queued, cancel the rest and answer all requests.
 
@@ -167,6 +180,7 @@ class Hub(Membership, Outbox):
             self._tasks,
             backend if self._clock is None else backend.with_clock(self._clock),
             dead_letters=self._dead_letters,
+            mask=self._masks,
             onion=Onion(self._middleware) if self._middleware else None,
             new_parcel=self._parcels,
         )

@@ -1,39 +1,35 @@
 """Logging that never configures anything and never prints: that is the application's business.
 
-structlog is imported with the first logger, not with this module: it brings rich along where that is installed, which
-would be a third of the time that importing the hub takes.
+Our loggers have no handler, not even one that does nothing: so Python itself prints warnings and errors to standard
+error in a program that has not configured logging.
 """
 
 import logging
 from typing import TYPE_CHECKING, Final
+
+from ._masks import Mask
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
 _ROOT: Final = "stagepost"
 
-logging.getLogger(_ROOT).addHandler(logging.NullHandler())
 
-
-def get_logger(name: str | None = None) -> "BoundLogger":
+def get_logger(name: str | None = None, *, mask: Mask | None = None) -> "BoundLogger":
     """Return a structlog logger over the standard library's logger ``stagepost`` or one below it.
 
     What it writes goes wherever the application sends the logger ``stagepost``: to a
-    `structlog.stdlib.ProcessorFormatter` as fields, to any other formatter as the text of a dictionary. Without a
-    handler it goes nowhere.
+    `structlog.stdlib.ProcessorFormatter` or a formatter for JSON as fields, to any other formatter as one line
+    ``event key=value key=value``. Without any configuration Python prints warnings and errors to standard error.
+
+    An exception (``exc_info=error``, or `exception` in an ``except`` clause) becomes the text of its traceback, in the
+    field ``exception``; see `traceback_text`. The record never holds the exception itself, since formatters would
+    print its local variables. Handlers, filters and formatters that raise do not harm the code that logs.
 
     Args:
         name: The part after ``stagepost.``, e.g. ``"workflows"``.
+        mask: What hides secrets in all text that is logged. If it raises, the text is hidden.
     """
-    import structlog  # noqa: PLC0415  # see above
-    from structlog.contextvars import merge_contextvars  # noqa: PLC0415
-    from structlog.stdlib import BoundLogger, ProcessorFormatter, add_log_level, filter_by_level  # noqa: PLC0415
+    from ._structured import structured  # noqa: PLC0415 - structlog brings rich along, which is a third of our import
 
-    target = logging.getLogger(_ROOT if name is None else f"{_ROOT}.{name}")
-    logger: BoundLogger = structlog.wrap_logger(
-        target,
-        wrapper_class=BoundLogger,
-        processors=[filter_by_level, merge_contextvars, add_log_level, ProcessorFormatter.wrap_for_formatter],
-        context_class=dict,
-    )
-    return logger
+    return structured(logging.getLogger(_ROOT if name is None else f"{_ROOT}.{name}"), mask)

@@ -281,10 +281,9 @@ class Worker:
             parcel.refuse(HubStopped(agent, self.engine.hub))  # whoever else interrupts has told the requester before
             return self._interrupted
         ledger.fail(parcel, failure)
-        if parcel.waiter is None:
-            self.engine.log.error(
-                "handler failed", hub=self.engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure
-            )
+        self.engine.log.error(
+            "handler failed", hub=self.engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure
+        )
         parcel.refuse(self._explanation(parcel, failure))
         supervise = self._workers.on_failure
         return not is_fatal(failure) and not (supervise is not None and supervise(failure))

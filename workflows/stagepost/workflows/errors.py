@@ -20,6 +20,7 @@
     │   ├── EffectUnderWay               `once` was called with a key whose effect is under way
     │   └── OutcomeUnknown               nobody knows whether it has happened; the run parks
     ├── StepResultError(TypeError)       a step returned something that is no update of the state
+    ├── UncleanStep                      a step left a cancel scope open, or cancelled the task that it runs in
     ├── StepTimeout(TimeoutError)        a step took longer than it may
     ├── StepCancelled                    a step awaited something that was cancelled by others than the engine
     ├── PatternError                     a step failed; each enclosing pattern adds where
@@ -114,6 +115,7 @@ __all__ = [
     "StepCancelled",
     "StepResultError",
     "StepTimeout",
+    "UncleanStep",
     "UnknownSignal",
     "UnknownWorkflow",
     "WaitExpired",
@@ -329,3 +331,17 @@ class StepTimeout(WorkflowError, TimeoutError):
         super().__init__(f"step {step!r} took longer than its {limit:g} s and was cancelled")
         self.step = step
         self.limit = limit
+
+
+class UncleanStep(WorkflowError):
+    """A step did its work, and left the task that it runs in other than it found it. The engine has mended that.
+
+    Attributes:
+        step: Name of the step.
+        what: What it did.
+    """
+
+    def __init__(self, step: str, what: str) -> None:
+        super().__init__(f"step {step!r} {what}")
+        self.step = step
+        self.what = what

@@ -7,6 +7,7 @@ from typing import Any
 
 from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, ValueTooLarge, join_values
 
+from .._containment import own_failure
 from .._execution._execution import Execution, ItemRecord
 from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
@@ -16,6 +17,7 @@ from .._values._layout import Layout, lay_out
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged
 from ..errors import WorkflowError
+from .._strand import Strand, this_strand
 
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
 
@@ -56,6 +58,7 @@ class Branch:
         self.width = frame.width
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
+        self._strand: Strand | None = None
         self._inherited = inherited or {}
         self.values = merged(self._inherited, self.own)
         self.place = self._place()
@@ -65,6 +68,29 @@ class Branch:
     def view(self) -> Any:
         """The state, made anew for one step."""
         return self.program.schema.view(self.values)
+
+    def shown(self) -> Any:
+        """The state for an error that is on its way; None if it cannot be made."""
+        try:
+            return self.view()
+        except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
+            own_failure(error)
+            return None
+
+    @property
+    def strand(self) -> Strand:
+        """The task that its steps run in."""
+        assert self._strand is not None  # noqa: S101  # steps run after `work_in`
+        return self._strand
+
+    def work_in(self, strand: Strand | None) -> None:
+        """Run its steps in the running task, unless that was said before.
+
+        Args:
+            strand: That task, if it is known already.
+        """
+        if self._strand is None:
+            self._strand = strand or this_strand(is_own=self.execution.journal is not None)
 
     def visit(self, within: Within) -> int:
         """Which visit of the enclosing node this is, from 1; 0 outside of graphs."""
@@ -145,7 +171,7 @@ class Branch:
         try:
             measure(self.execution, self.full_path(place.path), values)
         except ValueTooLarge as error:
-            failure = self.failure(place.within, error, state=self.view())
+            failure = self.failure(place.within, error, state=self.shown())
             raise failure from failure.__cause__
 
     async def _save(self, updates: Values, own: Values, position: Position, joined: Joined | None) -> Mapping[str, Ref]:

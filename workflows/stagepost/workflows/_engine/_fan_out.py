@@ -8,6 +8,7 @@ from pydantic_core import to_json
 
 from stagepost.checkpoint import ItemStatus, Joined, ValueTooLarge
 
+from .._containment import find, leaves, own_failure
 from .._events import ItemEnded, ItemsFrozen
 from .._execution._execution import ItemRecord
 from .._execution._journal import Parts
@@ -23,6 +24,7 @@ from ._gathered import Gathered
 from ._performing import perform
 from ._queue import ItemQueue
 from ._reasons import summary
+from .._strand import Strand, this_strand
 from ._taking import take_items
 
 Advance = Callable[[Branch], Awaitable[None]]
@@ -106,8 +108,8 @@ class FanOut:
                 self._run.scopes.append(group.cancel_scope)
                 for _ in range(width):
                     group.start_soon(self._worker, queue, group.cancel_scope)
-        except BaseExceptionGroup as errors:
-            raise _first(errors) from None
+        except BaseExceptionGroup as errors:  # the first made the workers end; others may have met the same
+            raise find(errors, KeyboardInterrupt) or next(leaves(errors)) from None
         finally:
             self._run.scopes.remove(group.cancel_scope)
 
@@ -118,12 +120,13 @@ class FanOut:
             queue: Where they are.
             others: What the other workers run in, if there are any.
         """
+        strand = self._branch.strand if others is None else this_strand(is_own=True)
         while (item := queue.take_nowait() or await queue.take()) is not None:
             try:
                 if self._run.must_pause:
                     await self._run.pause()
                 if not self._has_failed:
-                    await self._account_for(item, queue)
+                    await self._account_for(item, queue, strand)
             except Stopping:  # passed on, it would cancel the other workers, who are given time
                 return
             finally:
@@ -133,13 +136,13 @@ class FanOut:
                     others.cancel()
                 return
 
-    async def _account_for(self, item: ItemRecord, queue: ItemQueue) -> None:
+    async def _account_for(self, item: ItemRecord, queue: ItemQueue, strand: Strand) -> None:
         news, worker = self._run.news, self._place.worker(item.idx)
         try:
             if isinstance(worker, Step):
-                await self._step(worker, item)
+                await self._step(worker, item, strand)
             else:
-                await self._follow(worker, item)
+                await self._follow(worker, item, strand)
         except Parked:
             queue.rest(item, again=self._run.news != news)
             return
@@ -152,9 +155,10 @@ class FanOut:
             raise
         self._note_ended(item)
 
-    async def _follow(self, worker: Program, item: ItemRecord) -> None:
+    async def _follow(self, worker: Program, item: ItemRecord, strand: Strand) -> None:
         """Take the branch of an item whose worker is a pattern to its end."""
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
+        branch.work_in(strand)
         try:
             await self._advance(branch)  # its last commit is the item's
         except Parked:
@@ -163,14 +167,15 @@ class FanOut:
         except WorkflowError as error:
             await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=error))
 
-    async def _step(self, worker: Step, item: ItemRecord) -> None:
+    async def _step(self, worker: Step, item: ItemRecord, strand: Strand) -> None:
         """Run a plain worker, and save what has become of the item."""
         context = self._branch.context(f"{self._path}[{item.idx}]", self._place.within)
         try:
-            made = await perform(worker, item.input.read(self._pattern.item_codec), context)
+            made = await perform(worker, item.input.read(self._pattern.item_codec), context, strand)
             outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
-        except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
-            outcome = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=self._run.secrets.cover(error))
+        except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
+            failure = self._run.secrets.cover(own_failure(error))
+            outcome = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure)
         await self._commit(item, outcome)
 
     def _stored(self, made: object, path: str) -> Value:
@@ -214,7 +219,7 @@ class FanOut:
             summary(failures, len(self._items), branches=bool(self._place.branches)),
             failures=failures,
             accounts=self._accounts(),
-            state=self._branch.view(),
+            state=self._branch.shown(),
         )
         error.__cause__ = next((f.error for f in failures if isinstance(f.error, BaseException)), None)
         self._raise(error)
@@ -231,16 +236,16 @@ class FanOut:
     async def _join(self) -> None:
         """Save the values of the items that went well, and forget the items."""
         schema, values = self._branch.program.schema, self._branch.values
-        target = Target(self._pattern.name, schema.view(values), values, schema)
         done = [Done(item.idx, item.input, item.value or _NULL) for item in self._with(ItemStatus.OK)]
         try:
+            target = Target(self._pattern.name, schema.view(values), values, schema)
             updates = self._pattern.join(target, done)
             self._run.secrets.check_values(updates, self._pattern.name)
             if self._pattern.failures is not None:
                 updates |= target.adopt({self._pattern.failures: _array(map(_failure, self._with(ItemStatus.FAILED)))})
             check_sizes(self._run.limits, self._path, updates)
-        except Exception as error:  # noqa: BLE001  # `merge` and `key` are functions of the user's
-            self._refuse(error)
+        except BaseException as error:  # noqa: BLE001  # `merge` and `key` are a user's; what is no failure passes
+            self._refuse(own_failure(error))
         await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit))
 
     def _refuse(self, error: BaseException, when: str = "") -> NoReturn:
@@ -248,7 +253,7 @@ class FanOut:
         why = f"its values could not be put together{when and f' {when}'}: {describe(error)}"
         if isinstance(error, ValueTooLarge):
             why += "; or have items return less, use merge= to store less of it, or make the key a list that grows"
-        failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.view())
+        failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.shown())
         failure.__cause__ = error
         self._raise(failure)
 
@@ -283,10 +288,3 @@ def _failure(item: ItemRecord) -> bytes:
     error = describe(item.error) if isinstance(item.error, BaseException) else item.error
     return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input.data, to_json(error))
 
-
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that made a group of workers end; others may have met the same."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

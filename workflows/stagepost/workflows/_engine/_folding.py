@@ -9,6 +9,7 @@ from time import perf_counter
 
 from stagepost.checkpoint import Joined
 
+from .._containment import own_failure
 from .._events import ChainProgress, ItemsFrozen, StepEnded, StepStarted
 from .._execution._execution import ItemRecord
 from .._programs._program import FoldPlace
@@ -65,16 +66,18 @@ async def _next(branch: Branch, place: FoldPlace) -> None:
 
 async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
     """What the worker makes of the state for an item."""
-    state, name = branch.view(), place.source.name
+    name = place.source.name
     context = branch.context(f"{branch.full_path(place.path)}[{item.idx}]", place.within)
-    value = None
+    state = value = None
     try:
+        state = branch.view()
         value = item.input.read(place.source.item_codec)
-        result = await perform(place.step, Pair(state, value), context)
+        result = await perform(place.step, Pair(state, value), context, branch.strand)
         updates = branch.program.schema.updates(result, branch.values, name)
         branch.execution.secrets.check_values(updates, name)
-    except Exception as error:
-        raise FoldError(name, item.idx, error, item=value, state=state) from error
+    except BaseException as error:
+        failure = own_failure(error)
+        raise FoldError(name, item.idx, failure, item=value, state=state) from failure
     return updates
 
 

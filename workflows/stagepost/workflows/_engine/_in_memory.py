@@ -177,7 +177,7 @@ class _MemoryChildren:
         except LifespanFailed:  # nothing of it was done
             raise
         except WorkflowError as error:
-            child.failure = ChildFailed(branch.execution.run_id, workflow.name, describe(error), state=branch.view())
+            child.failure = ChildFailed(branch.execution.run_id, workflow.name, describe(error), state=branch.shown())
             child.failure.__cause__ = error
         else:
             child.branch = branch

@@ -173,7 +173,7 @@ class Runner(Correspondence):
         owner = f"runner-{uuid4().hex}"
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._store.admit(owner))
-            lifespans = await stack.enter_async_context(open_lifespans(self._grace))
+            lifespans = await stack.enter_async_context(open_lifespans(self._grace, self._secrets.mask))
             self._group = await stack.enter_async_context(anyio.create_task_group())
             means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
             self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 import anyio.to_thread
 
@@ -254,11 +254,31 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
         return bound(value, context)
 
     async def in_thread(value: Any, context: "StepContext") -> Any:
-        return await anyio.to_thread.run_sync(bound, value, context, abandon_on_cancel=may_leave)
+        outcome = await anyio.to_thread.run_sync(_outcome_of, bound, value, context, abandon_on_cancel=may_leave)
+        return outcome()
 
     if is_async(function):
         return bound
     return inlined if inline else in_thread
+
+
+def _outcome_of(function: StepFunction, value: Any, context: "StepContext") -> Callable[[], Any]:
+    """Call a function in a thread; what is returned gives its result, or raises its error, in the task that asked.
+
+    A future would carry neither every class of error nor, on trio, a coroutine.
+    """
+    try:
+        result = function(value, context)
+    except BaseException as error:  # noqa: BLE001  # raised again in the task
+        return partial(_raise, error)
+    return lambda: result
+
+
+def _raise(error: BaseException) -> NoReturn:
+    try:
+        raise error
+    finally:
+        del error  # else it would hold the frame that holds it
 
 
 def _with_context(function: StepFunction) -> StepFunction:

@@ -46,7 +46,6 @@ CASES = [
     pytest.param(place, behaviour, id=f"{where}-{what}")
     for where, place in PLACES.items()
     for what, behaviour in (RAISED if place.takes_any else SYNC).items()
-    if not (where in {"route", "inline step"} and False)
 ]
 
 

@@ -12,12 +12,14 @@ from .._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
 from .._execution._execution import Execution
 from .._execution._signals import Parked
 from .._programs._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
+from .._values._unawaited import refuse_unawaited
 from ..errors import HubRequired, RunCancelled, WorkflowError
 from ._branch import Branch
 from ._fan_out import FanOut
 from ._folding import fold_on
 from ._intermediates import keep
 from ._performing import perform
+from ._results import updates_of
 from ._story import Story
 
 
@@ -103,8 +105,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
         result = await perform(place.step, state, branch.context(path, place.within), branch.strand)
         if place.step.into is not None:
             result = {place.step.into: result}
-        updates = branch.program.schema.updates(result, branch.values, place.step.name)
-        run.secrets.check_values(updates, place.step.name)
+        updates = updates_of(branch, result, state, place.step.name)
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = branch.failure(place.within, own_failure(error), state=state)
         run.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
@@ -132,6 +133,7 @@ async def _take_route(branch: Branch, place: RoutePlace) -> None:
 def _way(place: RoutePlace, route: object) -> tuple[str, str]:
     if isinstance(route, str) and route in place.ways:
         return place.ways[route], str(route)
+    refuse_unawaited(route, f"the route function of {place.step.name!r}")
     if place.default is not None:
         return place.ways[place.default], place.default
     raise LookupError(f"its route function returned {route!r}, and its routes are {', '.join(place.ways)}")

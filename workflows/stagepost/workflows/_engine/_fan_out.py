@@ -6,7 +6,7 @@ from typing import NoReturn
 import anyio
 from pydantic_core import to_json
 
-from stagepost.checkpoint import ItemStatus, Joined, ValueTooLarge
+from stagepost.checkpoint import CannotStore, ItemStatus, Joined, ValueTooLarge
 
 from .._containment import find, leaves, own_failure
 from .._events import ItemEnded, ItemsFrozen
@@ -18,6 +18,7 @@ from .._pattern_errors import describe
 from .._programs._program import Done, FanOutPlace, Program, Target
 from .._steps._step import Step
 from .._values._state import Value, stored
+from .._values._unawaited import refuse_unawaited
 from ..errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
 from ._branch import Branch, ItemBranch
 from ._gathered import Gathered
@@ -186,7 +187,11 @@ class FanOut:
             ValueTooLarge: It is.
         """
         where = f"the value of {path}"
-        value = stored(made, self._pattern.value_codec, where)
+        try:
+            value = stored(made, self._pattern.value_codec, where)
+        except CannotStore:
+            refuse_unawaited(made, f"the worker of {self._pattern.name!r}")
+            raise
         self._run.secrets.check(value.data, where)
         if self._run.limits.mind(len(value.data)):
             note_size(self._run, path, "the value", len(value.data))

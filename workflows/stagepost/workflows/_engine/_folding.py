@@ -19,6 +19,7 @@ from ..errors import FoldError
 from ._branch import Branch
 from ._intermediates import keep
 from ._performing import perform
+from ._results import updates_of
 from ._taking import take_items
 
 
@@ -73,8 +74,7 @@ async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
         state = branch.view()
         value = item.input.read(place.source.item_codec)
         result = await perform(place.step, Pair(state, value), context, branch.strand)
-        updates = branch.program.schema.updates(result, branch.values, name)
-        branch.execution.secrets.check_values(updates, name)
+        updates = updates_of(branch, result, state, name)
     except BaseException as error:
         failure = own_failure(error)
         raise FoldError(name, item.idx, failure, item=value, state=state) from failure

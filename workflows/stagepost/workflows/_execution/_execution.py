@@ -95,6 +95,7 @@ class Execution:
         straight: Paths of steps behind which nothing may come before the next one is begun.
         reopened: Ids of the children that were opened again; None unless the run itself was.
         is_observed: Whether anybody hears its events: worth asking before their details are put together.
+        check_states: Whether steps that change their state in place fail; for tests.
         signals: What was sent to it.
         scope: What a stored run is executed in; cancelling it cancels the run. In memory there is none: such a run is
             cancelled with whatever awaits it.
@@ -124,6 +125,7 @@ class Execution:
     straight: set[str] = field(default_factory=set)
     reopened: set[str] | None = None
     is_observed: bool = False
+    check_states: bool = False
     scope: CancelScope = field(init=False)
     scopes: list[CancelScope] = field(default_factory=list)
     resources: Any = None

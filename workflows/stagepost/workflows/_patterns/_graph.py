@@ -16,7 +16,7 @@ from .._pattern_errors import describe
 from .._programs._program import ArrowPlace, Builder, Trail, View, Way, Within, child_path
 from ..errors import DefinitionError, GraphError
 from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
-from ._predicates import Predicate, check_predicate, label_of
+from ._predicates import Predicate, check_predicate, label_of, says_yes
 
 
 class End(Enum):
@@ -245,7 +245,7 @@ class _Arrow:
         for edge in edges:
             try:
                 state = view() if state is None else state
-                if edge.when is None or edge.when(state):
+                if edge.when is None or says_yes(edge.when, state):
                     return edge.target
             except BaseException as error:
                 failure = own_failure(error)

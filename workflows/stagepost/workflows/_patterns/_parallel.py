@@ -20,7 +20,7 @@ from .._values._types import codec_of
 from ..errors import BranchError, DefinitionError, ParallelError
 from ._joins import ByKey, InOrder, Join, Key, Merge, Merged, Union
 from ._over import Over, take
-from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._pattern import Node, NodeLike, Pattern, as_node, as_worker, compile_child
 
 _MOST_WORKERS = 16
 _ITEM = "item"
@@ -88,7 +88,7 @@ class Parallel(Pattern):
         if isinstance(worker, Mapping):
             self._take_branches(worker, options)
         else:
-            self._take_worker(as_node(worker), options)
+            self._take_worker(as_worker(worker), options)
         self._check_options(options)
         self.gathers = None if merge is not None or self._branches else into or name
         self._join = self._make_join(key, merge)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
+from pydantic import BaseModel
+
 from stagepost.checkpoint import Codec
 
 from .._steps._step import Step
@@ -343,6 +345,11 @@ class Builder:
 
     schema: Schema
     places: dict[str, Place] = field(default_factory=dict)
+
+    @property
+    def model(self) -> type[BaseModel] | None:
+        """Model of the states; None for plain ones."""
+        return self.schema.model
 
     def add(self, place: Place) -> str:
         """Add a place; returns its path."""

@@ -20,6 +20,7 @@ class RunnerConfig(FileConfig):
         keep: What stays of runs: ``result``, ``all`` or ``none``; or that by names of workflows.
         keep_for: How long runs are kept when they have ended, in seconds or as ISO 8601 writes it (``P30D``); None for
             ever.
+        check_states: Find out which steps change their state in place; for tests.
     """
 
     observers: tuple[str, ...] = ()
@@ -28,3 +29,4 @@ class RunnerConfig(FileConfig):
     max_attempts: int | None = Field(default=5, ge=1)
     keep: Keep | Mapping[str, Keep] = Keep.RESULT
     keep_for: timedelta | None = Field(default=timedelta(days=30), ge=timedelta(0))
+    check_states: bool = False

@@ -76,6 +76,7 @@ class Runner(Correspondence):
         keep_for: How long runs are kept when they have ended; those whose time is up are deleted at the start and every
             hour, a few at a time. None for ever.
         clock: Seconds since 1970, for what waits for the time.
+        check_states: Fail steps that change their state in place without returning it, which is lost; for tests.
 
     Raises:
         StoreInUse: Another runner works on this store (on entering).
@@ -97,6 +98,7 @@ class Runner(Correspondence):
         keep: KeepChoice | Mapping[str, KeepChoice] = Keep.RESULT,
         keep_for: timedelta | None = timedelta(days=30),
         clock: Callable[[], float] = time,
+        check_states: bool = False,
     ) -> None:
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
             if value is not None and value < 1:
@@ -112,6 +114,7 @@ class Runner(Correspondence):
         self._keeping = Keeping(keep)
         self._keep_for = keep_for
         self._clock = clock
+        self._check_states = check_states
         self._secrets = Secrets(secrets)
         self._inbox = Inbox(store, self._registry, self._secrets)
         self._serving = Serving(hub)
@@ -162,6 +165,7 @@ class Runner(Correspondence):
             deps=deps,
             secrets=secrets,
             observer=(registry or ObserverRegistry()).observer(*config.observers),
+            check_states=config.check_states,
             grace=config.grace,
             max_running=config.max_running,
             max_attempts=config.max_attempts,
@@ -175,7 +179,16 @@ class Runner(Correspondence):
             await stack.enter_async_context(self._store.admit(owner))
             lifespans = await stack.enter_async_context(open_lifespans(self._grace, self._secrets.mask))
             self._group = await stack.enter_async_context(anyio.create_task_group())
-            means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
+            means = Means(
+                self._store,
+                owner,
+                self._emitter,
+                self._hub,
+                self._deps,
+                self._clock,
+                self._secrets,
+                check_states=self._check_states,
+            )
             self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
             self._group.start_soon(self._reception.desk.watch)
             if self._keep_for is not None:

@@ -151,7 +151,7 @@ def step(
         if function is None:
             raise DefinitionError(f"step {name_or_function!r}", "give the function too: step(name, function)")
         return _make(name_or_function, function, options)
-    return _make(_own_name(name_or_function), name_or_function, options)
+    return _make(own_name(name_or_function), name_or_function, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _codec(kind: Any) -> Codec[Any]:
     return codec_of(kind) or PLAIN
 
 
-def _own_name(function: StepFunction) -> str:
+def own_name(function: StepFunction) -> str:
     name = getattr(function, "__name__", None)
     if name is None or name == "<lambda>":
         raise DefinitionError(f"step {function!r}", 'it has no name of its own: use step("name", function)')
@@ -215,12 +215,16 @@ def wants_context(name: str, function: StepFunction, *, takes: tuple[str, ...] =
     others = [p for p in parameters[len(takes) :] if p.name != "context" and p.default is p.empty]
     others = [p for p in others if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if others:
-        raise DefinitionError(
-            f"step {name!r}",
-            f"nothing is passed to its parameter {others[0].name!r}: "
-            f"a step takes ({', '.join(takes)}) or ({', '.join((*takes, 'context'))})",
-        )
+        raise DefinitionError(f"step {name!r}", f"nothing is passed to its parameter {others[0].name!r}: {_wants(takes)}")
     return any(p.name == "context" for p in parameters[len(takes) :])
+
+
+def _wants(takes: tuple[str, ...]) -> str:
+    if takes == ("item",):
+        return "a worker takes (item) or (item, context)"
+    if len(takes) > 1:
+        return f"a step takes ({', '.join(takes)}) or ({', '.join((*takes, 'context'))})"
+    return "a step takes (state) or (state, context), and the worker of a Parallel takes (item) or (item, context)"
 
 
 def _takes(parameters: Sequence[inspect.Parameter], count: int) -> bool:
@@ -248,6 +252,7 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
         inline: Not in a thread, if it is not async.
         may_leave: Whether a cancelled call may leave its thread behind instead of waiting for it.
     """
+    _check_kind(name, function)
     bound = _with_context(function) if wants_context(name, function) else _without_context(function)
 
     async def inlined(value: Any, context: "StepContext") -> Any:
@@ -260,6 +265,21 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
     if is_async(function):
         return bound
     return inlined if inline else in_thread
+
+
+def _check_kind(name: str, function: StepFunction) -> None:
+    """See that calling a function does its work.
+
+    Raises:
+        DefinitionError: It is a generator function, whose body would never run.
+    """
+    while isinstance(function, partial):
+        function = function.func
+    called = (function, getattr(function, "__call__", None))  # noqa: B004  # its kind, not its presence
+    if any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in called):
+        raise DefinitionError(
+            f"step {name!r}", "its function is a generator, and nobody would run its body: return instead of yield"
+        )
 
 
 def _outcome_of(function: StepFunction, value: Any, context: "StepContext") -> Callable[[], Any]:

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from ._root_error import WorkflowError
 
-
 _name_of: Final = vars(type)["__name__"].__get__
 
 

@@ -13,11 +13,11 @@ from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
 from .._programs._program import Place, Position, Program, Within
 from .._steps._context import StepContext
+from .._strand import Strand, this_strand
 from .._values._layout import Layout, lay_out
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged
 from ..errors import WorkflowError
-from .._strand import Strand, this_strand
 
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
 
@@ -68,6 +68,11 @@ class Branch:
     def view(self) -> Any:
         """The state, made anew for one step."""
         return self.program.schema.view(self.values)
+
+    @property
+    def standing(self) -> str:
+        """Path of the place where it stands, from the run's root; empty at its end."""
+        return "" if self.place is None else self.full_path(self.place.path)
 
     def shown(self) -> Any:
         """The state for an error that is on its way; None if it cannot be made."""

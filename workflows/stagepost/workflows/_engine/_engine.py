@@ -63,7 +63,7 @@ async def _to_its_end(execution: Execution, branch: Branch) -> None:
         try:
             await advance(branch)
         except WorkflowError as error:
-            await execution.fail(error)
+            await execution.fail(error, branch.standing)
             raise
         except Parked:
             await execution.park()

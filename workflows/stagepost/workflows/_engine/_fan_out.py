@@ -17,6 +17,7 @@ from .._execution._sizes import check_sizes, note_size
 from .._pattern_errors import describe
 from .._programs._program import Done, FanOutPlace, Program, Target
 from .._steps._step import Step
+from .._strand import Strand, this_strand
 from .._values._state import Value, stored
 from .._values._unawaited import refuse_unawaited
 from ..errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
@@ -25,7 +26,6 @@ from ._gathered import Gathered
 from ._performing import perform
 from ._queue import ItemQueue
 from ._reasons import summary
-from .._strand import Strand, this_strand
 from ._taking import take_items
 
 Advance = Callable[[Branch], Awaitable[None]]

@@ -12,9 +12,9 @@ from .._execution._signals import Parked, Parks
 from ..errors import RunnerRequired, StepCancelled, UncleanStep
 
 if TYPE_CHECKING:
-    from .._strand import Strand
     from .._steps._context import StepContext
     from .._steps._step import Step
+    from .._strand import Strand
 
 
 async def perform(step: "Step", value: Any, context: "StepContext", strand: "Strand") -> Any:

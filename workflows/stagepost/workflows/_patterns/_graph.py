@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from stagepost.hub import check_name
 
-from .._lifespans import Lifespan
 from .._containment import own_failure
+from .._lifespans import Lifespan
 from .._pattern_errors import describe
 from .._programs._program import ArrowPlace, Builder, Trail, View, Way, Within, child_path
 from ..errors import DefinitionError, GraphError

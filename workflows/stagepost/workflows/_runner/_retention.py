@@ -2,11 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio
 
 from stagepost.checkpoint import CheckpointStore, Keep, StoreError
+
+from .._containment import own_failure
+from .._pattern_errors import describe
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
 
 KeepChoice: TypeAlias = Keep | Literal["result", "all", "none"]
 
@@ -38,9 +44,13 @@ class Sweeper:
         store: Where runs are kept.
         clock: Seconds since 1970.
         keep_for: How long they are kept.
+        log: Where failures are logged.
     """
 
-    def __init__(self, store: CheckpointStore, clock: Callable[[], float], keep_for: timedelta) -> None:
+    def __init__(
+        self, store: CheckpointStore, clock: Callable[[], float], keep_for: timedelta, log: "BoundLogger"
+    ) -> None:
+        self._log = log
         self._store = store
         self._clock = clock
         self._keep_for = keep_for
@@ -48,7 +58,10 @@ class Sweeper:
     async def run(self) -> None:
         """Sweep now and every hour, for ever."""
         while True:
-            await self.sweep()
+            try:
+                await self.sweep()
+            except BaseException as error:  # noqa: BLE001  # the clock is a user's; what is no failure is raised again
+                self._log.error("retention failed", exc_info=own_failure(error))
             await anyio.sleep(EVERY)
 
     async def sweep(self) -> None:
@@ -57,5 +70,5 @@ class Sweeper:
         try:
             while await self._store.prune(before, limit=_AT_ONCE) == _AT_ONCE:  # noqa: ASYNC110  # lets others commit
                 await anyio.sleep(_REST)
-        except StoreError:  # those who commit are told of it
-            return
+        except StoreError as error:
+            self._log.warning("retention failed", why=describe(error))

@@ -19,7 +19,7 @@ from stagepost.checkpoint import (
     RunInfo,
     RunStatus,
 )
-from stagepost.hub import Emitter, Hub, Message, Observer, check_name
+from stagepost.hub import Emitter, Hub, Message, Observer, check_name, get_logger
 
 from .._background._means import Means
 from .._engine._intermediates import Intermediate
@@ -118,6 +118,7 @@ class Runner(Correspondence):
         self._secrets = Secrets(secrets)
         self._inbox = Inbox(store, self._registry, self._secrets)
         self._serving = Serving(hub)
+        self._log = get_logger("workflows", mask=self._secrets.mask)
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
         self._reception: Reception | None = None
@@ -177,6 +178,8 @@ class Runner(Correspondence):
         owner = f"runner-{uuid4().hex}"
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._store.admit(owner))
+            if self._hub is not None and self._secrets:
+                stack.enter_context(self._hub.masking(self._secrets.mask))
             lifespans = await stack.enter_async_context(open_lifespans(self._grace, self._secrets.mask))
             self._group = await stack.enter_async_context(anyio.create_task_group())
             means = Means(
@@ -192,7 +195,7 @@ class Runner(Correspondence):
             self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
             self._group.start_soon(self._reception.desk.watch)
             if self._keep_for is not None:
-                self._group.start_soon(Sweeper(self._store, self._clock, self._keep_for).run)
+                self._group.start_soon(Sweeper(self._store, self._clock, self._keep_for, self._log).run)
             self._stack = stack.pop_all()
         return self
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ._containment import own_failure
 from ._engine._intermediates import Intermediate
 from ._events import (
     ChainProgress,
@@ -42,6 +43,8 @@ from ._steps._context import StepContext
 from ._steps._retry import Retry
 from ._steps._step import Receives, Step, step
 from ._steps._wait import Receive, Sleep, Wait
+from ._strand import guarded
+from ._threads import in_thread
 from ._values._append import Append, ListCodec
 from ._values._state import State
 from .errors import (
@@ -192,9 +195,12 @@ __all__ = [
     "WorkflowNotFound",
     "all_of",
     "any_of",
+    "guarded",
+    "in_thread",
     "key_equals",
     "key_exists",
     "not_",
+    "own_failure",
     "step",
 ]
 

@@ -12,10 +12,18 @@ version of one has nothing under that name, nothing is found, and steps run as b
 import asyncio
 import math
 import sys
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar
 
 import anyio
 from anyio import CancelScope, current_effective_deadline
+
+from stagepost.hub import failure_of
+
+from ._containment import own_failure
+from .errors import UncleanStep
+
+ResultT = TypeVar("ResultT")
 
 OPEN_SCOPE = (
     "left a cancel scope open: leave each `with` and `async with` that it enters, "
@@ -48,16 +56,50 @@ def this_strand(*, is_own: bool) -> Strand:
     return _TrioStrand()
 
 
+async def guarded(name: str, call: Callable[[], Awaitable[ResultT]], *, is_own: bool) -> ResultT:
+    """Await a function of a user's within a step; afterwards the task is as it was before.
+
+    Args:
+        name: Whose function it is, for errors.
+        call: Calls it.
+        is_own: Whether the running task is the engine's own: so in a run that is stored.
+
+    Raises:
+        UncleanStep: It left a cancel scope open, or cancelled the task.
+        BaseException: What it raised, if that is its own failure. Anything else is not to be contained: cancellation
+            from outside, `KeyboardInterrupt`, and what the engine raises to itself.
+    """
+    strand = this_strand(is_own=is_own)
+    try:
+        result = await call()
+    except BaseException as error:
+        if not strand.is_intact and not is_closing(error):
+            await strand.mend()
+        failure = own_failure(error)
+        if failure is error:
+            raise
+        raise failure from error
+    if not strand.is_intact and (wrong := await strand.mend()) is not None:
+        raise UncleanStep(name, wrong)
+    return result
+
+
+def is_closing(error: BaseException) -> bool:
+    """Whether a coroutine is being closed, so that nothing can be awaited in it any more."""
+    return isinstance(error, GeneratorExit) and failure_of(error) is None
+
+
 class _AsyncioStrand:
     """A task of asyncio."""
 
     __slots__ = ("_cancelling", "_is_own", "_scope", "_state", "_task")
 
     def __init__(self, *, is_own: bool) -> None:
-        with CancelScope():
-            pass  # from now on anyio has a state for the task
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # nothing else awaits
+        if task not in _states():
+            with CancelScope():
+                pass  # from now on anyio has a state for the task
         self._task = task
         self._state: Any = _states().get(task)
         self._scope: CancelScope | None = getattr(self._state, "cancel_scope", None)

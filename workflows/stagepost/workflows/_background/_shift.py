@@ -17,7 +17,15 @@ from .._execution._signals import Left, Parked, Stopping
 from .._lifespans import Lifespans
 from .._pattern_errors import describe
 from .._runs._ids import wait_id_of
-from ..errors import IncompatibleCheckpoint, LifespanFailed, RunCancelled, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
+from ..errors import (
+    IncompatibleCheckpoint,
+    LifespanFailed,
+    RunCancelled,
+    RunFailed,
+    RunnerNotOpen,
+    RunnerStopped,
+    WorkflowError,
+)
 from ._line import Job
 from ._lookout import Lookout
 from ._means import Means

@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from stagepost.hub import failure_of
-
 from .._containment import find, own_failure
 from .._events import WaitOpened
 from .._execution._signals import Parked, Parks
+from .._strand import is_closing
 from ..errors import RunnerRequired, StepCancelled, UncleanStep
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ async def _request(error: BaseException, step: "Step", context: "StepContext", s
         BaseException: It does not wait.
     """
     wrong = None
-    if not strand.is_intact and not _is_closing(error):
+    if not strand.is_intact and not is_closing(error):
         wrong = await strand.mend()
     request = find(error, Parks)
     if request is not None:
@@ -72,11 +71,6 @@ async def _request(error: BaseException, step: "Step", context: "StepContext", s
     if isinstance(failure, anyio.get_cancelled_exc_class()):
         raise StepCancelled(step.name) from failure
     raise failure
-
-
-def _is_closing(error: BaseException) -> bool:
-    """Whether the step's coroutine is being closed, so that nothing can be awaited any more."""
-    return isinstance(error, GeneratorExit) and failure_of(error) is None
 
 
 async def _rest(step: "Step", context: "StepContext", request: Parks) -> None:

@@ -4,13 +4,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
-
-import anyio.to_thread
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from stagepost.checkpoint import PLAIN, Codec, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 
+from .._threads import in_thread
 from .._values._state import Types
 from .._values._types import codec_of, item_types
 from ..errors import DefinitionError
@@ -258,13 +257,12 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
     async def inlined(value: Any, context: "StepContext") -> Any:
         return bound(value, context)
 
-    async def in_thread(value: Any, context: "StepContext") -> Any:
-        outcome = await anyio.to_thread.run_sync(_outcome_of, bound, value, context, abandon_on_cancel=may_leave)
-        return outcome()
+    async def threaded(value: Any, context: "StepContext") -> Any:
+        return await in_thread(bound, value, context, abandon=may_leave)
 
     if is_async(function):
         return bound
-    return inlined if inline else in_thread
+    return inlined if inline else threaded
 
 
 def _check_kind(name: str, function: StepFunction) -> None:
@@ -280,25 +278,6 @@ def _check_kind(name: str, function: StepFunction) -> None:
         raise DefinitionError(
             f"step {name!r}", "its function is a generator, and nobody would run its body: return instead of yield"
         )
-
-
-def _outcome_of(function: StepFunction, value: Any, context: "StepContext") -> Callable[[], Any]:
-    """Call a function in a thread; what is returned gives its result, or raises its error, in the task that asked.
-
-    A future would carry neither every class of error nor, on trio, a coroutine.
-    """
-    try:
-        result = function(value, context)
-    except BaseException as error:  # noqa: BLE001  # raised again in the task
-        return partial(_raise, error)
-    return lambda: result
-
-
-def _raise(error: BaseException) -> NoReturn:
-    try:
-        raise error
-    finally:
-        del error  # else it would hold the frame that holds it
 
 
 def _with_context(function: StepFunction) -> StepFunction:

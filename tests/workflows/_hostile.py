@@ -395,9 +395,7 @@ PLACES: Mapping[str, Place] = {
     "worker's step": Place(
         lambda f: Parallel("fan", Chain("inner", [step("bad", later(f))]), over="items"), "'bad'", ITEMS
     ),
-    "branch": Place(
-        lambda f: Parallel("both", {"good": NOTHING, "bad": step("bad", later(f))}), "branch 'bad' failed"
-    ),
+    "branch": Place(lambda f: Parallel("both", {"good": NOTHING, "bad": step("bad", later(f))}), "branch 'bad' failed"),
     "key": Place(lambda f: Parallel("fan", NOTHING, over="items", key=f), "'fan' failed: its items", ITEMS),
     "merge": Place(
         lambda f: Parallel("fan", NOTHING, over="items", merge=f),
@@ -413,7 +411,8 @@ PLACES: Mapping[str, Place] = {
         ITEMS,
     ),
     "fold's items": Place(
-        lambda f: Chain("chain", [NOTHING]).fold("add", lambda state, item: None, over=f), "fold 'add' failed: its items"
+        lambda f: Chain("chain", [NOTHING]).fold("add", lambda state, item: None, over=f),
+        "fold 'add' failed: its items",
     ),
     "show": Place(lambda f: Chain("chain", [Wait("bad", show=f)]), "'bad'", takes_any=True),
     "until": Place(lambda f: Chain("chain", [Sleep("bad", until=f)]), "'bad'"),

@@ -71,7 +71,10 @@ async def test_a_failed_run_is_logged_once_with_its_traceback(
     assert (told["run_id"], told["workflow"], told["place"], told["attempt"]) == ("r1", "work", "inner/bad", 1)
     assert "in breaks" in told["exception"]
     assert "Broken: it is broken" in told["exception"]
-    assert told["error"] == "chain 'work' failed at step 'inner': chain 'inner' failed at step 'bad': Broken: it is broken: 20"
+    assert (
+        told["error"]
+        == "chain 'work' failed at step 'inner': chain 'inner' failed at step 'bad': Broken: it is broken: 20"
+    )
     assert all(record.exc_info is None for record in caplog.records)
     assert "a value of the state" not in caplog.text
 

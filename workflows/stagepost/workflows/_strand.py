@@ -13,9 +13,10 @@ import asyncio
 import math
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
+from contextlib import suppress
+from functools import cache
+from typing import Any, Final, Protocol, TypeVar
 
-import anyio
 from anyio import CancelScope, current_effective_deadline
 
 from stagepost.hub import failure_of
@@ -32,17 +33,73 @@ OPEN_SCOPE = (
 OWN_TASK = "cancelled the task that it runs in, or had it cancelled by what it left under way"
 
 
-class Strand(Protocol):
-    """A task in the state in which it was when steps began to run in it."""
+class Host(Protocol):
+    """What knows the cancel scope that a task is in."""
 
     @property
-    def is_intact(self) -> bool:
-        """Whether it is in that state."""
+    def cancel_scope(self) -> object:
+        """The innermost one, or what stands for it."""
+        ...
+
+
+class Counter(Protocol):
+    """What knows how often a task was cancelled."""
+
+    def cancelling(self) -> int:
+        """How often; or what else has to be as it was."""
+        ...
+
+
+class Strand(Protocol):
+    """A task in the state in which it was when steps began to run in it.
+
+    It still is while ``host.cancel_scope is scope and (task is None or task.cancelling() == counted)``, which is
+    written out where each step comes by.
+
+    Attributes:
+        host: Knows the cancel scope that the task is in.
+        scope: Which that was.
+        task: Knows how often it was cancelled; None if somebody else may have reason to cancel it.
+        counted: How often that was.
+    """
+
+    scope: object
+    counted: int
+
+    @property
+    def host(self) -> Host:
+        """See above."""
+        ...
+
+    @property
+    def task(self) -> Counter | None:
+        """See above."""
         ...
 
     async def mend(self) -> str | None:
-        """Bring it back to that state; what was wrong, unless that comes from outside."""
+        """Bring the task back to that state; what was wrong, unless it is so from outside."""
         ...
+
+
+class _Unknown:
+    """Stands for a state of a task that nobody can see, or has seen yet."""
+
+    cancel_scope: object = None
+
+
+class _NoStrand:
+    """Stands for the strand of a branch that nobody works on."""
+
+    host: Host = _Unknown()
+    scope: object = None
+    task: Counter | None = None
+    counted = 0
+
+    async def mend(self) -> str | None:
+        return None
+
+
+UNKNOWN: Final[Strand] = _NoStrand()
 
 
 def this_strand(*, is_own: bool) -> Strand:
@@ -51,9 +108,11 @@ def this_strand(*, is_own: bool) -> Strand:
     Args:
         is_own: Whether it is the engine's own, so that nobody else has a reason to call its ``cancel``.
     """
-    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
-        return _AsyncioStrand(is_own=is_own)
-    return _TrioStrand()
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # another event loop runs
+        task = None
+    return _TrioStrand() if task is None else _AsyncioStrand(task, is_own=is_own)
 
 
 async def guarded(name: str, call: Callable[[], Awaitable[ResultT]], *, is_own: bool) -> ResultT:
@@ -73,15 +132,21 @@ async def guarded(name: str, call: Callable[[], Awaitable[ResultT]], *, is_own: 
     try:
         result = await call()
     except BaseException as error:
-        if not strand.is_intact and not is_closing(error):
+        if not is_intact(strand) and not is_closing(error):
             await strand.mend()
         failure = own_failure(error)
         if failure is error:
             raise
         raise failure from error
-    if not strand.is_intact and (wrong := await strand.mend()) is not None:
+    if not is_intact(strand) and (wrong := await strand.mend()) is not None:
         raise UncleanStep(name, wrong)
     return result
+
+
+def is_intact(strand: Strand) -> bool:
+    """Whether a task is in the state in which it was."""
+    is_same = strand.host.cancel_scope is strand.scope
+    return is_same and (strand.task is None or strand.task.cancelling() == strand.counted)
 
 
 def is_closing(error: BaseException) -> bool:
@@ -92,65 +157,72 @@ def is_closing(error: BaseException) -> bool:
 class _AsyncioStrand:
     """A task of asyncio."""
 
-    __slots__ = ("_cancelling", "_is_own", "_scope", "_state", "_task")
+    __slots__ = ("counted", "host", "scope", "task")
 
-    def __init__(self, *, is_own: bool) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # nothing else awaits
-        if task not in _states():
+    def __init__(self, task: "asyncio.Task[Any]", *, is_own: bool) -> None:
+        host = _states().get(task)
+        if host is None:
             with CancelScope():
                 pass  # from now on anyio has a state for the task
-        self._task = task
-        self._state: Any = _states().get(task)
-        self._scope: CancelScope | None = getattr(self._state, "cancel_scope", None)
-        self._is_own = is_own
-        self._cancelling = task.cancelling()
-
-    @property
-    def is_intact(self) -> bool:
-        is_same = self._state is None or self._state.cancel_scope is self._scope
-        return is_same and self._task.cancelling() == self._cancelling
+            host = _states().get(task, _Unknown())
+        self.host: Any = host
+        self.scope: object = host.cancel_scope
+        self.task = task if is_own else None
+        self.counted = task.cancelling()
 
     async def mend(self) -> str | None:
         wrong = None
-        while self._state is not None and (scope := self._state.cancel_scope) not in (None, self._scope):
+        while (scope := self.host.cancel_scope) not in (None, self.scope):
             wrong = OPEN_SCOPE
             scope.cancel()  # tasks of a group end by that
             scope.__exit__(None, None, None)
-        if self._is_own and self._task.cancelling() > self._cancelling and current_effective_deadline() != -math.inf:
+        task = self.task
+        if task is not None and task.cancelling() > self.counted and current_effective_deadline() != -math.inf:
             wrong = wrong or OWN_TASK
-            while self._task.cancelling() > self._cancelling:
-                self._task.uncancel()
-            try:
+            while task.cancelling() > self.counted:
+                task.uncancel()
+            with suppress(asyncio.CancelledError):
                 await asyncio.sleep(0)  # a cancellation that has not been delivered yet is delivered here
-            except asyncio.CancelledError:
-                pass
         return wrong
 
 
-class _TrioStrand:
+class _TrioTask:
     """A task of trio, which has no cancellation of its own but scopes and nurseries."""
 
-    __slots__ = ("_nurseries", "_status", "_task")
+    __slots__ = ("known",)
 
     def __init__(self) -> None:
-        self._task: Any = sys.modules["trio"].lowlevel.current_task()
-        self._status = getattr(self._task, "_cancel_status", None)
-        self._nurseries = len(self._task.child_nurseries)
+        self.known: Any = sys.modules["trio"].lowlevel.current_task()
 
     @property
-    def is_intact(self) -> bool:
-        return getattr(self._task, "_cancel_status", None) is self._status
+    def cancel_scope(self) -> Any:
+        return getattr(self.known, "_cancel_status", None)
+
+    def cancelling(self) -> int:
+        return len(getattr(self.known, "_child_nurseries", ()))
+
+
+class _TrioStrand:
+    """See `_TrioTask`."""
+
+    __slots__ = ("counted", "host", "scope", "task")
+
+    def __init__(self) -> None:
+        self.host = _TrioTask()
+        self.scope: object = self.host.cancel_scope
+        self.task: Counter | None = self.host
+        self.counted = self.host.cancelling()
 
     async def mend(self) -> str | None:
-        while len(self._task.child_nurseries) > self._nurseries:
-            nursery = self._task.child_nurseries[-1]
+        while self.host.cancelling() > self.counted:
+            nursery = self.host.known.child_nurseries[-1]
             nursery.cancel_scope.cancel()
             await nursery._nested_child_finished(None)  # noqa: SLF001  # what leaving its block does
-        while not self.is_intact:
-            self._task._cancel_status._scope.__exit__(None, None, None)  # noqa: SLF001  # as above
+        while (status := self.host.cancel_scope) not in (self.scope, None):
+            status._scope.__exit__(None, None, None)  # noqa: SLF001  # as above
         return OPEN_SCOPE
 
 
+@cache
 def _states() -> Any:
     return getattr(sys.modules["anyio._backends._asyncio"], "_task_states", {})

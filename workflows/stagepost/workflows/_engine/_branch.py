@@ -13,7 +13,7 @@ from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
 from .._programs._program import Place, Position, Program, Within
 from .._steps._context import StepContext
-from .._strand import Strand, this_strand
+from .._strand import UNKNOWN, Strand, this_strand
 from .._values._layout import Layout, lay_out
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged
@@ -37,6 +37,7 @@ class Branch:
     Attributes:
         own: What it has written itself.
         values: All that its steps see.
+        strand: The task that its steps run in, once it is worked on.
         place: Where it stands; None at the end.
     """
 
@@ -58,7 +59,7 @@ class Branch:
         self.width = frame.width
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
-        self._strand: Strand | None = None
+        self.strand = UNKNOWN
         self._inherited = inherited or {}
         self.values = merged(self._inherited, self.own)
         self.place = self._place()
@@ -82,20 +83,14 @@ class Branch:
             own_failure(error)
             return None
 
-    @property
-    def strand(self) -> Strand:
-        """The task that its steps run in."""
-        assert self._strand is not None  # noqa: S101  # steps run after `work_in`
-        return self._strand
-
     def work_in(self, strand: Strand | None) -> None:
         """Run its steps in the running task, unless that was said before.
 
         Args:
             strand: That task, if it is known already.
         """
-        if self._strand is None:
-            self._strand = strand or this_strand(is_own=self.execution.journal is not None)
+        if self.strand is UNKNOWN:
+            self.strand = strand or this_strand(is_own=self.execution.journal is not None)
 
     def visit(self, within: Within) -> int:
         """Which visit of the enclosing node this is, from 1; 0 outside of graphs."""

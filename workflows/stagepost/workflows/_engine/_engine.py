@@ -19,7 +19,7 @@ from ._fan_out import FanOut
 from ._folding import fold_on
 from ._intermediates import keep
 from ._performing import perform
-from ._results import updates_of
+from ._results import check_unchanged, explained
 from ._story import Story
 
 
@@ -99,15 +99,19 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
     run, path, started = branch.execution, branch.full_path(place.path), perf_counter()
     if run.is_observed:
         run.emit(StepStarted, path=path)
-    state = None
+    state = result = None
     try:
         state = branch.view()
         result = await perform(place.step, state, branch.context(path, place.within), branch.strand)
+        if run.check_states:
+            check_unchanged(branch, result, state, place.step.name)
         if place.step.into is not None:
             result = {place.step.into: result}
-        updates = updates_of(branch, result, state, place.step.name)
+        updates = branch.program.schema.updates(result, branch.values, place.step.name)
+        run.secrets.check_values(updates, place.step.name)
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
-        failure = branch.failure(place.within, own_failure(error), state=state)
+        own = explained(own_failure(error), result, place.step.name)
+        failure = branch.failure(place.within, own, state=state)
         run.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
         raise failure from failure.__cause__
     await branch.move(updates, place.after, straight_on=bool(run.straight) and run.goes_straight_on(path))

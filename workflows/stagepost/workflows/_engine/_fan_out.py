@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import NoReturn
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic_core import to_json
 
 from stagepost.checkpoint import CannotStore, ItemStatus, Joined, ValueTooLarge
@@ -109,8 +110,11 @@ class FanOut:
                 self._run.scopes.append(group.cancel_scope)
                 for _ in range(width):
                     group.start_soon(self._worker, queue, group.cancel_scope)
-        except BaseExceptionGroup as errors:  # the first made the workers end; others may have met the same
-            raise find(errors, KeyboardInterrupt) or next(leaves(errors)) from None
+        except BaseExceptionGroup as errors:
+            await checkpoint_if_cancelled()
+            reason = _reason(errors)
+            if reason is not None:
+                raise reason from None
         finally:
             self._run.scopes.remove(group.cancel_scope)
 
@@ -270,7 +274,12 @@ class FanOut:
         return (item for item in self._items if item.status is status)
 
     def _note_ended(self, item: ItemRecord) -> None:
-        self._count(item)
+        value = item.value
+        if value is not None and item.status is ItemStatus.OK:  # written out, since each item comes by
+            self._done += 1
+            self._gathered.add_value(value)
+        else:
+            self._count(item)
         if self._run.is_observed:
             ok, total = item.status is ItemStatus.OK, len(self._items)
             self._run.emit(ItemEnded, path=self._path, index=item.idx, ok=ok, done=self._done, total=total)
@@ -278,11 +287,19 @@ class FanOut:
     def _count(self, item: ItemRecord) -> None:
         if item.status is ItemStatus.OK:
             self._done += 1
-            self._gathered.add(item)
+            if item.value is not None:
+                self._gathered.add_value(item.value)
         elif item.status is ItemStatus.FAILED:
             self._failed += 1
             if self._pattern.failures is not None:
-                self._gathered.add(item, _failure(item))
+                self._gathered.add_failure(_failure(item))
+
+
+def _reason(errors: BaseExceptionGroup[BaseException]) -> BaseException | None:
+    """What made a group of workers end: the first error, others may have met the same; None if they were cancelled."""
+    cancelled = anyio.get_cancelled_exc_class()
+    first = next((error for error in leaves(errors) if not isinstance(error, cancelled)), None)
+    return find(errors, KeyboardInterrupt) or first
 
 
 def _array(parts: Iterable[bytes]) -> bytes:
@@ -292,4 +309,3 @@ def _array(parts: Iterable[bytes]) -> bytes:
 def _failure(item: ItemRecord) -> bytes:
     error = describe(item.error) if isinstance(item.error, BaseException) else item.error
     return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input.data, to_json(error))
-

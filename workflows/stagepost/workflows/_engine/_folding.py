@@ -19,7 +19,7 @@ from ..errors import FoldError
 from ._branch import Branch
 from ._intermediates import keep
 from ._performing import perform
-from ._results import updates_of
+from ._results import check_unchanged, explained
 from ._taking import take_items
 
 
@@ -69,14 +69,17 @@ async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
     """What the worker makes of the state for an item."""
     name = place.source.name
     context = branch.context(f"{branch.full_path(place.path)}[{item.idx}]", place.within)
-    state = value = None
+    state = value = result = None
     try:
         state = branch.view()
         value = item.input.read(place.source.item_codec)
         result = await perform(place.step, Pair(state, value), context, branch.strand)
-        updates = updates_of(branch, result, state, name)
+        if branch.execution.check_states:
+            check_unchanged(branch, result, state, name)
+        updates = branch.program.schema.updates(result, branch.values, name)
+        branch.execution.secrets.check_values(updates, name)
     except BaseException as error:
-        failure = own_failure(error)
+        failure = explained(own_failure(error), result, name)
         raise FoldError(name, item.idx, failure, item=value, state=state) from failure
     return updates
 

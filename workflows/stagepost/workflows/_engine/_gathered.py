@@ -1,9 +1,11 @@
 """How large the values become that the outcomes of a fan-out's items are gathered in."""
 
-from stagepost.checkpoint import ItemStatus, Limits, ValueTooLarge
+from math import inf
 
-from .._execution._execution import ItemRecord
+from stagepost.checkpoint import Limits, ValueTooLarge
+
 from .._programs._program import Items
+from .._values._state import Value
 
 
 class Gathered:
@@ -21,25 +23,25 @@ class Gathered:
     def __init__(self, pattern: Items, grows: frozenset[str], limits: Limits) -> None:
         self.excess: ValueTooLarge | None = None
         self._pattern = pattern
-        self._limits = limits
-        self._sizes = {key: 1 for key in (pattern.gathers, pattern.failures) if key is not None and key not in grows}
+        self._values = self._failures = 1  # the brackets, but for a comma that is counted too many
+        self._refused = limits.refuse or 0
+        most = inf if limits.refuse is None else limits.refuse
+        self._most_values, self._most_failures = (
+            inf if key is None or key in grows else most for key in (pattern.gathers, pattern.failures)
+        )
 
-    def add(self, item: ItemRecord, failure: bytes | None = None) -> None:
-        """Count the outcome of an item.
+    def add_value(self, value: Value) -> None:
+        """Count the value of an item."""
+        self._values = total = self._values + len(value.data) + 1  # and a comma
+        if total > self._most_values:
+            self._exceed(self._pattern.gathers, total)
 
-        Args:
-            item: The item.
-            failure: What is stored of its failure, if failures are collected.
-        """
-        if item.status is ItemStatus.OK:
-            self._count(self._pattern.gathers, 0 if item.value is None else len(item.value.data))
-        elif failure is not None:
-            self._count(self._pattern.failures, len(failure))
+    def add_failure(self, failure: bytes) -> None:
+        """Count what is stored of an item's failure."""
+        self._failures += len(failure) + 1
+        if self._failures > self._most_failures:
+            self._exceed(self._pattern.failures, self._failures)
 
-    def _count(self, key: str | None, size: int) -> None:
-        if key is None or key not in self._sizes:
-            return
-        self._sizes[key] = total = self._sizes[key] + size + 1  # a comma or the closing bracket
-        most = self._limits.refuse
-        if most is not None and total > most and self.excess is None:
-            self.excess = ValueTooLarge(f"{key!r} of parallel {self._pattern.name!r}", total, most)
+    def _exceed(self, key: str | None, size: int) -> None:
+        if self.excess is None:
+            self.excess = ValueTooLarge(f"{key!r} of parallel {self._pattern.name!r}", size, self._refused)

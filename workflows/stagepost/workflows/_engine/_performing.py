@@ -3,11 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from stagepost.hub import failure_of
 
 from .._containment import find, own_failure
 from .._events import WaitOpened
 from .._execution._signals import Parked, Parks
-from .._strand import is_closing
+from .._strand import is_closing, is_intact
 from ..errors import RunnerRequired, StepCancelled, UncleanStep
 
 if TYPE_CHECKING:
@@ -42,7 +45,10 @@ async def perform(step: "Step", value: Any, context: "StepContext", strand: "Str
         except BaseException as error:  # noqa: BLE001  # raised again, unless the step waits
             request = await _request(error, step, context, strand)
         else:
-            if not strand.is_intact and (wrong := await strand.mend()) is not None:
+            is_same = strand.host.cancel_scope is strand.scope and (
+                strand.task is None or strand.task.cancelling() == strand.counted
+            )
+            if not is_same and (wrong := await strand.mend()) is not None:
                 raise UncleanStep(step.name, wrong)
             if not ledger.has_doubts or (doubt := ledger.take_doubt(context.place)) is None:
                 return result
@@ -57,11 +63,13 @@ async def _request(error: BaseException, step: "Step", context: "StepContext", s
         BaseException: It does not wait.
     """
     wrong = None
-    if not strand.is_intact and not is_closing(error):
+    if not is_intact(strand) and not is_closing(error):
         wrong = await strand.mend()
     request = find(error, Parks)
     if request is not None:
         return request
+    if not isinstance(error, Exception) and failure_of(error) is None and not is_closing(error):
+        await checkpoint_if_cancelled()  # raises the cancellation as scopes know it, whatever the step has made of it
     failure = own_failure(error)
     doubt = context.ledger.take_doubt(context.place)
     if doubt is not None:

@@ -1,40 +1,38 @@
-"""What a step's result changes in the state of its branch."""
+"""What is said of results that are no update of a state, beyond that they were refused."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from .._values._state import Values
 from .._values._unawaited import refuse_unawaited
-from ..errors import StateChanged
+from ..errors import NotAwaited, StateChanged
 from ._branch import Branch
 
 
-def updates_of(branch: Branch, result: Any, state: Any, step: str) -> Values:
-    """The updates that a step has returned, in their stored form.
+def explained(failure: BaseException, result: object, step: str) -> BaseException:
+    """The failure of a step; if its result was refused, and there is a coroutine in it, the error that says so.
 
     Args:
-        branch: Where the step ran.
-        result: What it returned.
-        state: What it was given.
+        failure: What was raised.
+        result: What the step returned; None if it did not return.
         step: Its name.
+    """
+    if result is not None:
+        try:
+            refuse_unawaited(result, f"step {step!r}")
+        except NotAwaited as error:
+            error.__cause__ = failure
+            return error
+    return failure
+
+
+def check_unchanged(branch: Branch, result: Any, state: Any, step: str) -> None:
+    """See that a step has not changed its state in place without returning it.
 
     Raises:
-        StepResultError: It is no update, or the step has changed its state in place.
-        CannotStore: A value has no stored form, or holds a secret.
+        StateChanged: It has.
     """
-    run = branch.execution
-    if run.check_states and result is not state:
-        _check_unchanged(branch, result, state, step)
-    try:
-        updates = branch.program.schema.updates(result, branch.values, step)
-    except Exception:
-        refuse_unawaited(result, f"step {step!r}")
-        raise
-    run.secrets.check_values(updates, step)
-    return updates
-
-
-def _check_unchanged(branch: Branch, result: Any, state: Any, step: str) -> None:
+    if result is state:
+        return
     returned = result.keys() if isinstance(result, Mapping) else ()
     lost = [name for name in branch.program.schema.changed(state, branch.values) if name not in returned]
     if lost:

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias, get_origin
+from types import UnionType
+from typing import Annotated, Any, Protocol, TypeAlias, get_origin
 
 from pydantic import BaseModel
 
@@ -302,8 +303,9 @@ def check_takes(step: Step, takes: Any, state: type[BaseModel] | None) -> None:
     Raises:
         DefinitionError: It is not.
     """
-    kind = get_origin(takes) or takes
-    if kind is Any or not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
+    plain = takes.__origin__ if get_origin(takes) is Annotated else takes
+    kind = get_origin(plain) or plain
+    if kind in (Any, UnionType) or not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
         return
     if state is not None and not issubclass(state, kind):
         why = f"its function takes {kind.__name__}, and the state is {state.__name__}: annotate it so"

@@ -214,7 +214,9 @@ def wants_context(name: str, function: StepFunction, *, takes: tuple[str, ...] =
     others = [p for p in parameters[len(takes) :] if p.name != "context" and p.default is p.empty]
     others = [p for p in others if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if others:
-        raise DefinitionError(f"step {name!r}", f"nothing is passed to its parameter {others[0].name!r}: {_wants(takes)}")
+        raise DefinitionError(
+            f"step {name!r}", f"nothing is passed to its parameter {others[0].name!r}: {_wants(takes)}"
+        )
     return any(p.name == "context" for p in parameters[len(takes) :])
 
 

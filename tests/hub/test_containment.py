@@ -2,13 +2,12 @@ import asyncio
 from contextvars import ContextVar
 
 import pytest
-from anyio import CancelScope, create_task_group, fail_after, get_cancelled_exc_class, sleep_forever
+from anyio import CancelScope, create_task_group, fail_after, sleep_forever
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, Pong, echo, error_of, fail, until
 
 from stagepost.hub import HandlerFailed, Hub, HubStopped, RequestTimeout
-from stagepost.hub._containment import is_fatal, own_failure
 from stagepost.hub.testing import idle
 
 
@@ -76,7 +75,7 @@ async def test_a_worker_killed_at_rest_is_replaced(anyio_backend: str) -> None:
             assert worker.done()
 
 
-async def test_what_is_meant_for_the_program_ends_the_hub_and_answers_all() -> None:
+async def test_a_failure_that_is_escalated_ends_the_hub_and_answers_all() -> None:
     class Shutdown(BaseException):
         pass
 
@@ -86,7 +85,7 @@ async def test_what_is_meant_for_the_program_ends_the_hub_and_answers_all() -> N
 
     gate, other = Gate(), Gate("other")
     hub = Hub()
-    hub.register("leave", leave)
+    hub.register("leave", leave, supervision="escalate")
     hub.register(other)
     errors: list[HubStopped | HandlerFailed] = []
 
@@ -127,37 +126,13 @@ async def test_several_such_errors_come_as_a_group() -> None:
 
     async def own() -> None:
         async with Hub(grace=0.05) as hub:
-            hub.register("leave", leave, concurrency=2)
+            hub.register("leave", leave, concurrency=2, supervision="escalate")
             await hub.send("leave", Ping())
             await hub.send("leave", Ping())
 
     with fail_after(5), pytest.raises(BaseExceptionGroup) as caught:
         await own()
     assert len(caught.value.exceptions) == 2
-
-
-async def test_only_what_is_no_exception_is_fatal() -> None:
-    cancelled = get_cancelled_exc_class()
-    stray = cancelled() if cancelled is asyncio.CancelledError else ValueError()
-    assert not is_fatal(ValueError())
-    assert not is_fatal(stray)
-    assert is_fatal(KeyboardInterrupt())
-    assert is_fatal(BaseExceptionGroup("", [KeyboardInterrupt(), ValueError()]))
-    assert not is_fatal(BaseExceptionGroup("", [stray, ValueError()]))
-    error = ValueError()
-    assert own_failure(error) is error
-
-
-async def test_the_cancellations_in_a_group_are_not_the_handlers_own_failure() -> None:
-    with CancelScope() as scope:
-        scope.cancel()
-        with pytest.raises(get_cancelled_exc_class()) as caught:
-            await checkpoint()
-        assert own_failure(caught.value) is None
-        assert own_failure(BaseExceptionGroup("", [caught.value])) is None
-        mixed = own_failure(BaseExceptionGroup("", [caught.value, ValueError()]))
-    assert isinstance(mixed, ExceptionGroup)
-    assert len(mixed.exceptions) == 1
 
 
 async def test_handlers_do_not_see_the_senders_context_variables() -> None:

@@ -184,7 +184,7 @@ async def test_an_error_without_a_cause_stays_without() -> None:
 async def test_errors_that_are_results_are_masked() -> None:
     state = await Chain("work", [step("a", blurt, catch=Refused, into="problem")]).run(secrets=SECRETS)
     assert state["problem"] == {"error": "Refused", "message": "key *** was refused"}
-    fan = Parallel("fan", blurt, over=lambda _: [1], failures="bad")
+    fan = Parallel("fan", blurt, over=lambda _: [1], failures="bad", may_all_fail=True)
     assert (await fan.run(secrets=SECRETS))["bad"][0]["error"] == "Refused: key *** was refused"
 
 

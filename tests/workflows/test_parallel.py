@@ -117,6 +117,8 @@ def test_definitions_that_make_no_sense_are_refused() -> None:
         Parallel("p", DOUBLE, over="n", workers=0)
     with pytest.raises(DefinitionError, match="values and failures both go into 'x': rename one"):
         Parallel("p", DOUBLE, over="n", into="x", failures="x")
+    with pytest.raises(DefinitionError, match="may_all_fail= is for failures that are collected"):
+        Parallel("p", DOUBLE, over="n", may_all_fail=True)
 
 
 async def test_annotations_of_a_worker_type_its_items_and_values() -> None:
@@ -322,7 +324,7 @@ async def test_a_pattern_that_fails_is_the_failure_of_its_item() -> None:
 
 async def test_a_failed_pattern_is_collected_like_any_failure() -> None:
     worker = Chain("inner", [Counted().fails("b")])
-    result = await Parallel("p", worker, over=lambda _: [1], failures="bad").run()
+    result = await Parallel("p", worker, over=lambda _: [1], failures="bad", may_all_fail=True).run()
     assert (result["p"], result["bad"][0]["error"]) == ([], "chain 'inner' failed at step 'b': ValueError: b is broken")
 
 
@@ -341,7 +343,8 @@ async def test_an_error_with_odd_text_is_collected_as_text_that_can_be_stored() 
     def fail(item: int) -> None:
         raise OSError("caf\udce9")
 
-    result = await Parallel("p", step("fail", fail, inline=True), over=lambda _: [1], failures="bad").run()
+    broken = step("fail", fail, inline=True)
+    result = await Parallel("p", broken, over=lambda _: [1], failures="bad", may_all_fail=True).run()
     assert result["bad"][0]["error"] == "OSError: caf\\udce9"
 
 

@@ -160,6 +160,7 @@ class RunInfo(NamedTuple):
         finished_at: When it ended (UTC).
         trace: Which trace it belongs to; None if nobody gave it one.
         keep: What stays of it.
+        traceback: Traceback of the error that it failed with, as text.
     """
 
     run_id: str
@@ -177,6 +178,7 @@ class RunInfo(NamedTuple):
     finished_at: datetime | None
     trace: str | None = None
     keep: Keep = Keep.RESULT
+    traceback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +255,7 @@ class NewRun:
         keep: What stays of it.
         remember_id: Whether its id stays taken when retention has deleted it: somebody has given it.
         remember_key: The same of its key.
+        traceback: Traceback of the error that it failed with, as text.
     """
 
     run_id: str
@@ -304,10 +307,17 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """How a run ends."""
+    """How a run ends.
+
+    Attributes:
+        status: Where it stands then.
+        error: Why it failed.
+        traceback: Traceback of that, as text.
+    """
 
     status: RunStatus
     error: str | None = None
+    traceback: str | None = None
 
 
 class Commit(NamedTuple):

@@ -195,10 +195,15 @@ class RunNotOpen(CheckpointError):
 
 
 class WaitNotFound(CheckpointError, LookupError):
-    """The run does not wait for an answer at this place, and never has."""
+    """The run does not wait for an answer at this place, and never has.
 
-    def __init__(self, run_id: str, place: str) -> None:
-        super().__init__(f"run {run_id!r} has no wait {place!r} that takes an answer: the inbox lists those there are")
+    Attributes:
+        run_id: The run.
+        place: The place.
+    """
+
+    def __init__(self, run_id: str, place: str, instead: str = "the inbox lists those there are") -> None:
+        super().__init__(f"run {run_id!r} has no wait {place!r} that takes an answer: {instead}")
         self.run_id = run_id
         self.place = place
 
@@ -220,11 +225,19 @@ class AlreadyAnswered(CheckpointError):
 
 
 class EffectNotFound(CheckpointError, LookupError):
-    """No effect of this key is in doubt."""
+    """No effect of this key is in doubt.
 
-    def __init__(self, run_id: str, key: str, place: str | None) -> None:
+    Attributes:
+        run_id: The run.
+        key: The effect's key.
+        place: The step, if it was given.
+    """
+
+    def __init__(
+        self, run_id: str, key: str, place: str | None, instead: str = "it is settled, or never began"
+    ) -> None:
         where = "" if place is None else f" at {place!r}"
-        super().__init__(f"run {run_id!r} has no effect {key!r} in doubt{where}: it is settled, or never began")
+        super().__init__(f"run {run_id!r} has no effect {key!r} in doubt{where}: {instead}")
         self.run_id = run_id
         self.key = key
         self.place = place

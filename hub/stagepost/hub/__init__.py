@@ -8,6 +8,7 @@ once.
 
 from typing import TYPE_CHECKING
 
+from ._containment import describe_error, failure_of, is_fatal
 from ._dead_letters import DeadLetter
 from ._desk import Overflow
 from ._emitter import Emitter
@@ -163,8 +164,11 @@ __all__ = [
     "Unfinished",
     "bind_log_fields",
     "check_name",
+    "describe_error",
+    "failure_of",
     "get_logger",
     "handles",
+    "is_fatal",
     "seconds",
     "traceback_text",
 ]

@@ -4,11 +4,12 @@ anyio's own primitives are the structure of the hub but cost about a microsecond
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Generator
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
-from anyio import get_cancelled_exc_class, move_on_after
+from anyio import current_effective_deadline, get_cancelled_exc_class, move_on_after
 
 
 class Waiter(Protocol):
@@ -52,6 +53,27 @@ def current_backend() -> Backend:
         loop = asyncio.get_running_loop()
         return _backend(loop.create_future, _clock_of(loop))
     return _trio_backend()
+
+
+def cancellation() -> type[BaseException]:
+    """The class of the error by which the event loop that runs now cancels a task."""
+    return get_cancelled_exc_class()
+
+
+def is_cancelled() -> bool | None:
+    """Whether the running task is being cancelled, by a cancel scope or by `asyncio.Task.cancel`.
+
+    Returns:
+        None if no task is running.
+    """
+    try:
+        on_asyncio = get_cancelled_exc_class() is asyncio.CancelledError
+        task = asyncio.current_task() if on_asyncio else None
+    except RuntimeError:
+        return None
+    if on_asyncio and task is None:
+        return None
+    return current_effective_deadline() == -math.inf or (task is not None and task.cancelling() > 0)
 
 
 def _backend(new_waiter: Callable[[], Waiter], clock: Callable[[], float]) -> Backend:

@@ -1,13 +1,14 @@
 """The tasks that handle an agent's messages."""
 
+import math
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Final
 
-from anyio import CancelScope
+from anyio import CancelScope, current_effective_deadline
 from anyio.lowlevel import checkpoint
 
-from ._containment import is_cancelled, is_fatal, own_failure
+from ._containment import failure_of, is_fatal
 from ._engine import Engine
 from ._events import DeadReason
 from ._invoking import invoke
@@ -172,7 +173,7 @@ class Workers:
         """A worker has ended. If it was killed, another one takes over its queue."""
         self.staff.discard(worker)
         self.vacancies += 1
-        if self.mailbox.queue and not is_cancelled():
+        if self.mailbox.queue and current_effective_deadline() > -math.inf:
             self.call()
         self.engine.ledger.settle()
         if self.paused and self.life is not None:
@@ -303,7 +304,7 @@ class Worker:
     def _contains(self, parcel: Parcel, error: BaseException) -> bool:
         """End a parcel whose handler raised. False if the error has to travel on and end the worker."""
         ledger, agent = self.engine.ledger, parcel.recipient.id
-        failure = own_failure(error)
+        failure = failure_of(error)
         if failure is None:
             ledger.cancel(parcel)
             parcel.refuse(HubStopped(agent, self.engine.hub))  # whoever else interrupts has told the requester before

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ._containment import own_failure
 from ._engine._intermediates import Intermediate
 from ._events import (
     ChainProgress,
@@ -42,6 +43,8 @@ from ._steps._context import StepContext
 from ._steps._retry import Retry
 from ._steps._step import Receives, Step, step
 from ._steps._wait import Receive, Sleep, Wait
+from ._strand import guarded
+from ._threads import in_thread
 from ._values._append import Append, ListCodec
 from ._values._state import State
 from .errors import (
@@ -66,6 +69,7 @@ from .errors import (
     MergeConflict,
     MissingKey,
     MissingSecret,
+    NotAwaited,
     OutcomeUnknown,
     ParallelError,
     PatternError,
@@ -81,9 +85,12 @@ from .errors import (
     RunnerStopped,
     RunNotHeld,
     RunParked,
+    StateChanged,
     StepCancelled,
     StepResultError,
     StepTimeout,
+    UncleanStep,
+    UnknownField,
     UnknownSignal,
     UnknownWorkflow,
     WaitExpired,
@@ -133,6 +140,7 @@ __all__ = [
     "MissingSecret",
     "NodeEntered",
     "NodeRevisited",
+    "NotAwaited",
     "OutcomeUnknown",
     "Parallel",
     "ParallelError",
@@ -171,6 +179,7 @@ __all__ = [
     "Signal",
     "Sleep",
     "State",
+    "StateChanged",
     "Step",
     "StepCancelled",
     "StepContext",
@@ -179,6 +188,8 @@ __all__ = [
     "StepRetried",
     "StepStarted",
     "StepTimeout",
+    "UncleanStep",
+    "UnknownField",
     "UnknownSignal",
     "UnknownWorkflow",
     "Wait",
@@ -188,9 +199,12 @@ __all__ = [
     "WorkflowNotFound",
     "all_of",
     "any_of",
+    "guarded",
+    "in_thread",
     "key_equals",
     "key_exists",
     "not_",
+    "own_failure",
     "step",
 ]
 

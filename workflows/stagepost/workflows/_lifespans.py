@@ -7,11 +7,16 @@ from typing import TypeAlias
 import anyio
 from anyio.abc import TaskGroup
 
+from stagepost.hub import get_logger
+
 from ._answer import Answer
+from ._containment import own_failure
 from ._pattern_errors import describe
+from ._strand import this_strand
 from .errors import LifespanFailed, RunnerNotOpen
 
 Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
+Mask: TypeAlias = Callable[[str], str]
 
 _AT_LEAST = 1.0  # seconds to close a connection in, however hurried the runner is
 
@@ -32,10 +37,12 @@ class Lifespans:
 
     Args:
         group: Whose tasks do so.
+        mask: Hides secrets in what is logged.
     """
 
-    def __init__(self, group: TaskGroup) -> None:
+    def __init__(self, group: TaskGroup, mask: Mask | None = None) -> None:
         self._group = group
+        self._log = get_logger("workflows", mask=mask)
         self._closing = anyio.Event()
         self._held: list[_Held] = []
         self._errors: list[Exception] = []
@@ -80,32 +87,42 @@ class Lifespans:
             raise ExceptionGroup("lifespans of workflows", self._errors)
 
     async def _hold(self, workflow: str, held: _Held) -> None:
-        is_entered = False
+        is_entered, strand = False, this_strand(is_own=True)
         try:
             async with held.lifespan() as resources:
                 is_entered = True
                 held.gives.give(resources)
                 await self._closing.wait()
-        except Exception as error:  # noqa: BLE001  # a user's function fails whoever asked for it, not the runner
+        except BaseException as error:  # noqa: BLE001  # a user's function fails whoever asked for it, not the runner
+            await strand.mend()
+            failure = own_failure(error)
             if is_entered:
-                self._errors.append(error)
+                self._note(workflow, failure)
             else:
-                held.gives.fail(_failure(workflow, error))
+                held.gives.fail(_failure(workflow, failure))
+        else:
+            await strand.mend()
         finally:
             held.gives.fail(RunnerNotOpen())  # unless it has been given, or has failed
             self._held.remove(held)
             held.left.set()
 
+    def _note(self, workflow: str, failure: BaseException) -> None:
+        """Log what went wrong in a lifespan that was open, and keep it for whoever leaves the runner."""
+        self._log.error("lifespan failed", workflow=workflow, exc_info=failure)
+        self._errors.append(failure if isinstance(failure, Exception) else _failure(workflow, failure))
+
 
 @asynccontextmanager
-async def open_lifespans(limit: float) -> AsyncIterator[Lifespans]:
-    """Lifespans for one runner, left behind all that is inside of this.
+async def open_lifespans(limit: float, mask: Mask | None = None) -> AsyncIterator[Lifespans]:
+    """Lifespans for one runner, left after all that is inside of this.
 
     Args:
         limit: Seconds to leave them in.
+        mask: Hides secrets in what is logged.
     """
     async with anyio.create_task_group() as group:
-        lifespans = Lifespans(group)
+        lifespans = Lifespans(group, mask)
         try:
             yield lifespans
         finally:
@@ -123,14 +140,14 @@ async def entered(workflow: str, lifespan: Lifespan) -> AsyncIterator[object]:
     async with AsyncExitStack() as stack:
         try:
             resources = await stack.enter_async_context(lifespan())
-        except Exception as error:  # noqa: BLE001  # whatever it is, the cause tells
-            failure = _failure(workflow, error)
+        except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
+            failure = _failure(workflow, own_failure(error))
             raise failure from failure.__cause__
         yield resources
 
 
-def _failure(workflow: str, error: Exception) -> LifespanFailed:
-    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+def _failure(workflow: str, error: BaseException) -> LifespanFailed:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     failure = LifespanFailed(workflow, describe(error))
     failure.__cause__ = error

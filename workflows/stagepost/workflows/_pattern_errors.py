@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ._root_error import WorkflowError
+
+_name_of: Final = vars(type)["__name__"].__get__
 
 
 class MaskedError(WorkflowError):
@@ -35,17 +37,26 @@ class PatternError(WorkflowError):
 
 def describe(error: BaseException) -> str:
     """About a cause, as text that can be stored: a pattern's own sentence, or the type and text of any other error."""
-    text = _text(error)
+    text = text_of(error)
     if isinstance(error, PatternError | MaskedError):
         return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    kind = kind_of(error)
+    return f"{kind}: {text}" if text else kind
 
 
-def _text(error: BaseException) -> str:
+def kind_of(error: BaseException) -> str:
+    """The name of an error's class, whatever its metaclass makes of it."""
+    name: str = _name_of(type(error))
+    return name
+
+
+def text_of(error: BaseException) -> str:
     """What an error says; it may quote bytes that are no Unicode, as names of files do, or fail to say anything."""
     try:
-        return str(error).encode(errors="backslashreplace").decode()
-    except Exception:  # noqa: BLE001  # somebody else's `__str__`, about an error that is being reported already
+        return str.encode(str(error), errors="backslashreplace").decode()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001  # somebody else's `__str__`, about an error that is being reported already
         return "(its text could not be had)"
 
 

@@ -23,11 +23,16 @@ class RunFailed(RunError):
     """The run ended with a failure that is committed; `Runner.resume` goes on behind what was done.
 
     The cause is the error itself, where it happened in this process.
+
+    Attributes:
+        error: What it says.
+        traceback: Its traceback as text, as it is stored; also where it happened in another process.
     """
 
-    def __init__(self, run_id: str, error: str) -> None:
+    def __init__(self, run_id: str, error: str, traceback: str | None = None) -> None:
         super().__init__(f"run {run_id!r} failed: {error}", run_id)
         self.error = error
+        self.traceback = traceback
 
 
 class RunCancelled(RunError):

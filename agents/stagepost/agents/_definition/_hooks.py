@@ -14,6 +14,7 @@ from inspect import isawaitable
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from stagepost.hub import get_logger
+from stagepost.workflows import own_failure
 
 from .._models._messages import ToolCall
 from .._models._model import ModelRequest, ModelResponse
@@ -117,9 +118,10 @@ async def _made(hook: ToolHook, inner: MakeCall, call: ToolCall, context: ToolCo
         given = await _awaitable(name, hook.tool_call(call, context, proceed))
     except AgentError:
         raise
-    except Exception as error:  # noqa: BLE001  # as a tool's failure, it concerns this call only
-        get_logger("agents").warning("tool_hook_failed", hook=name, tool=call.name, error=type(error).__name__)
-        return error_result(error)
+    except BaseException as error:  # noqa: BLE001  # as a tool's failure, it concerns this call only
+        failure = own_failure(error)
+        get_logger("agents").warning("tool_hook_failed", hook=name, tool=call.name, error=type(failure).__name__)
+        return error_result(failure)
     _check_kind(name, given, ToolResult, "what proceed(call) has given")
     return given
 

@@ -9,6 +9,9 @@ from typing import Any, Generic, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from stagepost.hub import describe_error
+from stagepost.workflows import own_failure
+
 from ..errors import PromptFailed
 
 FieldsT_co = TypeVar("FieldsT_co", bound=BaseModel, covariant=True)
@@ -46,8 +49,9 @@ async def ask_prompt(function: PromptFunction, context: PromptContext[BaseModel]
     try:
         given = function(context)
         text: object = await given if inspect.isawaitable(given) else given
-    except Exception as error:  # whatever a prompt raises ends the run, as what it is
-        raise PromptFailed(context.agent, f"{type(error).__name__}: {error}") from error
+    except BaseException as error:
+        failure = own_failure(error)
+        raise PromptFailed(context.agent, describe_error(failure)) from failure
     if not isinstance(text, str):
         raise PromptFailed(context.agent, f"it returned {type(text).__name__}, not a text")
     return text

@@ -113,7 +113,7 @@ class OneCall:
             return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.said)
         if context is None and self.tool.takes_context:
             context = self._tool_context()
-        invoked = partial(invoke, self.tool, arguments, context)
+        invoked = partial(invoke, self.tool, arguments, context, is_own=self.context.is_durable)
         if self.tool.idempotent:
             return await invoked()
         if self.result is None:

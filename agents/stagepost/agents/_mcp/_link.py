@@ -16,6 +16,9 @@ from typing import Final, Protocol
 import anyio
 from anyio.abc import TaskGroup
 
+from stagepost.hub import describe_error
+from stagepost.workflows import own_failure
+
 from ..errors import McpCallLost, McpUnavailable
 from ._remote import RemoteResult, RemoteTool
 from ._server import McpServer
@@ -200,8 +203,14 @@ class Connection:
                         await link.ended.wait()
                     finally:
                         link.ended.set()
-            except Exception as error:  # noqa: BLE001  # a foreign program's failures, and an SDK's groups of them
-                opening.why = self._adapter.reason(self._server, error)
+            except BaseException as error:  # noqa: BLE001  # a foreign program's failures, and an SDK's groups of them
+                failure = own_failure(error)
+                opening.why = self._why(failure)
+
+    def _why(self, failure: BaseException) -> str:
+        if isinstance(failure, Exception):
+            return self._adapter.reason(self._server, failure)
+        return describe_error(failure)
 
     def _done_with(self, opening: _Opening) -> None:
         """Let whoever needs a link next begin anew."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from stagepost.hub import get_logger
+from stagepost.workflows import own_failure
 
 from ._model import ModelRequest, Token
 
@@ -30,9 +31,10 @@ class Tokens:
             return
         try:
             self._listener(Token(self._number, text))
-        except Exception as error:  # noqa: BLE001  # a looker-on: the answer goes on without it
+        except BaseException as error:  # noqa: BLE001  # a looker-on: the answer goes on without it
+            failure = own_failure(error)
             self._listener = None
-            get_logger("agents").warning("token_listener_failed", error=type(error).__name__)
+            get_logger("agents").warning("token_listener_failed", error=type(failure).__name__)
         self._number += 1
 
     def add_words(self, text: str) -> None:

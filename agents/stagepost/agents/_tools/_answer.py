@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
 
+from stagepost.hub import describe_error
+from stagepost.workflows import own_failure
+
 from .._models._model import OutputSchema
 from .._validation import problems
 
@@ -35,6 +38,9 @@ def read_answer(text: str, output: type[BaseModel] | None) -> BaseModel | str | 
             f"Your answer is no valid {output.__name__}: {problems(error)}. "
             "Answer again, with nothing but the corrected JSON.",
         )
+    except BaseException as error:  # noqa: BLE001  # a validator of the user's raised something else
+        failure = own_failure(error)
+        return Complaint(f"Your answer is no valid {output.__name__}: {describe_error(failure)}. Answer again.")
 
 
 def output_schema(output: type[BaseModel] | None) -> OutputSchema | None:

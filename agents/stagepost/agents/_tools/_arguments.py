@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapte
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError
 
+from stagepost.hub import describe_error
+from stagepost.workflows import own_failure
+
 from .._models._model import JsonSchema
 from .._validation import problems
 from ..errors import InvalidTool
@@ -82,6 +85,9 @@ class Arguments:
             parsed = self._model.validator.validate_json(text)
         except ValidationError as error:
             raise InvalidArguments(problems(error)) from error
+        except BaseException as error:  # a validator of the user's raised something else
+            failure = own_failure(error)
+            raise InvalidArguments(describe_error(failure)) from failure
         given, values = parsed.model_fields_set, vars(parsed)
         return {
             taken.name: values[field]

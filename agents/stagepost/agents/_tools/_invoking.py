@@ -1,6 +1,5 @@
 """Executing one tool call: whatever goes wrong becomes a text for the model."""
 
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from inspect import isawaitable
@@ -8,10 +7,10 @@ from types import NoneType
 from typing import Final, NamedTuple
 
 import anyio
-import anyio.to_thread
 
 from stagepost.checkpoint import PLAIN, codec_for
-from stagepost.hub import get_logger
+from stagepost.hub import describe_error, get_logger
+from stagepost.workflows import UncleanStep, guarded, in_thread, own_failure
 
 from .._retries import Passes, retried_behind
 from ..errors import McpUnavailable
@@ -41,34 +40,40 @@ class _TimedOut(TimeoutError):
         super().__init__(f"timed out after {tool.timeout:g} s: {tool.name} may or may not have taken effect")
 
 
-async def invoke(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext | None) -> ToolResult:
-    """Call a tool with arguments that fit, again if that is allowed and makes sense. Never raises an `Exception`.
+async def invoke(
+    tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext | None, *, is_own: bool = False
+) -> ToolResult:
+    """Call a tool with arguments that fit, again if that is allowed and makes sense. Never raises the tool's failure.
 
     Args:
         tool: The tool.
         arguments: All that it takes, by name.
         context: What it may know; may be None if it does not want to.
+        is_own: Whether the running task is the run's own, see `guarded`.
     """
     function = partial(tool.function, **_all(tool, arguments, context))
     try:
-        try:
-            return await _attempt(tool, function)
-        except Exception as error:  # noqa: BLE001  # raised again, unless it passes
-            return await _again(tool, function, error)
-    except anyio.get_cancelled_exc_class():
-        if anyio.current_effective_deadline() == -math.inf:  # the run is being left
-            raise
-        return ToolResult("cancelled: the tool awaited something that was cancelled elsewhere", is_error=True)
-    except Exception as error:  # noqa: BLE001  # the one place that contains a tool's failure
-        return error_result(error)
+        return await guarded(tool.name, partial(_tried, tool, function), is_own=is_own)
+    except BaseException as error:  # noqa: BLE001  # what is no failure of the tool's is raised again
+        return error_result(own_failure(error))
 
 
-def error_result(error: Exception) -> ToolResult:
-    """What the model is told of an error."""
-    text, kind = str(error), type(error).__name__
+async def _tried(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
+    try:
+        return await _attempt(tool, function)
+    except Exception as error:  # noqa: BLE001  # raised again, unless it passes
+        return await _again(tool, function, error)
+
+
+def error_result(error: BaseException) -> ToolResult:
+    """What the model is told of an error, whatever its class."""
     if isinstance(error, _TimedOut):
-        return ToolResult(text, is_error=True)
-    return ToolResult(f"{kind}: {text}" if text else kind, is_error=True)
+        return ToolResult(str(error), is_error=True)
+    if isinstance(error, anyio.get_cancelled_exc_class()):
+        return ToolResult("cancelled: the tool awaited something that was cancelled elsewhere", is_error=True)
+    if isinstance(error, UncleanStep):
+        return ToolResult(f"the tool {error.what}", is_error=True)
+    return ToolResult(describe_error(error), is_error=True)
 
 
 def _all(tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext | None) -> Mapping[str, object]:
@@ -109,15 +114,10 @@ async def _within_time(tool: Tool[..., object], function: Callable[[], object]) 
 
 
 async def _called(tool: Tool[..., object], function: Callable[[], object]) -> ToolResult:
-    result = function() if tool.is_async else await _in_thread(function, abandon=tool.timeout is not None)
+    result = function() if tool.is_async else await in_thread(function, abandon=tool.timeout is not None)
     if isawaitable(result):  # a decorator may hide that a function is async
         result = await result
     return ToolResult(as_text(tool, result))
-
-
-async def _in_thread(function: Callable[[], object], *, abandon: bool) -> object:
-    boxed = await anyio.to_thread.run_sync(lambda: [function()], abandon_on_cancel=abandon)  # trio takes no coroutines
-    return boxed[0]
 
 
 def as_text(tool: Tool[..., object], result: object) -> str:

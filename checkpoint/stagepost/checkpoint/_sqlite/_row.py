@@ -11,6 +11,7 @@ from typing import TypeAlias
 from .._codec import join_values
 from .._records import Closing, Frame, Item, Lease, Shape, StoredValue
 from .._waiting import Effect, EffectStatus
+from ._failure import failure_text, readable
 from ._fence import FENCE, Right, refusal
 from ._rows import dump_refs, dump_visits
 
@@ -110,7 +111,7 @@ def outcome_row(right: Right, item: Item) -> RowChange:
     """What became of an item that has waited."""
     key = (right.lease.row, item.path, item.visit, item.idx)
     value = None if item.value is None else bytearray(item.value)
-    values = (item.status.value, value, readable(item.error), *key, *right.fence)
+    values = (item.status.value, value, None if item.error is None else readable(item.error), *key, *right.fence)
     return RowChange(UPDATE_ITEM, values, right, f"{item.path}[{item.idx}]", "waiting")
 
 
@@ -131,15 +132,10 @@ def effect_row(right: Right, effect: Effect) -> RowChange:
 
 def closing_row(right: Right, closing: Closing, now: int) -> RowChange:
     """The end of a run."""
-    values = (closing.status.value, readable(closing.error), now, *right.fence)
+    values = (closing.status.value, failure_text(closing), now, *right.fence)
     return RowChange(CLOSE, values, right, "", "open")
 
 
 def shape_row(lease: Lease, shape: Shape, workflow: str, version: int) -> RowChange:
     """What a workflow is made of; many runs share it."""
     return RowChange(INSERT_SHAPE, (shape.id, workflow, version, shape.skeleton), Right(lease))
-
-
-def readable(error: str | None) -> str | None:
-    """An error's text, which may quote bytes that are no Unicode (names of files do), as text that can be stored."""
-    return None if error is None else error.encode(errors="backslashreplace").decode()

@@ -11,6 +11,7 @@ from .._codec import split_values
 from .._records import Frame, Item, ItemStatus, Keep, Ref, RunInfo, RunStatus, Snapshot, Version
 from .._waiting import Effect, EffectStatus, OpenWait, SentSignal, Wait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
+from ._failure import split_failure
 from ._queries import SNAPSHOT_PARTS, Row
 from ._times import to_time
 
@@ -30,6 +31,7 @@ def _to_run(row: Row) -> RunInfo:
     created, finished, trace, keep = rest
     for text in (run_id, workflow, key, error, owner):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
+    why, traceback = split_failure(error)
     return RunInfo(
         run_id=run_id,
         workflow=workflow,
@@ -37,7 +39,7 @@ def _to_run(row: Row) -> RunInfo:
         status=RunStatus(status),
         key=key,
         input=_json(data),
-        error=error,
+        error=why,
         cancelling=bool(cancelling),
         owner=owner,
         epoch=epoch,
@@ -46,6 +48,7 @@ def _to_run(row: Row) -> RunInfo:
         finished_at=None if finished is None else to_time(finished),
         trace=trace,
         keep=Keep(keep),
+        traceback=traceback,
     )
 
 

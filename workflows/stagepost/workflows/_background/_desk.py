@@ -15,6 +15,7 @@ from stagepost.checkpoint import (
     RunStatus,
     Snapshot,
 )
+from stagepost.hub import get_logger
 
 from .._answer import Answer
 from .._bell import Bell
@@ -62,9 +63,10 @@ class Desk:
         slots: int | None,
     ) -> None:
         self.means = means
-        self.outcomes = Outcomes()
+        log = get_logger("workflows", mask=means.secrets.mask)
+        self.outcomes = Outcomes(log)
         self.telling = Telling()
-        self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn, self.telling)
+        self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn, self.telling, log)
         self.endings = Endings(means, self.lookout, self.outcomes)
         self._store = means.store
         self._claims = Claims(means, self.endings, fitness)

@@ -1,13 +1,16 @@
 """Waits that end by themselves: by the time, or with the run that they wait for."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stagepost.checkpoint import CheckpointStore, CorruptRun, NewWait, OpenWait, RunNotFound, Wait, WaitKind
 
 from ..errors import ChildElsewhere
 from ._telling import Telling
 from ._timers import Timers
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
 
 _PAGE = 200
 
@@ -21,6 +24,7 @@ class Lookout:
         wake: Lets runs go on; called with their ids.
         spawn: Runs a function in the runner's task group.
         telling: Is told of what ends waits.
+        log: Where failures are logged.
     """
 
     def __init__(
@@ -30,12 +34,13 @@ class Lookout:
         wake: Callable[..., Awaitable[None]],
         spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
         telling: Telling,
+        log: "BoundLogger",
     ) -> None:
         self._store = store
         self._wake = wake
         self._spawn = spawn
         self._telling = telling
-        self._timers = Timers(store, clock, wake, telling)
+        self._timers = Timers(store, clock, wake, telling, log)
         self._children: set[str] = set()  # runs that others wait for
 
     async def expect(self, wait: NewWait) -> None:

@@ -25,6 +25,7 @@ class Means:
         deps: Given to steps.
         clock: Seconds since 1970.
         secrets: Given to steps.
+        check_states: Whether steps that change their state in place fail; for tests.
     """
 
     store: CheckpointStore
@@ -34,6 +35,7 @@ class Means:
     deps: Any
     clock: Callable[[], float]
     secrets: Secrets
+    check_states: bool = False
 
     def execution(self, snapshot: Snapshot, lease: Lease, watch: Watch) -> Execution:
         """A stored run in this process.
@@ -58,6 +60,7 @@ class Means:
             journal=journal,
             ledger=Ledger(journal),
             limits=self.store.limits,
+            check_states=self.check_states,
         )
         execution.restore(snapshot)
         return execution

@@ -7,6 +7,7 @@ from functools import partial
 
 from stagepost.checkpoint import CheckpointError, Lease, Snapshot
 
+from .._containment import own_failure
 from .._engine._branch import Branch
 from .._engine._engine import observed
 from .._execution._children import Children
@@ -17,7 +18,15 @@ from .._lifespans import Lifespans
 from .._pattern_errors import describe
 from .._runs._containing import ends_all, own
 from .._runs._ids import wait_id_of
-from ..errors import LifespanFailed, RunCancelled, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
+from ..errors import (
+    IncompatibleCheckpoint,
+    LifespanFailed,
+    RunCancelled,
+    RunFailed,
+    RunnerNotOpen,
+    RunnerStopped,
+    WorkflowError,
+)
 from ._line import Job
 from ._lookout import Lookout
 from ._means import Means
@@ -144,7 +153,12 @@ class Shift:
             if active.execution.parked:
                 raise
             return False
-        active.job.outcome.complete(branch.view())
+        try:
+            state = branch.view()
+        except BaseException as error:  # noqa: BLE001  # the run has completed, and nobody can read what came of it
+            active.job.outcome.complete_unread(_unread(active, own_failure(error)))
+        else:
+            active.job.outcome.complete(state)
         return True
 
     def _execution(self, job: Job, snapshot: Snapshot, lease: Lease) -> Execution:
@@ -167,7 +181,7 @@ def _tell(active: Active, error: BaseException) -> None:
         case CheckpointError() | LifespanFailed() | RunnerNotOpen():
             outcome.leave(error)
         case WorkflowError():
-            failure = RunFailed(run_id, describe(error))
+            failure = RunFailed(run_id, describe(error), active.execution.traceback)
             failure.__cause__ = error
             outcome.fail(failure)
         case Left(error=RunnerStopped()) | Stopping():
@@ -180,3 +194,10 @@ def _tell(active: Active, error: BaseException) -> None:
             outcome.leave(RunnerStopped(run_id))
         case _:
             outcome.leave(own(run_id, error))
+
+
+def _unread(active: Active, failure: BaseException) -> IncompatibleCheckpoint:
+    why = f"its final state cannot be made: {describe(failure)}"
+    error = IncompatibleCheckpoint(active.job.run_id, active.job.run.workflow, why)
+    error.__cause__ = failure
+    return error

@@ -2,14 +2,18 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from stagepost.checkpoint import CheckpointStore, StoreClosed, StoreFailed
 
-from ._patience import until_saved
+from .._containment import own_failure
+from ._patience import PAUSE, until_saved
 from ._telling import Telling
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
 
 _LONGEST: Final = 60.0  # seconds between looks at the clock, which may be set while nobody looks
 _AT_ONCE: Final = 100  # waits that one transaction ends
@@ -25,6 +29,7 @@ class Timers:
         clock: Seconds since 1970.
         wake: Lets runs go on; called with their ids.
         telling: Is told of what ends waits.
+        log: Where failures are logged.
 
     Attributes:
         is_running: Whether somebody has seen to it that `run` is under way.
@@ -36,7 +41,9 @@ class Timers:
         clock: Callable[[], float],
         wake: Callable[..., Awaitable[None]],
         telling: Telling,
+        log: "BoundLogger",
     ) -> None:
+        self._log = log
         self._store = store
         self._clock = clock
         self._wake = wake
@@ -58,6 +65,10 @@ class Timers:
                 await until_saved(self.expire)
             except (StoreFailed, StoreClosed):  # for good: every run hears of it without this
                 return
+            except BaseException as error:  # noqa: BLE001  # the clock is a user's; what is no failure is raised again
+                self._log.error("timers failed", exc_info=own_failure(error))
+                await anyio.sleep(PAUSE)
+                continue
             await self._sleep()
 
     async def expire(self) -> None:

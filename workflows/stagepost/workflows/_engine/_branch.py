@@ -7,11 +7,13 @@ from typing import Any
 
 from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, ValueTooLarge, join_values
 
+from .._containment import own_failure
 from .._execution._execution import Execution, ItemRecord
 from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
 from .._programs._program import Place, Position, Program, Within
 from .._steps._context import StepContext
+from .._strand import UNKNOWN, Strand, this_strand
 from .._values._layout import Layout, lay_out
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged
@@ -35,6 +37,7 @@ class Branch:
     Attributes:
         own: What it has written itself.
         values: All that its steps see.
+        strand: The task that its steps run in, once it is worked on.
         place: Where it stands; None at the end.
     """
 
@@ -56,6 +59,7 @@ class Branch:
         self.width = frame.width
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
+        self.strand = UNKNOWN
         self._inherited = inherited or {}
         self.values = merged(self._inherited, self.own)
         self.place = self._place()
@@ -65,6 +69,28 @@ class Branch:
     def view(self) -> Any:
         """The state, made anew for one step."""
         return self.program.schema.view(self.values)
+
+    @property
+    def standing(self) -> str:
+        """Path of the place where it stands, from the run's root; empty at its end."""
+        return "" if self.place is None else self.full_path(self.place.path)
+
+    def shown(self) -> Any:
+        """The state for an error that is on its way; None if it cannot be made."""
+        try:
+            return self.view()
+        except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
+            own_failure(error)
+            return None
+
+    def work_in(self, strand: Strand | None) -> None:
+        """Run its steps in the running task, unless that was said before.
+
+        Args:
+            strand: That task, if it is known already.
+        """
+        if self.strand is UNKNOWN:
+            self.strand = strand or this_strand(is_own=self.execution.journal is not None)
 
     def visit(self, within: Within) -> int:
         """Which visit of the enclosing node this is, from 1; 0 outside of graphs."""
@@ -145,7 +171,7 @@ class Branch:
         try:
             measure(self.execution, self.full_path(place.path), values)
         except ValueTooLarge as error:
-            failure = self.failure(place.within, error, state=self.view())
+            failure = self.failure(place.within, error, state=self.shown())
             raise failure from failure.__cause__
 
     async def _save(self, updates: Values, own: Values, position: Position, joined: Joined | None) -> Mapping[str, Ref]:

@@ -7,16 +7,19 @@ from typing import Any
 from stagepost.checkpoint import CancelRequested
 from stagepost.hub import Hub
 
+from .._containment import own_failure
 from .._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
 from .._execution._execution import Execution
 from .._execution._signals import Parked
 from .._programs._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
+from .._values._unawaited import refuse_unawaited
 from ..errors import HubRequired, RunCancelled, WorkflowError
 from ._branch import Branch
 from ._fan_out import FanOut
 from ._folding import fold_on
 from ._intermediates import keep
 from ._performing import perform
+from ._results import check_unchanged, explained
 from ._story import Story
 
 
@@ -60,7 +63,7 @@ async def _to_its_end(execution: Execution, branch: Branch) -> None:
         try:
             await advance(branch)
         except WorkflowError as error:
-            await execution.fail(error)
+            await execution.fail(error, branch.standing)
             raise
         except Parked:
             await execution.park()
@@ -77,6 +80,7 @@ async def advance(branch: Branch) -> None:
         Parked: It waits for something.
     """
     run = branch.execution
+    branch.work_in(None)
     if run.must_pause:
         await run.pause()
     story = Story(branch)
@@ -95,16 +99,20 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
     run, path, started = branch.execution, branch.full_path(place.path), perf_counter()
     if run.is_observed:
         run.emit(StepStarted, path=path)
-    state = branch.view()
+    state = result = None
     try:
-        result = await perform(place.step, state, branch.context(path, place.within))
+        state = branch.view()
+        result = await perform(place.step, state, branch.context(path, place.within), branch.strand)
+        if run.check_states:
+            check_unchanged(branch, result, state, place.step.name)
         if place.step.into is not None:
             result = {place.step.into: result}
         updates = branch.program.schema.updates(result, branch.values, place.step.name)
         run.secrets.check_values(updates, place.step.name)
-    except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
+    except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
+        own = explained(own_failure(error), result, place.step.name)
+        failure = branch.failure(place.within, own, state=state)
         run.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
-        failure = branch.failure(place.within, error, state=state)
         raise failure from failure.__cause__
     await branch.move(updates, place.after, straight_on=bool(run.straight) and run.goes_straight_on(path))
     if run.intermediates is not None:
@@ -114,12 +122,13 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
 
 
 async def _take_route(branch: Branch, place: RoutePlace) -> None:
-    path, state = branch.full_path(place.path), branch.view()
+    path, state = branch.full_path(place.path), None
     try:
-        route = await perform(place.step, state, branch.context(path, place.within))
+        state = branch.view()
+        route = await perform(place.step, state, branch.context(path, place.within), branch.strand)
         way, name = _way(place, route)
-    except Exception as error:  # noqa: BLE001  # another one
-        failure = branch.failure(place.within, error, state=state)
+    except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
+        failure = branch.failure(place.within, own_failure(error), state=state)
         raise failure from failure.__cause__
     await branch.move({}, way)
     branch.execution.emit(RouteTaken, path=path, route=name)
@@ -128,6 +137,7 @@ async def _take_route(branch: Branch, place: RoutePlace) -> None:
 def _way(place: RoutePlace, route: object) -> tuple[str, str]:
     if isinstance(route, str) and route in place.ways:
         return place.ways[route], str(route)
+    refuse_unawaited(route, f"the route function of {place.step.name!r}")
     if place.default is not None:
         return place.ways[place.default], place.default
     raise LookupError(f"its route function returned {route!r}, and its routes are {', '.join(place.ways)}")

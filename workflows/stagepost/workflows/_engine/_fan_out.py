@@ -4,21 +4,26 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import NoReturn
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic_core import to_json
 
-from stagepost.checkpoint import ItemStatus, Joined
+from stagepost.checkpoint import CannotStore, ItemStatus, Joined, ValueTooLarge
 
+from .._containment import find, leaves, own_failure
 from .._events import ItemEnded, ItemsFrozen
 from .._execution._execution import ItemRecord
 from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
-from .._execution._sizes import note_size
+from .._execution._sizes import check_sizes, note_size
 from .._pattern_errors import describe
 from .._programs._program import Done, FanOutPlace, Program, Target
 from .._steps._step import Step
+from .._strand import Strand, this_strand
 from .._values._state import Value, stored
+from .._values._unawaited import refuse_unawaited
 from ..errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
 from ._branch import Branch, ItemBranch
+from ._gathered import Gathered
 from ._performing import perform
 from ._queue import ItemQueue
 from ._reasons import summary
@@ -49,6 +54,7 @@ class FanOut:
         self._items: list[ItemRecord] = []
         self._done = 0
         self._failed = 0
+        self._gathered = Gathered(self._pattern, branch.program.schema.lists, self._run.limits)
 
     async def run(self) -> None:
         """Freeze the items, run the workers, save the values.
@@ -59,8 +65,8 @@ class FanOut:
             Parked: All that is left to do waits for something.
         """
         self._items = self._run.items.pop(self._path, []) if self._branch.width is not None else await self._freeze()
-        statuses = [item.status for item in self._items]
-        self._done, self._failed = statuses.count(ItemStatus.OK), statuses.count(ItemStatus.FAILED)
+        for item in self._items:
+            self._count(item)
         if self._run.is_observed:
             self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
         queue = ItemQueue(self._path, self._with(ItemStatus.WAITING))
@@ -69,6 +75,8 @@ class FanOut:
             await self._work(queue)
         finally:
             self._run.listeners.remove(queue.hear)
+        if self._items and self._failed == len(self._items) and not self._pattern.may_all_fail:
+            self._give_up()
         await self._join()
 
     async def _work(self, queue: ItemQueue) -> None:
@@ -103,7 +111,10 @@ class FanOut:
                 for _ in range(width):
                     group.start_soon(self._worker, queue, group.cancel_scope)
         except BaseExceptionGroup as errors:
-            raise _first(errors) from None
+            await checkpoint_if_cancelled()
+            reason = _reason(errors)
+            if reason is not None:
+                raise reason from None
         finally:
             self._run.scopes.remove(group.cancel_scope)
 
@@ -114,12 +125,13 @@ class FanOut:
             queue: Where they are.
             others: What the other workers run in, if there are any.
         """
+        strand = self._branch.strand if others is None else this_strand(is_own=True)
         while (item := queue.take_nowait() or await queue.take()) is not None:
             try:
                 if self._run.must_pause:
                     await self._run.pause()
                 if not self._has_failed:
-                    await self._account_for(item, queue)
+                    await self._account_for(item, queue, strand)
             except Stopping:  # passed on, it would cancel the other workers, who are given time
                 return
             finally:
@@ -129,13 +141,13 @@ class FanOut:
                     others.cancel()
                 return
 
-    async def _account_for(self, item: ItemRecord, queue: ItemQueue) -> None:
+    async def _account_for(self, item: ItemRecord, queue: ItemQueue, strand: Strand) -> None:
         news, worker = self._run.news, self._place.worker(item.idx)
         try:
             if isinstance(worker, Step):
-                await self._step(worker, item)
+                await self._step(worker, item, strand)
             else:
-                await self._follow(worker, item)
+                await self._follow(worker, item, strand)
         except Parked:
             queue.rest(item, again=self._run.news != news)
             return
@@ -148,9 +160,10 @@ class FanOut:
             raise
         self._note_ended(item)
 
-    async def _follow(self, worker: Program, item: ItemRecord) -> None:
+    async def _follow(self, worker: Program, item: ItemRecord, strand: Strand) -> None:
         """Take the branch of an item whose worker is a pattern to its end."""
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
+        branch.work_in(strand)
         try:
             await self._advance(branch)  # its last commit is the item's
         except Parked:
@@ -159,14 +172,15 @@ class FanOut:
         except WorkflowError as error:
             await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=error))
 
-    async def _step(self, worker: Step, item: ItemRecord) -> None:
+    async def _step(self, worker: Step, item: ItemRecord, strand: Strand) -> None:
         """Run a plain worker, and save what has become of the item."""
         context = self._branch.context(f"{self._path}[{item.idx}]", self._place.within)
         try:
-            made = await perform(worker, item.input.read(self._pattern.item_codec), context)
+            made = await perform(worker, item.input.read(self._pattern.item_codec), context, strand)
             outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
-        except Exception as error:  # noqa: BLE001  # one of the places that contain the failure of a user's function
-            outcome = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=self._run.secrets.cover(error))
+        except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
+            failure = self._run.secrets.cover(own_failure(error))
+            outcome = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure)
         await self._commit(item, outcome)
 
     def _stored(self, made: object, path: str) -> Value:
@@ -177,7 +191,11 @@ class FanOut:
             ValueTooLarge: It is.
         """
         where = f"the value of {path}"
-        value = stored(made, self._pattern.value_codec, where)
+        try:
+            value = stored(made, self._pattern.value_codec, where)
+        except CannotStore:
+            refuse_unawaited(made, f"the worker of {self._pattern.name!r}")
+            raise
         self._run.secrets.check(value.data, where)
         if self._run.limits.mind(len(value.data)):
             note_size(self._run, path, "the value", len(value.data))
@@ -191,8 +209,8 @@ class FanOut:
 
     @property
     def _has_failed(self) -> bool:
-        """Whether an item has, and with it all."""
-        return self._failed > 0 and self._pattern.failures is None
+        """Whether an item has, and with it all; or their values have become too large."""
+        return (self._failed > 0 and self._pattern.failures is None) or self._gathered.excess is not None
 
     def _note_cancelled(self, item: ItemRecord) -> None:
         if item.status is ItemStatus.WAITING:
@@ -201,13 +219,16 @@ class FanOut:
 
     def _give_up(self) -> NoReturn:
         """Account for every item."""
+        excess = self._gathered.excess
+        if excess is not None and (self._failed == 0 or self._pattern.failures is not None):
+            self._refuse(excess, f"after {self._done + self._failed:,} of {len(self._items):,} items")
         failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
         error = ParallelError(
             self._pattern.name,
             summary(failures, len(self._items), branches=bool(self._place.branches)),
             failures=failures,
             accounts=self._accounts(),
-            state=self._branch.view(),
+            state=self._branch.shown(),
         )
         error.__cause__ = next((f.error for f in failures if isinstance(f.error, BaseException)), None)
         self._raise(error)
@@ -224,19 +245,26 @@ class FanOut:
     async def _join(self) -> None:
         """Save the values of the items that went well, and forget the items."""
         schema, values = self._branch.program.schema, self._branch.values
-        target = Target(self._pattern.name, schema.view(values), values, schema)
         done = [Done(item.idx, item.input, item.value or _NULL) for item in self._with(ItemStatus.OK)]
         try:
+            target = Target(self._pattern.name, schema.view(values), values, schema)
             updates = self._pattern.join(target, done)
             self._run.secrets.check_values(updates, self._pattern.name)
             if self._pattern.failures is not None:
                 updates |= target.adopt({self._pattern.failures: _array(map(_failure, self._with(ItemStatus.FAILED)))})
-        except Exception as error:  # noqa: BLE001  # `merge` and `key` are functions of the user's
-            why = f"its values could not be put together: {describe(error)}"
-            failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.view())
-            failure.__cause__ = error
-            self._raise(failure)
+            check_sizes(self._run.limits, self._path, updates)
+        except BaseException as error:  # noqa: BLE001  # `merge` and `key` are a user's; what is no failure passes
+            self._refuse(own_failure(error))
         await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit))
+
+    def _refuse(self, error: BaseException, when: str = "") -> NoReturn:
+        """Fail because the values of the items cannot become part of the state."""
+        why = f"its values could not be put together{when and f' {when}'}: {describe(error)}"
+        if isinstance(error, ValueTooLarge):
+            why += "; or have items return less, use merge= to store less of it, or make the key a list that grows"
+        failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.shown())
+        failure.__cause__ = error
+        self._raise(failure)
 
     def _raise(self, error: ParallelError) -> NoReturn:
         failure = self._branch.failure(self._place.within, error, state=error.state, own=False)
@@ -246,12 +274,32 @@ class FanOut:
         return (item for item in self._items if item.status is status)
 
     def _note_ended(self, item: ItemRecord) -> None:
-        ok = item.status is ItemStatus.OK
-        self._done += ok
-        self._failed += not ok
+        value = item.value
+        if value is not None and item.status is ItemStatus.OK:  # written out, since each item comes by
+            self._done += 1
+            self._gathered.add_value(value)
+        else:
+            self._count(item)
         if self._run.is_observed:
-            total = len(self._items)
+            ok, total = item.status is ItemStatus.OK, len(self._items)
             self._run.emit(ItemEnded, path=self._path, index=item.idx, ok=ok, done=self._done, total=total)
+
+    def _count(self, item: ItemRecord) -> None:
+        if item.status is ItemStatus.OK:
+            self._done += 1
+            if item.value is not None:
+                self._gathered.add_value(item.value)
+        elif item.status is ItemStatus.FAILED:
+            self._failed += 1
+            if self._pattern.failures is not None:
+                self._gathered.add_failure(_failure(item))
+
+
+def _reason(errors: BaseExceptionGroup[BaseException]) -> BaseException | None:
+    """What made a group of workers end: the first error, others may have met the same; None if they were cancelled."""
+    cancelled = anyio.get_cancelled_exc_class()
+    first = next((error for error in leaves(errors) if not isinstance(error, cancelled)), None)
+    return find(errors, KeyboardInterrupt) or first
 
 
 def _array(parts: Iterable[bytes]) -> bytes:
@@ -261,11 +309,3 @@ def _array(parts: Iterable[bytes]) -> bytes:
 def _failure(item: ItemRecord) -> bytes:
     error = describe(item.error) if isinstance(item.error, BaseException) else item.error
     return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input.data, to_json(error))
-
-
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that made a group of workers end; others may have met the same."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -9,6 +9,7 @@ from time import perf_counter
 
 from stagepost.checkpoint import Joined
 
+from .._containment import own_failure
 from .._events import ChainProgress, ItemsFrozen, StepEnded, StepStarted
 from .._execution._execution import ItemRecord
 from .._programs._program import FoldPlace
@@ -18,6 +19,7 @@ from ..errors import FoldError
 from ._branch import Branch
 from ._intermediates import keep
 from ._performing import perform
+from ._results import check_unchanged, explained
 from ._taking import take_items
 
 
@@ -65,16 +67,20 @@ async def _next(branch: Branch, place: FoldPlace) -> None:
 
 async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
     """What the worker makes of the state for an item."""
-    state, name = branch.view(), place.source.name
+    name = place.source.name
     context = branch.context(f"{branch.full_path(place.path)}[{item.idx}]", place.within)
-    value = None
+    state = value = result = None
     try:
+        state = branch.view()
         value = item.input.read(place.source.item_codec)
-        result = await perform(place.step, Pair(state, value), context)
+        result = await perform(place.step, Pair(state, value), context, branch.strand)
+        if branch.execution.check_states:
+            check_unchanged(branch, result, state, name)
         updates = branch.program.schema.updates(result, branch.values, name)
         branch.execution.secrets.check_values(updates, name)
-    except Exception as error:
-        raise FoldError(name, item.idx, error, item=value, state=state) from error
+    except BaseException as error:
+        failure = explained(own_failure(error), result, name)
+        raise FoldError(name, item.idx, failure, item=value, state=state) from failure
     return updates
 
 

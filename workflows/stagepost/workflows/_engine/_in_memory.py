@@ -55,10 +55,12 @@ async def run_in_memory(
     intermediates: list[Intermediate] | None,
     secrets: Given | None,
     resources: object,
+    check_states: bool,
 ) -> Any:
     """Run a workflow without a store; returns the final state."""
     execution = Execution(f"memory-{token_hex(16)}", workflow.name, Emitter(observer), deps, hub, trace=trace or "")
     execution.intermediates = intermediates
+    execution.check_states = check_states
     if secrets:
         execution.secrets = Secrets(secrets)
     branch = _first_branch(workflow, {} if state is None else state, execution)
@@ -177,7 +179,7 @@ class _MemoryChildren:
         except LifespanFailed:  # nothing of it was done
             raise
         except WorkflowError as error:
-            child.failure = ChildFailed(branch.execution.run_id, workflow.name, describe(error), state=branch.view())
+            child.failure = ChildFailed(branch.execution.run_id, workflow.name, describe(error), state=branch.shown())
             child.failure.__cause__ = error
         else:
             child.branch = branch
@@ -198,4 +200,5 @@ def _execution(parent: Execution, run_id: str, workflow: Workflow) -> Execution:
         parent.secrets,
         clock=parent.clock,
         trace=parent.trace,
+        check_states=parent.check_states,
     )

@@ -1,26 +1,38 @@
 """Running a step that may have to wait."""
 
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 
+from stagepost.hub import failure_of
+
+from .._containment import find, own_failure
 from .._events import WaitOpened
 from .._execution._signals import Parked, Parks
-from ..errors import RunnerRequired, StepCancelled
+from .._strand import is_closing, is_intact
+from ..errors import RunnerRequired, StepCancelled, UncleanStep
 
 if TYPE_CHECKING:
     from .._steps._context import StepContext
     from .._steps._step import Step
+    from .._strand import Strand
 
 
-async def perform(step: "Step", value: Any, context: "StepContext") -> Any:
+async def perform(step: "Step", value: Any, context: "StepContext", strand: "Strand") -> Any:
     """Run a step on a state or an item; what it waits for is saved, and it runs again once that has come.
+
+    Args:
+        step: The step.
+        value: The state or the item.
+        context: What the step may know.
+        strand: The task that this is called in.
 
     Raises:
         Parked: It waits.
         StepCancelled: What it awaits was cancelled, and not because this task was.
-        Exception: It failed.
+        UncleanStep: It left a cancel scope open, or cancelled its own task.
+        BaseException: It failed, or was cancelled from outside.
     """
     ledger = context.execution.ledger
     while True:
@@ -29,29 +41,44 @@ async def perform(step: "Step", value: Any, context: "StepContext") -> Any:
                 raise Parked
             await ledger.recall(context.place)
         try:
-            try:
-                result = await step.call(value, context)
-            except anyio.get_cancelled_exc_class() as error:
-                if anyio.current_effective_deadline() == -inf:
-                    raise
-                _check_doubt(context)
-                raise StepCancelled(step.name) from error
-            except Exception:
-                _check_doubt(context)
-                raise
-            if ledger.has_doubts:
-                _check_doubt(context)
-        except Parks as request:
-            await _rest(step, context, request)
+            result = await step.call(value, context)
+        except BaseException as error:  # noqa: BLE001  # raised again, unless the step waits
+            request = await _request(error, step, context, strand)
         else:
-            return result
+            is_same = strand.host.cancel_scope is strand.scope and (
+                strand.task is None or strand.task.cancelling() == strand.counted
+            )
+            if not is_same and (wrong := await strand.mend()) is not None:
+                raise UncleanStep(step.name, wrong)
+            if not ledger.has_doubts or (doubt := ledger.take_doubt(context.place)) is None:
+                return result
+            request = doubt
+        await _rest(step, context, request)
 
 
-def _check_doubt(context: "StepContext") -> None:
-    """An effect in doubt counts for more than whatever the step makes of that."""
-    request = context.ledger.take_doubt(context.place)
+async def _request(error: BaseException, step: "Step", context: "StepContext", strand: "Strand") -> Parks:
+    """What a step wants to wait for that has raised an error; an effect in doubt counts for more than its failure.
+
+    Raises:
+        BaseException: It does not wait.
+    """
+    wrong = None
+    if not is_intact(strand) and not is_closing(error):
+        wrong = await strand.mend()
+    request = find(error, Parks)
     if request is not None:
-        raise request
+        return request
+    if not isinstance(error, Exception) and failure_of(error) is None and not is_closing(error):
+        await checkpoint_if_cancelled()  # raises the cancellation as scopes know it, whatever the step has made of it
+    failure = own_failure(error)
+    doubt = context.ledger.take_doubt(context.place)
+    if doubt is not None:
+        return doubt
+    if wrong is not None:
+        failure.add_note(f"step {step.name!r} also {wrong}")
+    if isinstance(failure, anyio.get_cancelled_exc_class()):
+        raise StepCancelled(step.name) from failure
+    raise failure
 
 
 async def _rest(step: "Step", context: "StepContext", request: Parks) -> None:

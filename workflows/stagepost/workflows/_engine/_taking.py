@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .._containment import own_failure
 from .._execution._execution import ItemRecord
 from .._programs._program import Source, Within
 from .._values._state import Value, stored
@@ -14,13 +15,14 @@ def take_items(branch: Branch, within: Within, source: Source) -> list[ItemRecor
     Raises:
         WorkflowError: They could not be had, or one has no stored form.
     """
-    state = branch.view()
+    state = None
     try:
+        state = branch.view()
         found = [ItemRecord(index, _stored(source, item, index)) for index, item in enumerate(source.items(state))]
         for item in found:
             branch.execution.secrets.check(item.input.data, f"{source.name}[{item.idx}]")
-    except Exception as error:  # noqa: BLE001  # `over` is a user's function
-        failure = branch.failure(within, error, state=state)
+    except BaseException as error:  # noqa: BLE001  # `over` is a user's function; what is no failure is raised again
+        failure = branch.failure(within, own_failure(error), state=state)
         raise failure from failure.__cause__
     return found
 

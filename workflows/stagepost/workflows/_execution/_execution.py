@@ -20,7 +20,7 @@ from stagepost.checkpoint import (
     Snapshot,
     Wait,
 )
-from stagepost.hub import Emitter, Hub
+from stagepost.hub import Emitter, Hub, get_logger, traceback_text
 
 from .._events import Checkpointed, EventKind
 from .._pattern_errors import describe
@@ -95,6 +95,8 @@ class Execution:
         straight: Paths of steps behind which nothing may come before the next one is begun.
         reopened: Ids of the children that were opened again; None unless the run itself was.
         is_observed: Whether anybody hears its events: worth asking before their details are put together.
+        check_states: Whether steps that change their state in place fail; for tests.
+        traceback: Traceback of the error that it has failed with.
         signals: What was sent to it.
         scope: What a stored run is executed in; cancelling it cancels the run. In memory there is none: such a run is
             cancelled with whatever awaits it.
@@ -124,6 +126,8 @@ class Execution:
     straight: set[str] = field(default_factory=set)
     reopened: set[str] | None = None
     is_observed: bool = False
+    check_states: bool = False
+    traceback: str | None = None
     scope: CancelScope = field(init=False)
     scopes: list[CancelScope] = field(default_factory=list)
     resources: Any = None
@@ -226,9 +230,25 @@ class Execution:
         self.reopened.add(child)
         return True
 
-    async def fail(self, error: BaseException) -> None:
-        """Commit that the run has failed."""
-        await self._end(Closing(RunStatus.FAILED, self.secrets.mask(describe(error))))
+    async def fail(self, error: BaseException, place: str) -> None:
+        """Commit that the run has failed, and log it: whoever started it may never ask.
+
+        Args:
+            error: Why.
+            place: Where in the workflow.
+        """
+        self.traceback = traceback = traceback_text(error, self.secrets.mask)
+        await self._end(Closing(RunStatus.FAILED, self.secrets.mask(describe(error)), traceback))
+        get_logger("workflows", mask=self.secrets.mask).error(
+            "run failed",
+            run_id=self.run_id,
+            workflow=self.workflow,
+            place=place,
+            attempt=0 if self.journal is None else self.journal.epoch,
+            trace=self.trace,
+            error=describe(error),
+            exception=traceback,
+        )
 
     async def cancel(self) -> None:
         """Commit that the run was cancelled, and which of its items with it."""

@@ -63,6 +63,11 @@ class Journal:
         self._watch = watch
         self._is_attempt = is_attempt
 
+    @property
+    def epoch(self) -> int:
+        """How often the run was claimed."""
+        return self._lease.epoch
+
     def save(self, parts: Parts) -> Coroutine[Any, Any, None]:
         """Commit one change; what raises here ends the run in this process."""
         if self._is_attempt:

@@ -21,8 +21,19 @@ def measure(execution: Execution, path: str, updates: Values) -> None:
             note_size(execution, path, name, size)
 
 
+def check_sizes(limits: Limits, path: str, updates: Values) -> None:
+    """The same without telling anybody.
+
+    Raises:
+        ValueTooLarge: It is.
+    """
+    if limits.mind(total_size(updates.values())):
+        for name, size in _sizes(updates):
+            limits.check(size, f"{name} of {path!r}")
+
+
 def note_size(execution: Execution, path: str, name: str, size: int) -> None:
-    """The same for one value."""
+    """As `measure` for one value."""
     if execution.limits.check(size, f"{name} of {path!r}"):
         execution.emit(LargeValue, path=path, name=name, size=size)
 

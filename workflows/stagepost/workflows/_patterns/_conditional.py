@@ -11,7 +11,7 @@ from .._programs._program import Builder, RoutePlace, Within, child_path
 from .._steps._step import StepFunction, step
 from .._values._types import item_types
 from ..errors import ConditionalError, DefinitionError
-from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._pattern import Node, NodeLike, Pattern, as_node, check_takes, compile_child
 
 
 class Conditional(Pattern):
@@ -63,6 +63,7 @@ class Conditional(Pattern):
         return self._children
 
     def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
+        check_takes(self._route, self._route.takes, builder.model)
         ways = {
             key: compile_child(builder, child, child_path(path, key), after, within.inside(self, key, path))
             for key, child in self._children.items()

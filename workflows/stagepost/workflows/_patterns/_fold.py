@@ -15,7 +15,7 @@ from .._steps._step import StepFunction, step
 from .._values._types import codec_of, parameter_types
 from ..errors import FoldError
 from ._over import Over, take
-from ._pattern import Node, Pattern
+from ._pattern import Node, Pattern, check_takes
 
 
 class Fold(Pattern):
@@ -54,7 +54,7 @@ class Fold(Pattern):
         super().__init__(name, state=state, types=types, version=version)
         self._over = over
         self._step = step(name, of_pair(name, worker), inline=inline, timeout=timeout, retry=retry)
-        _, item_type, *_ = (*parameter_types(worker), None, None)
+        self._takes, item_type, *_ = (*parameter_types(worker), None, None)
         self.item_codec: Codec[Any] = codec_of(item_type) or PLAIN
 
     @property
@@ -66,6 +66,7 @@ class Fold(Pattern):
         return {}
 
     def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
+        check_takes(self._step, self._takes, builder.model)
         return builder.add(FoldPlace(path, within.inside(self, "", path), self._step, self, after))
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> FoldError:  # noqa: ARG002  # the pattern's signature

@@ -10,12 +10,13 @@ from pydantic import BaseModel
 
 from stagepost.hub import check_name
 
+from .._containment import own_failure
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
 from .._programs._program import ArrowPlace, Builder, Trail, View, Way, Within, child_path
 from ..errors import DefinitionError, GraphError
 from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
-from ._predicates import Predicate, check_predicate, label_of
+from ._predicates import Predicate, check_predicate, label_of, says_yes
 
 
 class End(Enum):
@@ -240,15 +241,16 @@ class _Arrow:
     def _choose(self, edges: Sequence[Edge], view: View, trail: Trail) -> str | End:
         if edges[0].when is None:
             return edges[0].target
-        state = view()
+        state = None
         for edge in edges:
             try:
-                if edge.when is None or edge.when(state):
+                state = view() if state is None else state
+                if edge.when is None or says_yes(edge.when, state):
                     return edge.target
-            except Exception as error:
-                raise self._error(
-                    f"the predicate of its edge to {_name(edge.target)} raised {describe(error)}", trail, state
-                ) from error
+            except BaseException as error:
+                failure = own_failure(error)
+                why = f"the predicate of its edge to {_name(edge.target)} raised {describe(failure)}"
+                raise self._error(why, trail, state) from failure
         raise self._error(
             "none of its edges matches the state: add one without when=, or make it a finish", trail, state
         )

@@ -8,6 +8,7 @@ from stagepost.checkpoint import Codec, join_values, split_values
 
 from .._programs._program import Done, Target
 from .._values._state import Stored
+from .._values._unawaited import refuse_unawaited
 from ..errors import MergeConflict
 
 Key: TypeAlias = str | Callable[[Any], str]
@@ -55,6 +56,7 @@ class ByKey:
         for index, item in enumerate(items):
             key = self._key(item)
             if not isinstance(key, str):
+                refuse_unawaited(key, "key=")
                 raise TypeError(f"key= must give text, and gave {key!r} for item {index}")
             if key in seen:
                 raise ValueError(f"items {seen[key]} and {index} have the same key {key!r}: choose another key=")
@@ -78,6 +80,7 @@ class Merged:
 
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         result = self.merge(target.state, [item.value.read(self.values) for item in done])
+        refuse_unawaited(result, f"merge= of {target.name!r}")
         return target.schema.updates(result, target.values, target.name)
 
 

@@ -5,6 +5,8 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
+from .._values._unawaited import refuse_unawaited
+
 Over: TypeAlias = str | Callable[[Any], Sequence[Any]]
 """A key of the state, or a function of the state."""
 
@@ -18,6 +20,7 @@ def take(over: Over, state: Any) -> Sequence[Any]:
     """
     found = over(state) if callable(over) else _read(state, over)
     if isinstance(found, str | bytes | Mapping) or not isinstance(found, Sequence):
+        refuse_unawaited(found, "over=")
         raise TypeError(f"over= must give a list of items, not {type(found).__name__}")
     return found
 

@@ -21,7 +21,7 @@ from ..errors import BranchError, DefinitionError, ParallelError
 from ._joins import ByKey, InOrder, Join, Key, Merge, Merged, Union
 from ._nesting import check_nesting
 from ._over import Over, take
-from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._pattern import Node, NodeLike, Pattern, as_node, as_worker, compile_child
 
 _MOST_WORKERS = 16
 _ITEM = "item"
@@ -33,7 +33,7 @@ class Parallel(Pattern):
     The items are taken once and frozen. A worker awaits the commit of its item before it takes the next, so a crash
     repeats at most as many items as there are workers. Without `failures` the first item that fails fails the whole and
     cancels the items under way; with it the failures are collected, and the values are those of the items that went
-    well.
+    well. If none did, that is a failure all the same, unless `may_all_fail` says otherwise; no items are no failure.
 
     ``Parallel("checks", {"credit": check_credit, "stock": check_stock})`` runs different steps or patterns at once,
     each on the state; what they write is merged, and a key that two of them write is a `MergeConflict`.
@@ -47,6 +47,7 @@ class Parallel(Pattern):
         key: Makes the values a dict by this key, attribute or function of each item, instead of a list in their order.
         merge: ``(state, values)``, sync; what it returns updates the state like a step's result. Instead of `into`.
         failures: Key of the state for a list of ``{"index", "item", "error"}``, one per failed item.
+        may_all_fail: With `failures`: go on although every item has failed, with no values. By default that raises.
         workers: How many at once; by default twice the number of CPUs, at most 16.
         state: A pydantic model for the state instead of a plain `State`.
         types: Types of single keys of a plain state.
@@ -68,6 +69,7 @@ class Parallel(Pattern):
         key: Key | None = None,
         merge: Merge | None = None,
         failures: str | None = None,
+        may_all_fail: bool = False,
         workers: int | None = None,
         state: type[BaseModel] | None = None,
         types: Mapping[str, Any] | None = None,
@@ -76,6 +78,7 @@ class Parallel(Pattern):
         super().__init__(name, state=state, types=types, version=version)
         options = {"over": over, "into": into, "key": key, "merge": merge}
         self.failures = failures
+        self.may_all_fail = may_all_fail
         self._over = over
         self._workers = workers
         self._worker: Node | None = None
@@ -86,9 +89,9 @@ class Parallel(Pattern):
         if isinstance(worker, Mapping):
             self._take_branches(worker, options)
         else:
-            self._take_worker(as_node(worker), options)
+            self._take_worker(as_worker(worker), options)
         self._check_options(options)
-        self._into = None if merge is not None or self._branches else into or name
+        self.gathers = None if merge is not None or self._branches else into or name
         self._join = self._make_join(key, merge)
 
     @property
@@ -105,15 +108,15 @@ class Parallel(Pattern):
 
     @property
     def types(self) -> Types:
-        if self._into is None or not isinstance(self._worker, Step) or codec_of(self._worker.gives) is None:
+        if self.gathers is None or not isinstance(self._worker, Step) or codec_of(self._worker.gives) is None:
             return super().types
         gives = self._worker.gives
         kind = dict[str, gives] if isinstance(self._join, ByKey) else list[gives]  # type: ignore[valid-type]  # made at run time
-        return {**self._types, self._into: codec_for(kind)}
+        return {**self._types, self.gathers: codec_for(kind)}
 
     @property
     def stored_keys(self) -> frozenset[str]:
-        return super().stored_keys | {key for key in (self._into, self.failures) if key is not None}
+        return super().stored_keys | {key for key in (self.gathers, self.failures) if key is not None}
 
     def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
         workers: list[Step | Program]
@@ -151,7 +154,7 @@ class Parallel(Pattern):
 
         Raises:
             DefinitionError: The pattern has branches or a `merge`, which need a state.
-            ParallelError: An item failed, unless the pattern collects failures.
+            ParallelError: An item failed; all of them, if the pattern collects failures.
         """
         if self._worker is None or isinstance(self._join, Merged):
             raise DefinitionError(self._where, "map() needs a worker on items and no merge=: use run(state)")
@@ -164,6 +167,7 @@ class Parallel(Pattern):
             into="values",
             key=key,
             failures=self.failures,
+            may_all_fail=self.may_all_fail,
             workers=self._workers,
         )
         state = await alone.run(hub=hub, deps=deps, observer=observer, secrets=secrets)
@@ -225,6 +229,9 @@ class Parallel(Pattern):
         if self._workers is not None and self._workers < 1:
             why = f"workers={self._workers}: give at least 1, or None for the default"
             raise DefinitionError(self._where, why)
+        if self.may_all_fail and self.failures is None:
+            why = "may_all_fail= is for failures that are collected: give failures= too, or leave it out"
+            raise DefinitionError(self._where, why)
         if self.failures is not None and self.failures == (options["into"] or self.name):
             raise DefinitionError(self._where, f"values and failures both go into {self.failures!r}: rename one")
 
@@ -233,7 +240,7 @@ class Parallel(Pattern):
             return Union(tuple(self._branches))
         if merge is not None:
             return Merged(merge, self.value_codec)
-        into = self._into or self.name
+        into = self.gathers or self.name
         return InOrder(into) if key is None else ByKey(into, key, self.item_codec)
 
     def _compile_worker(self, builder: Builder, worker: Node) -> Step | Program:

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from types import UnionType
+from typing import Annotated, Any, Protocol, TypeAlias, get_origin
 
 from pydantic import BaseModel
 
@@ -17,7 +18,7 @@ from .._programs._diagram import mermaid
 from .._programs._places import signals_of
 from .._programs._program import Builder, Program, StepPlace, Within
 from .._programs._shape import shape_of
-from .._steps._step import Step, StepFunction, step
+from .._steps._step import Step, StepFunction, own_name, step, wants_context
 from .._values._schema import ModelSchema, PlainSchema, Schema
 from .._values._secrets import Given
 from .._values._state import Types
@@ -189,6 +190,8 @@ class Pattern(ABC):
         if isinstance(child, Pattern):
             check_nesting(self, child)
             self._check_states(child)
+        elif self.state is not None:
+            check_takes(child, child.takes, self.state)
 
     def _check_states(self, child: "Pattern") -> None:
         if child.state not in (None, self.state):
@@ -228,6 +231,7 @@ class Pattern(ABC):
         intermediates: list[Intermediate] | None = None,
         secrets: Given | None = None,
         resources: object = None,
+        check_states: bool = False,
     ) -> Any:
         """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
 
@@ -242,6 +246,7 @@ class Pattern(ABC):
                 each step, item of a fold and fan-out.
             secrets: Given to steps as ``context.secrets``; see `Runner`.
             resources: Given to steps as ``context.resources``; without it the lifespan is entered, and gives them.
+            check_states: Fail steps that change their state in place without returning it, which is lost; for tests.
 
         Returns:
             The final state: a `State`, or the model given as ``state=``.
@@ -261,6 +266,7 @@ class Pattern(ABC):
             intermediates=intermediates,
             secrets=secrets,
             resources=resources,
+            check_states=check_states,
         )
 
     def mermaid(self) -> str:
@@ -285,8 +291,49 @@ def as_node(part: NodeLike) -> Node:
     raise DefinitionError(f"step {part!r}", "a step is a function, step(…), Ask(…) or a pattern")
 
 
+def as_worker(part: NodeLike) -> Node:
+    """The same for the worker of a fan-out, whose function takes an item.
+
+    Raises:
+        DefinitionError: It takes something else.
+    """
+    if callable(part) and not isinstance(part, Step | Pattern):
+        wants_context(own_name(part), part, takes=("item",))
+    return as_node(part)
+
+
+def check_takes(step: Step, takes: Any, state: type[BaseModel] | None) -> None:
+    """See that a step's function is written for the kind of state that it gets.
+
+    Only plain classes are judged: what a union, a protocol or a type variable means is left to type checkers.
+
+    Args:
+        step: The step.
+        takes: Annotation of its first parameter; None if there is none.
+        state: Model of the state; None for a plain `State`.
+
+    Raises:
+        DefinitionError: It is not.
+    """
+    plain = takes.__origin__ if get_origin(takes) is Annotated else takes
+    kind = get_origin(plain) or plain
+    if kind in (Any, UnionType) or not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
+        return
+    if state is not None and not issubclass(state, kind):
+        why = f"its function takes {kind.__name__}, and the state is {state.__name__}: annotate it so"
+        raise DefinitionError(f"step {step.name!r}", why)
+    if state is None and issubclass(kind, BaseModel):
+        why = f"its function takes {kind.__name__}, and gets a State: give the outermost pattern state={kind.__name__}"
+        raise DefinitionError(f"step {step.name!r}", why)
+
+
 def compile_child(builder: Builder, child: Node, path: str, after: str | None, within: Within) -> str:
-    """Add the places of a part of a pattern."""
+    """Add the places of a part of a pattern.
+
+    Raises:
+        DefinitionError: A step's function is written for another kind of state.
+    """
     if isinstance(child, Step):
+        check_takes(child, child.takes, builder.model)
         return builder.add(StepPlace(path, within, child, after))
     return child.compile(builder, path, after, within)

@@ -1,6 +1,7 @@
 """Predicates for the edges of a graph."""
 
 from collections.abc import Callable, Mapping
+from types import GeneratorType
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
@@ -9,6 +10,7 @@ from stagepost.checkpoint import CannotStore, freeze
 
 from .._steps._step import is_async
 from .._values._state import State
+from .._values._unawaited import refuse_unawaited
 from ..errors import DefinitionError
 
 Predicate: TypeAlias = Callable[[Any], bool]
@@ -95,6 +97,21 @@ def check_predicate(where: str, predicate: object) -> None:
         raise DefinitionError(
             where, f"predicate {label_of(predicate)!r} is async: decide in a step, and ask its result"
         )
+
+
+def says_yes(predicate: Callable[[Any], object], state: Any) -> bool:
+    """Ask a predicate about a state.
+
+    Raises:
+        TypeError: It returned a coroutine or a generator, which always count as true.
+    """
+    answer = predicate(state)
+    if answer is True or answer is False:
+        return answer
+    refuse_unawaited(answer, f"predicate {label_of(predicate)!r}")
+    if isinstance(answer, GeneratorType):
+        raise TypeError("it returned a generator, which is always true: return any(…) or all(…) of it")
+    return bool(answer)
 
 
 def label_of(predicate: Callable[..., object]) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
+from pydantic import BaseModel
+
 from stagepost.checkpoint import Codec
 
 from .._steps._step import Step
@@ -223,11 +225,15 @@ class Items(Source, Protocol):
 
     Attributes:
         failures: Key of the state for the failures; None if the first failure fails the fan-out.
+        may_all_fail: Whether the run goes on although every item has failed, where failures are collected.
+        gathers: Key of the state for the values of all items in one; None if there is no such key.
         value_codec: Codec of the values that a plain worker makes.
         item_key: Key of the state that a pattern as the worker finds its item under; None if it gets none.
     """
 
     failures: str | None
+    may_all_fail: bool
+    gathers: str | None
     value_codec: Codec[Any]
     item_key: str | None
 
@@ -339,6 +345,11 @@ class Builder:
 
     schema: Schema
     places: dict[str, Place] = field(default_factory=dict)
+
+    @property
+    def model(self) -> type[BaseModel] | None:
+        """Model of the states; None for plain ones."""
+        return self.schema.model
 
     def add(self, place: Place) -> str:
         """Add a place; returns its path."""

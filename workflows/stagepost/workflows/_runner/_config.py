@@ -21,6 +21,7 @@ class RunnerConfig(FileConfig):
         keep_for: How long runs are kept when they have ended, in seconds or as ISO 8601 writes it (``P30D``); None for
             ever.
         keep_keys: How long after its end the key of a run, and an id that was given, stay taken; None for ever.
+        check_states: Find out which steps change their state in place; for tests.
     """
 
     observers: tuple[str, ...] = ()
@@ -30,3 +31,4 @@ class RunnerConfig(FileConfig):
     keep: Keep | Mapping[str, Keep] = Keep.RESULT
     keep_for: timedelta | None = Field(default=timedelta(days=30), ge=timedelta(0))
     keep_keys: timedelta | None = Field(default=timedelta(days=400), ge=timedelta(0))
+    check_states: bool = False

@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 from pydantic_core import from_json
 
 from stagepost.checkpoint import (
     PLAIN,
+    CannotStore,
     CorruptRun,
     EffectNotFound,
     OpenWait,
@@ -33,6 +34,13 @@ from .._steps._step import Receives
 from ..errors import UnknownSignal
 
 _PAGE = 200
+_ENDED_BY: Final = {
+    WaitKind.EFFECT: "it waits for word of effect {wait.name!r}: call settle({run!r}, {wait.name!r}, value=…) "
+    "if that has happened, or retry=True if it has not",
+    WaitKind.SIGNAL: "it waits for a signal: call signal({run!r}, {wait.name!r}, value)",
+    WaitKind.TIMER: "it waits for the time, until {wait.due_at:%Y-%m-%d %H:%M:%S} UTC",
+    WaitKind.CHILD: "it waits for the end of run {wait.name!r}: answer what that one waits for",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +102,19 @@ class Inbox:
         """Store an answer; returns the run's id."""
         run_id, place, name = read_wait_id(wait_id)
         step = step_at((await self._workflow(run_id)).program, place)
-        if step is None or step.receives is None or step.receives.kind is not WaitKind.ANSWER:
-            raise WaitNotFound(run_id, place)
-        codec, where = step.receives.codec, f"the answer to {wait_id}"
-        data = codec.dump(codec.convert(value, where), where)
-        self._secrets.check(data, where)
-        self._store.limits.check(len(data), where)
-        await self._store.answer(run_id, place, data, name=name or _asked(step.receives), by=by)
+        try:
+            if step is None or step.receives is None or step.receives.kind is not WaitKind.ANSWER:
+                raise WaitNotFound(run_id, place)
+            codec, where = step.receives.codec, f"the answer to {wait_id}"
+            data = codec.dump(codec.convert(value, where), where)
+            self._secrets.check(data, where)
+            self._store.limits.check(len(data), where)
+            await self._store.answer(run_id, place, data, name=name or _asked(step.receives), by=by)
+        except (WaitNotFound, CannotStore) as error:
+            instead = await self._ended_by(run_id, place)
+            if instead is None:
+                raise
+            raise WaitNotFound(run_id, place, instead) from error
         return run_id
 
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
@@ -122,7 +136,7 @@ class Inbox:
         if len(found) > 1:
             raise ValueError(f"effect {key!r} of run {run_id!r} is in doubt at {', '.join(found)}: give place= too")
         if not found:
-            raise EffectNotFound(run_id, key, place)
+            raise await self._no_doubt(run_id, key, place)
         await self._store.settle(run_id, found[0], key, value)
 
     async def _workflow(self, run_id: str) -> Pattern:
@@ -161,6 +175,25 @@ class Inbox:
         except RunNotFound:
             return None
         return self._fitness.reason(snapshot) if snapshot.run.status.is_open else None
+
+    async def _ended_by(self, run_id: str, place: str) -> str | None:
+        """What ends the wait that is open there, if no answer does."""
+        for found in [wait async for wait in self._open(run_id=run_id)]:
+            if found.wait.place == place and found.wait.kind in _ENDED_BY:
+                return _ENDED_BY[found.wait.kind].format(run=run_id, wait=found.wait)
+        return None
+
+    async def _no_doubt(self, run_id: str, key: str, place: str | None) -> EffectNotFound:
+        """The error that says what to do about the wait that may be meant, if there is one."""
+        for found in [wait async for wait in self._open(run_id=run_id)]:
+            wait = found.wait
+            if wait.kind is WaitKind.ANSWER and (place == wait.place or key in (wait.name, wait.place)):
+                why = f"it waits for an answer there: call answer({wait_id_of(run_id, wait)!r}, value)"
+                return EffectNotFound(run_id, key, place, why)
+            if wait.kind is WaitKind.EFFECT:
+                why = f"in doubt is effect {wait.name!r} at {wait.place!r}"
+                return EffectNotFound(run_id, key, place, why)
+        return EffectNotFound(run_id, key, place)
 
     async def _all(self, run_id: str | None) -> AsyncIterator[OpenWait]:
         """Open waits; those of one run with those of the runs that it waits for, each run once."""

@@ -22,6 +22,7 @@ class RunView:
         created_at: When it was started (UTC).
         finished_at: When it ended (UTC).
         error: Why it failed.
+        traceback: Traceback of that error, as text.
         next: Path of the place where it goes on; None at its end.
         state: Its state, as its next step sees it, or as it has ended.
         waits: What it waits for; where it waits for other runs, what those wait for.
@@ -35,6 +36,7 @@ class RunView:
     created_at: datetime
     finished_at: datetime | None
     error: str | None
+    traceback: str | None
     next: str | None
     state: Any
     waits: Sequence[PendingWait]
@@ -52,6 +54,7 @@ async def inspect(reception: Reception, run_id: str) -> RunView:
         created_at=run.created_at,
         finished_at=run.finished_at,
         error=run.error,
+        traceback=run.traceback,
         next=definition.upgraded(snapshot).root.next,
         state=definition.view(snapshot),
         waits=await reception.inbox.waits(run_id, None) if run.status.is_open else (),

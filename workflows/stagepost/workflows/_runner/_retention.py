@@ -2,11 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio
 
 from stagepost.checkpoint import CheckpointStore, Keep, StoreError
+
+from .._containment import own_failure
+from .._pattern_errors import describe
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
 
 KeepChoice: TypeAlias = Keep | Literal["result", "all", "none"]
 
@@ -39,6 +45,7 @@ class Sweeper:
         clock: Seconds since 1970.
         keep_for: How long runs are kept after their end; None for ever.
         keep_keys: How long their keys are.
+        log: Where failures are logged.
     """
 
     def __init__(
@@ -47,7 +54,10 @@ class Sweeper:
         clock: Callable[[], float],
         keep_for: timedelta | None,
         keep_keys: timedelta | None,
+        *,
+        log: "BoundLogger",
     ) -> None:
+        self._log = log
         self._clock = clock
         self._sweeps = [
             (prune, time)
@@ -58,7 +68,10 @@ class Sweeper:
     async def run(self) -> None:
         """Sweep now and every hour, for ever."""
         while True:
-            await self.sweep()
+            try:
+                await self.sweep()
+            except BaseException as error:  # noqa: BLE001  # the clock is a user's; what is no failure is raised again
+                self._log.error("retention failed", exc_info=own_failure(error))
             await anyio.sleep(EVERY)
 
     async def sweep(self) -> None:
@@ -68,5 +81,5 @@ class Sweeper:
             for prune, time in self._sweeps:
                 while await prune(now - time, limit=_AT_ONCE) == _AT_ONCE:  # noqa: ASYNC110  # lets others commit
                     await anyio.sleep(_REST)
-        except StoreError:  # those who commit are told of it
-            return
+        except StoreError as error:
+            self._log.warning("retention failed", why=describe(error))

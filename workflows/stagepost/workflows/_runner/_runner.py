@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
 from stagepost.checkpoint import CheckpointStore, Keep, RunInfo, RunStatus
-from stagepost.hub import Emitter, Hub, Message, Observer, check_name
+from stagepost.hub import Emitter, Hub, Message, Observer, check_name, get_logger
 
 from .._background._means import Means
 from .._engine._intermediates import Intermediate
@@ -69,6 +69,7 @@ class Runner(Correspondence):
         keep_keys: How long after its end the key of a run, and an id that was given, stay taken though the run was
             deleted: starting with them raises `RunForgotten`. None for ever.
         clock: Seconds since 1970, for what waits for the time.
+        check_states: Fail steps that change their state in place without returning it, which is lost; for tests.
 
     Raises:
         StoreInUse: Another runner works on this store (on entering).
@@ -91,6 +92,7 @@ class Runner(Correspondence):
         keep_for: timedelta | None = timedelta(days=30),
         keep_keys: timedelta | None = timedelta(days=400),
         clock: Callable[[], float] = time,
+        check_states: bool = False,
     ) -> None:
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
             if value is not None and value < 1:
@@ -106,8 +108,10 @@ class Runner(Correspondence):
         self._keeping = Keeping(keep)
         self._kept_for = (keep_for, keep_keys)
         self._clock = clock
+        self._check_states = check_states
         self._secrets = Secrets(secrets)
         self._serving = Serving(hub)
+        self._log = get_logger("workflows", mask=self._secrets.mask)
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
         self._reception: Reception | None = None
@@ -155,6 +159,7 @@ class Runner(Correspondence):
             deps=deps,
             secrets=secrets,
             observer=(registry or ObserverRegistry()).observer(*config.observers),
+            check_states=config.check_states,
             grace=config.grace,
             max_running=config.max_running,
             max_attempts=config.max_attempts,
@@ -167,13 +172,24 @@ class Runner(Correspondence):
         owner = f"runner-{uuid4().hex}"
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._store.admit(owner))
-            lifespans = await stack.enter_async_context(open_lifespans(self._grace))
+            if self._hub is not None and self._secrets:
+                stack.enter_context(self._hub.masking(self._secrets.mask))
+            lifespans = await stack.enter_async_context(open_lifespans(self._grace, self._secrets.mask))
             self._group = await stack.enter_async_context(anyio.create_task_group())
-            means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
+            means = Means(
+                self._store,
+                owner,
+                self._emitter,
+                self._hub,
+                self._deps,
+                self._clock,
+                self._secrets,
+                check_states=self._check_states,
+            )
             self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
             self._group.start_soon(self._reception.desk.watch)
             if any(time is not None for time in self._kept_for):
-                self._group.start_soon(Sweeper(self._store, self._clock, *self._kept_for).run)
+                self._group.start_soon(Sweeper(self._store, self._clock, *self._kept_for, log=self._log).run)
             self._stack = stack.pop_all()
         return self
 

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import inf
-
-import anyio
 
 from stagepost.checkpoint import CannotRead, CheckpointError, CorruptRun, RunInfo
+from stagepost.hub import failure_of, is_fatal
 
 from .._pattern_errors import describe
 from ..errors import IncompatibleCheckpoint, RunLeftOpen, WorkflowError
@@ -51,8 +49,4 @@ def ends_all(error: BaseException) -> bool:
 
     A cancellation that nobody has asked the task for is made up by what runs in it.
     """
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(ends_all, error.exceptions))
-    if isinstance(error, anyio.get_cancelled_exc_class()):
-        return anyio.current_effective_deadline() == -inf
-    return isinstance(error, KeyboardInterrupt)
+    return is_fatal(error) or failure_of(error) is not error

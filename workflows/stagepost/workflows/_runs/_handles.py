@@ -1,6 +1,6 @@
 """Handles of runs as they stand in the store."""
 
-from stagepost.checkpoint import RunStatus, Snapshot
+from stagepost.checkpoint import RunInfo, RunStatus, Snapshot
 
 from ..errors import RunCancelled, RunDead, RunFailed, RunNotHeld
 from ._outcomes import Outcomes
@@ -31,7 +31,7 @@ def handle_of(snapshot: Snapshot, registry: Registry, outcomes: Outcomes, reason
         case RunStatus.COMPLETED:
             outcome.complete(registry.find(run).view(snapshot))
         case RunStatus.FAILED:
-            outcome.fail(RunFailed(run.run_id, run.error or "unknown error"))
+            outcome.fail(outcomes.failure(run.run_id) or _failed(run))
         case RunStatus.CANCELLED:
             outcome.cancel(RunCancelled(run.run_id))
         case RunStatus.DEAD:
@@ -42,3 +42,11 @@ def handle_of(snapshot: Snapshot, registry: Registry, outcomes: Outcomes, reason
             outcome = Outcome()  # nobody here will ever say more of it
             outcome.leave(RunNotHeld(run.run_id))
     return Run(run.run_id, run.workflow, outcome)
+
+
+def _failed(run: RunInfo) -> RunFailed:
+    """A failure of another process, which shows the traceback that is stored of it."""
+    failure = RunFailed(run.run_id, run.error or "unknown error", run.traceback)
+    if run.traceback is not None:
+        failure.add_note(f"It failed in another process, or some time ago, where the traceback was:\n{run.traceback}")
+    return failure

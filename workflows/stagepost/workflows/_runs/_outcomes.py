@@ -1,15 +1,36 @@
 """What the handles of runs wait for, for as long as somebody holds one."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
+from stagepost.checkpoint import RunStatus, StoreClosed
+
+from .._pattern_errors import describe
+from ..errors import RunnerNotOpen, RunnerStopped, RunNotHeld
 from ._run import Outcome
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
+
+_FAILURES_KEPT: Final = 100
+_EXPECTED: Final = (RunnerStopped, RunnerNotOpen, RunNotHeld, StoreClosed)  # somebody is leaving, or only looked
 
 
 class Outcomes:
-    """One outcome for each run, shared by all its handles, so that whoever holds one hears of its end."""
+    """One outcome for each run, shared by all its handles, so that whoever holds one hears of its end.
 
-    def __init__(self) -> None:
+    The last failures are kept for handles that are made later: in the store there is only their text.
+
+    Args:
+        log: Where runs that are left open are logged; None for nowhere.
+    """
+
+    def __init__(self, log: "BoundLogger | None" = None) -> None:
+        self._log = log
+        self._failures: OrderedDict[str, BaseException] = OrderedDict()
         self._known: WeakValueDictionary[str, Outcome] = WeakValueDictionary()
         self._why: Callable[[str], Exception] | None = None
 
@@ -17,8 +38,24 @@ class Outcomes:
         """The run's outcome; a new one if it has been said before, or nobody holds it."""
         outcome = self._known.get(run_id)
         if outcome is None or outcome.is_known:
-            outcome = self._known[run_id] = Outcome()
+            outcome = self._known[run_id] = Outcome(partial(self._note, run_id))
         return outcome
+
+    def failure(self, run_id: str) -> BaseException | None:
+        """Why a run has failed, if that was in this process, and not long ago."""
+        return self._failures.get(run_id)
+
+    def _note(self, run_id: str, status: RunStatus, error: BaseException) -> None:
+        """What a run has come to that did not complete."""
+        self._failures.pop(run_id, None)
+        if status is RunStatus.FAILED:
+            self._failures[run_id] = error
+            if len(self._failures) > _FAILURES_KEPT:
+                self._failures.popitem(last=False)
+        elif self._log is not None and status is RunStatus.DEAD:
+            self._log.error("run is dead", run_id=run_id, why=str(error))
+        elif self._log is not None and status is RunStatus.RUNNING and not isinstance(error, _EXPECTED):
+            self._log.error("run left open", run_id=run_id, why=describe(error))
 
     def park(self, run_id: str, waits: Sequence[str]) -> Outcome:
         """The run rests until one of these waits ends; unless nothing goes on here any more."""

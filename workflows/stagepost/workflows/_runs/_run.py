@@ -1,6 +1,6 @@
 """A run as its starter sees it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagepost.checkpoint import RunStatus
@@ -12,13 +12,17 @@ from .._engine._intermediates import Intermediate
 class Outcome:
     """How a run ends: set once by whoever works on it, waited for by its handles. What is said later does not count.
 
+    Args:
+        note: Told of the end, unless the run has completed: where it stands, and why.
+
     Attributes:
         status: Where the run stands.
         waits: Ids of the waits that it is parked at.
         intermediates: Where the states behind its steps go, if somebody wants them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, note: Callable[[RunStatus, BaseException], None] | None = None) -> None:
+        self._note = note
         self.intermediates: list[Intermediate] | None = None
         self.status = RunStatus.RUNNING
         self.waits: Sequence[str] = ()
@@ -30,6 +34,10 @@ class Outcome:
     def complete(self, state: Any) -> None:
         """The run has ended well."""
         self._end(RunStatus.COMPLETED, state=state)
+
+    def complete_unread(self, error: BaseException) -> None:
+        """The run has ended well, but its final state cannot be made."""
+        self._end(RunStatus.COMPLETED, error=error)
 
     def fail(self, error: BaseException) -> None:
         """The run's failure is committed."""
@@ -88,6 +96,8 @@ class Outcome:
         if not self._is_known:
             self.status, self.waits, self._state, self._error = status, (), state, error
             self._is_known = True
+            if error is not None and self._note is not None:
+                self._note(status, error)
             self._changed.ring()
 
 

@@ -4,12 +4,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import PLAIN, Codec, Effect, EffectStatus, Wait, WaitKind, WaitStatus
+from stagepost.checkpoint import PLAIN, CannotStore, Codec, Effect, EffectStatus, Wait, WaitKind, WaitStatus
 from stagepost.hub import Duration, check_name, seconds
 
 from .._execution._execution import Execution
 from .._execution._signals import Parks
 from .._values._types import codec_of
+from .._values._unawaited import refuse_unawaited
 from ._due import due_in
 
 
@@ -69,6 +70,10 @@ def shown(value: object, execution: Execution, path: str) -> bytes:
     """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     where = f"what {path} shows"
-    data = PLAIN.dump(plain, where)
+    try:
+        data = PLAIN.dump(plain, where)
+    except CannotStore:
+        refuse_unawaited(value, f"show= of {path!r}")
+        raise
     execution.secrets.check(data, where)
     return data

@@ -9,6 +9,7 @@ from stagepost.hub import HandlerFailed
 
 from .._execution._signals import Parks
 from .._values._types import item_types
+from .._values._unawaited import refuse_unawaited
 from ..errors import DefinitionError, RunParked
 from ._context import StepContext
 from ._retry import Retry
@@ -49,10 +50,12 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
     async def ask(value: Any, context: StepContext) -> Any:
         if context.hub is None:
             raise DefinitionError(f"step {name!r}", f"it asks agent {agent!r}, and there is no hub")
+        asked = await payload(value, context)
+        refuse_unawaited(asked, f"what asks {agent!r} for step {name!r}")
         try:
             return await context.hub.request(
                 agent,
-                await payload(value, context),
+                asked,
                 expect=expect if isinstance(expect, type) else object,  # what is no class is checked as it is stored
                 timeout=timeout,
                 trace=context.trace,

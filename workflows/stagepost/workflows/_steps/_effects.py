@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from stagepost.checkpoint import Codec, Effect, EffectStatus, WaitKind
 from stagepost.hub import check_name
 
+from .._containment import own_failure
 from .._execution._ledger import Ledger
 from .._execution._signals import Parks
 from .._values._secrets import Secrets
@@ -94,11 +95,10 @@ class Once:
             self._secrets.check(data, where)
         except not_done:
             raise
-        except Exception as error:
-            raise self._unknown() from error
-        except BaseException:  # cancelled, by the step's time limit for one: the step may go on
-            self._doubt()
-            raise
+        except BaseException as error:
+            self._doubt()  # also if it was cancelled, by the step's time limit for one: the step may go on
+            failure = own_failure(error)
+            raise OutcomeUnknown(self._key, self._path) from failure
         await self._note(EffectStatus.DONE, data)
         return self._codec.load(data)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
+from .._pattern_errors import kind_of, text_of
 from ..errors import StepTimeout
 
 if TYPE_CHECKING:
@@ -44,6 +45,6 @@ def caught(call: Call, errors: Errors, into: str) -> Call:
         try:
             return await call(value, context)
         except errors as error:
-            return {into: {"error": type(error).__name__, "message": context.execution.secrets.mask(str(error))}}
+            return {into: {"error": kind_of(error), "message": context.execution.secrets.mask(text_of(error))}}
 
     return expecting

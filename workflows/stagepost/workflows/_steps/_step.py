@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-import anyio.to_thread
-
 from stagepost.checkpoint import PLAIN, Codec, Wait, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 
+from .._threads import in_thread
 from .._values._state import Types
 from .._values._types import codec_of, item_types
 from ..errors import DefinitionError
@@ -167,7 +166,7 @@ def step(
         if function is None:
             raise DefinitionError(f"step {name_or_function!r}", "give the function too: step(name, function)")
         return _make(name_or_function, function, options)
-    return _make(_own_name(name_or_function), name_or_function, options)
+    return _make(own_name(name_or_function), name_or_function, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +205,7 @@ def _codec(kind: Any) -> Codec[Any]:
     return codec_of(kind) or PLAIN
 
 
-def _own_name(function: StepFunction) -> str:
+def own_name(function: StepFunction) -> str:
     name = getattr(function, "__name__", None)
     if name is None or name == "<lambda>":
         raise DefinitionError(f"step {function!r}", 'it has no name of its own: use step("name", function)')
@@ -232,11 +231,17 @@ def wants_context(name: str, function: StepFunction, *, takes: tuple[str, ...] =
     others = [p for p in others if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if others:
         raise DefinitionError(
-            f"step {name!r}",
-            f"nothing is passed to its parameter {others[0].name!r}: "
-            f"a step takes ({', '.join(takes)}) or ({', '.join((*takes, 'context'))})",
+            f"step {name!r}", f"nothing is passed to its parameter {others[0].name!r}: {_wants(takes)}"
         )
     return any(p.name == "context" for p in parameters[len(takes) :])
+
+
+def _wants(takes: tuple[str, ...]) -> str:
+    if takes == ("item",):
+        return "a worker takes (item) or (item, context)"
+    if len(takes) > 1:
+        return f"a step takes ({', '.join(takes)}) or ({', '.join((*takes, 'context'))})"
+    return "a step takes (state) or (state, context), and the worker of a Parallel takes (item) or (item, context)"
 
 
 def _takes(parameters: Sequence[inspect.Parameter], count: int) -> bool:
@@ -264,17 +269,33 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
         inline: Not in a thread, if it is not async.
         may_leave: Whether a cancelled call may leave its thread behind instead of waiting for it.
     """
+    _check_kind(name, function)
     bound = _with_context(function) if wants_context(name, function) else _without_context(function)
 
     async def inlined(value: Any, context: "StepContext") -> Any:
         return bound(value, context)
 
-    async def in_thread(value: Any, context: "StepContext") -> Any:
-        return await anyio.to_thread.run_sync(bound, value, context, abandon_on_cancel=may_leave)
+    async def threaded(value: Any, context: "StepContext") -> Any:
+        return await in_thread(bound, value, context, abandon=may_leave)
 
     if is_async(function):
         return bound
-    return inlined if inline else in_thread
+    return inlined if inline else threaded
+
+
+def _check_kind(name: str, function: StepFunction) -> None:
+    """See that calling a function does its work.
+
+    Raises:
+        DefinitionError: It is a generator function, whose body would never run.
+    """
+    while isinstance(function, partial):
+        function = function.func
+    called = (function, getattr(function, "__call__", None))  # noqa: B004  # its kind, not its presence
+    if any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in called):
+        raise DefinitionError(
+            f"step {name!r}", "its function is a generator, and nobody would run its body: return instead of yield"
+        )
 
 
 def _with_context(function: StepFunction) -> StepFunction:

@@ -13,6 +13,7 @@ from stagepost.hub import Duration, check_name, seconds
 
 from .._execution._signals import Parks
 from .._values._types import codec_of, item_types
+from .._values._unawaited import refuse_unawaited
 from ..errors import DefinitionError, WaitExpired
 from ._answered import shown
 from ._context import StepContext
@@ -184,5 +185,6 @@ def _ended(kind: WaitKind, context: StepContext) -> StoredWait | None:
 
 def _aware(name: str, moment: object) -> datetime:
     if not isinstance(moment, datetime) or moment.tzinfo is None:
+        refuse_unawaited(moment, f"until= of sleep {name!r}")
         raise TypeError(f"until= of sleep {name!r} must give a datetime with a time zone, and gave {moment!r}")
     return moment

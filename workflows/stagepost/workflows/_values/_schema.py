@@ -1,6 +1,6 @@
 """What kind of state a workflow has: a plain `State`, or a model of the user's."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError
@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 
 from stagepost.checkpoint import PLAIN, CannotRead, CannotStore, TypedCodec, codec_for, join_values, split_values
 
-from ..errors import DefinitionError, StepResultError
+from ..errors import DefinitionError, StepResultError, UnknownField
 from ._append import Append, ListCodec, split_list
 from ._state import State, Stored, Types, Value, Values, added, merged, store_plain, storing
 
@@ -18,9 +18,11 @@ class Schema(Protocol):
 
     Attributes:
         lists: Keys of lists that only grow.
+        model: Model of the states; None for plain ones.
     """
 
     lists: frozenset[str]
+    model: type[BaseModel] | None
 
     def view(self, values: Values) -> Any:
         """The state that a step sees, made anew."""
@@ -59,9 +61,15 @@ class Schema(Protocol):
         """
         ...
 
+    def changed(self, state: Any, before: Values) -> Sequence[str]:
+        """What of a state that `view` has made is other than what it was made of."""
+        ...
+
 
 class PlainSchema:
     """States are `State`; some keys may have a type."""
+
+    model: type[BaseModel] | None = None
 
     def __init__(self, types: Types) -> None:
         self.types = types
@@ -102,11 +110,19 @@ class PlainSchema:
             stored[key] = self._storing.get(key, store_plain)(value, key)
         return stored
 
+    def changed(self, state: State, before: Values) -> Sequence[str]:
+        fresh = self.view(before)
+        return [key for key, value in state.read_typed() if self._data(key, value) != self._data(key, fresh[key])]
+
+    def _data(self, key: str, value: object) -> bytes:
+        return self.types[key].dump(value, key)
+
 
 class ModelSchema:
     """States are instances of one pydantic model, stored field by field."""
 
     _codec: TypedCodec[BaseModel]
+    model: type[BaseModel] | None
 
     def __init__(self, model: type[BaseModel], stored_keys: Collection[str], where: str) -> None:
         missing = sorted(set(stored_keys) - model.model_fields.keys())
@@ -116,12 +132,12 @@ class ModelSchema:
                 f"its state {model.__name__} has no field {missing[0]!r}, which a step stores its result under: "
                 "add the field or change into=",
             )
-        self.model = model
+        self.model = self._model = model
         self.lists = frozenset(name for name, field in model.model_fields.items() if _grows(field))
         self._codec = codec_for(model)
 
     def view(self, values: Values) -> BaseModel:
-        fields = {name: value.data for name, value in values.items() if name in self.model.model_fields}
+        fields = {name: value.data for name, value in values.items() if name in self._model.model_fields}
         return self._codec.load(join_values(fields))
 
     def read(self, values: Values) -> None:
@@ -130,8 +146,8 @@ class ModelSchema:
     def initial(self, given: object, where: str) -> dict[str, Stored]:
         if isinstance(given, Mapping):
             given = self._build(dict(given), where)
-        if not isinstance(given, self.model):
-            raise CannotStore(where, f"{_of(given)}: give a {self.model.__name__}, or a mapping of its fields")
+        if not isinstance(given, self._model):
+            raise CannotStore(where, f"{_of(given)}: give a {self._model.__name__}, or a mapping of its fields")
         return self._store(given, where)
 
     def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:
@@ -139,22 +155,30 @@ class ModelSchema:
         try:
             self.view(merged(before, adopted))
         except CannotRead as error:
-            raise CannotStore(where, f"it makes the state no valid {self.model.__name__}: {error.why}") from error
+            raise CannotStore(where, f"it makes the state no valid {self._model.__name__}: {error.why}") from error
         return adopted
 
     def updates(self, result: object, before: Values, step: str) -> dict[str, Stored]:
         if result is None:
             return {}
         if isinstance(result, Mapping):
+            unknown = sorted(set(_names(result, step)) - self._model.model_fields.keys())
+            if unknown:
+                raise UnknownField(step, unknown[0], self._model.__name__, tuple(self._model.model_fields))
             current = dict(self.view(before).__dict__)
             result = self._build({**current, **self._grown(current, _names(result, step))}, step)
-        if not isinstance(result, self.model):
+        if not isinstance(result, self._model):
             raise StepResultError(step, result)
         stored = self._store(result, step)
         changed = {
             name: value for name, value in stored.items() if name not in before or before[name].data != value.data
         }
         return {name: added(value, before.get(name), name) for name, value in changed.items()}
+
+    def changed(self, state: BaseModel, before: Values) -> Sequence[str]:
+        where = f"the state that {self._model.__name__} has become"
+        fresh, now = self._store(self.view(before), where), self._store(state, where)
+        return [name for name, value in now.items() if fresh[name].data != value.data]
 
     def _grown(self, current: Mapping[str, Any], updates: Mapping[str, object]) -> Mapping[str, object]:
         """The updates with whole lists where only what is added was given."""
@@ -163,13 +187,14 @@ class ModelSchema:
         }
 
     def _build(self, fields: dict[str, Any], where: str) -> BaseModel:
-        unknown = sorted(fields.keys() - self.model.model_fields.keys())
+        unknown = sorted(fields.keys() - self._model.model_fields.keys())
         if unknown:
-            raise CannotStore(where, f"{self.model.__name__} has no field {', '.join(unknown)}")
+            known = ", ".join(self._model.model_fields)
+            raise CannotStore(where, f"{self._model.__name__} has no field {', '.join(unknown)}; it has {known}")
         try:
-            return self.model.model_validate(fields, by_name=True, by_alias=False)
+            return self._model.model_validate(fields, by_name=True, by_alias=False)
         except ValidationError as error:
-            raise CannotStore(where, f"it is no valid {self.model.__name__}: {error}") from error
+            raise CannotStore(where, f"it is no valid {self._model.__name__}: {error}") from error
 
     def _store(self, state: BaseModel, where: str) -> dict[str, Stored]:
         return to_values(split_values(self._codec.dump(state, where)), self.lists)

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from pydantic_core import to_json
 
 from stagepost.checkpoint import CannotStore
+from stagepost.hub import traceback_text
 
 from .._pattern_errors import describe
 from ..errors import DefinitionError, MaskedError, MissingSecret, PatternError, WorkflowError
@@ -91,7 +92,9 @@ class Secrets(Mapping[str, str]):
         """The error; or, if it would show a secret wherever it is printed, one that says the same with stars."""
         if self._pattern is None or self._is_clean(error):
             return error
-        return MaskedError(type(error).__name__, self.mask(describe(error)))
+        covered = MaskedError(type(error).__name__, self.mask(describe(error)))
+        covered.add_note(traceback_text(error, self.mask))
+        return covered
 
     def clean(self, error: WorkflowError) -> None:
         """Mask what patterns say about an error inside of them, and cover that error."""

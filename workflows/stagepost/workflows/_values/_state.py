@@ -99,6 +99,10 @@ class State(Mapping[str, Any]):
             self._made[key] = codec.load(value.data)
         return self._made[key]
 
+    def read_typed(self) -> list[tuple[str, Any]]:
+        """What has been read of values that can be changed in place."""
+        return list(self._made.items())
+
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or something else if there is none."""
         return self[key] if key in self._values else default

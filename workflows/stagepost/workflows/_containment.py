@@ -1,0 +1,59 @@
+"""What an error of a user's function means to a run: the one place that decides it.
+
+Whatever a step, a predicate or any other function of the user's raises is the failure of the place that called it,
+whatever its class. Three kinds pass by: what the engine raises to itself, cancellation from outside, and
+`KeyboardInterrupt`. Groups are judged by their members.
+"""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from stagepost.hub import failure_of, is_fatal
+
+from ._execution._signals import Left, Parked, Parks
+
+SignalT = TypeVar("SignalT", bound=BaseException)
+
+_PASSING = (Parks, Parked, Left)
+
+
+def own_failure(error: BaseException) -> BaseException:
+    """The failure that a user's function has raised. Call it in the ``except BaseException`` round the call.
+
+    Args:
+        error: What was raised.
+
+    Returns:
+        The error, or of a group what remains of it without cancellation from outside.
+
+    Raises:
+        BaseException: It is none: cancellation from outside, a `KeyboardInterrupt`, or meant for the engine.
+    """
+    if isinstance(error, Exception) and not isinstance(error, BaseExceptionGroup):
+        return error
+    passing = find(error, _PASSING)
+    if passing is not None:
+        raise passing
+    failure = failure_of(error)
+    if failure is None or is_fatal(failure):
+        raise error
+    return failure
+
+
+def find(error: BaseException, kinds: type[SignalT] | tuple[type[SignalT], ...]) -> SignalT | None:
+    """The first error of some kinds in an error: itself, or a member of a group."""
+    return next((leaf for leaf in leaves(error) if isinstance(leaf, kinds)), None)
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """An error; or the members of a group, however deep."""
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    ahead: list[BaseException] = [error]
+    while ahead:
+        last = ahead.pop()
+        if isinstance(last, BaseExceptionGroup):
+            ahead.extend(reversed(last.exceptions))
+        else:
+            yield last

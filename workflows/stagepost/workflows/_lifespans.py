@@ -8,6 +8,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ._answer import Answer
+from ._ending import ends_all
 from ._pattern_errors import describe
 from .errors import LifespanFailed, RunnerNotOpen
 
@@ -86,10 +87,12 @@ class Lifespans:
                 is_entered = True
                 held.gives.give(resources)
                 await self._closing.wait()
-        except Exception as error:  # noqa: BLE001  # a user's function fails whoever asked for it, not the runner
+        except BaseException as error:
+            if ends_all(error):
+                raise
             if is_entered:
-                self._errors.append(error)
-            else:
+                self._errors.append(error if isinstance(error, Exception) else _failure(workflow, error))
+            else:  # a user's function fails whoever asked for it, not the runner
                 held.gives.fail(_failure(workflow, error))
         finally:
             held.gives.fail(RunnerNotOpen())  # unless it has been given, or has failed
@@ -129,8 +132,8 @@ async def entered(workflow: str, lifespan: Lifespan) -> AsyncIterator[object]:
         yield resources
 
 
-def _failure(workflow: str, error: Exception) -> LifespanFailed:
-    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+def _failure(workflow: str, error: BaseException) -> LifespanFailed:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     failure = LifespanFailed(workflow, describe(error))
     failure.__cause__ = error

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import inf
-
-import anyio
 
 from stagepost.checkpoint import CannotRead, CheckpointError, CorruptRun, RunInfo
 
@@ -44,15 +41,3 @@ def own(run_id: str, error: BaseException) -> WorkflowError | CheckpointError:
     left = RunLeftOpen(run_id, describe(error))
     left.__cause__ = error
     return left
-
-
-def ends_all(error: BaseException) -> bool:
-    """Whether an error in the task of one run is no matter of that run: the runner or the whole process is being ended.
-
-    A cancellation that nobody has asked the task for is made up by what runs in it.
-    """
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(ends_all, error.exceptions))
-    if isinstance(error, anyio.get_cancelled_exc_class()):
-        return anyio.current_effective_deadline() == -inf
-    return isinstance(error, KeyboardInterrupt)

@@ -1,6 +1,7 @@
 """What runs need around them is opened once, by the first that needs it, and closed behind them all."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -370,3 +371,37 @@ async def test_none_is_entered_once_all_are_left() -> None:
     with pytest.raises(RunnerNotOpen):
         await lifespans.enter("work", line.open)
     assert line.says == ["open line", "close line"]
+
+
+HOSTILE: Mapping[str, Callable[[], BaseException]] = {
+    "SystemExit": lambda: SystemExit(3),
+    "GeneratorExit": GeneratorExit,
+    "CancelledError": asyncio.CancelledError,
+    "group": lambda: BaseExceptionGroup("bad", [SystemExit(3), ValueError("bad")]),
+}
+
+
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+async def test_whatever_a_lifespan_raises_ends_no_runner(store: Store, make: Callable[[], BaseException]) -> None:
+    @asynccontextmanager
+    async def refuse() -> AsyncIterator[None]:
+        raise make()
+        yield
+
+    work, other = Chain("work", [NOTHING], lifespan=refuse), Chain("other", [NOTHING])
+    async with running(store, work, other) as runner:
+        with pytest.raises(LifespanFailed):
+            await runner.start(work)
+        await (await runner.start(other)).result()
+
+
+async def test_what_a_lifespan_raises_in_between_is_raised_where_the_runner_is_left(store: Store) -> None:
+    @asynccontextmanager
+    async def leave() -> AsyncIterator[None]:
+        yield
+        raise SystemExit(3)
+
+    work = Chain("work", [NOTHING], lifespan=leave)
+    with pytest.raises(LifespanFailed, match="SystemExit: 3"):
+        async with running(store, work) as runner:
+            await (await runner.start(work)).result()

@@ -40,6 +40,14 @@ def own_failure(error: BaseException) -> BaseException:
     return failure
 
 
+def ends_all(error: BaseException) -> bool:
+    """Whether an error in the task of one run is no matter of that run: the runner or the whole process is being ended.
+
+    A cancellation that nobody has asked the task for is made up by what runs in it.
+    """
+    return is_fatal(error) or failure_of(error) is not error
+
+
 def find(error: BaseException, kinds: type[SignalT] | tuple[type[SignalT], ...]) -> SignalT | None:
     """The first error of some kinds in an error: itself, or a member of a group."""
     return next((leaf for leaf in leaves(error) if isinstance(leaf, kinds)), None)

@@ -7,7 +7,7 @@ from functools import partial
 
 from stagepost.checkpoint import CheckpointError, Lease, Snapshot
 
-from .._containment import own_failure
+from .._containment import ends_all, own_failure
 from .._engine._branch import Branch
 from .._engine._engine import observed
 from .._execution._children import Children
@@ -16,7 +16,7 @@ from .._execution._signal_box import SignalBox
 from .._execution._signals import Left, Parked, Stopping
 from .._lifespans import Lifespans
 from .._pattern_errors import describe
-from .._runs._containing import ends_all, own
+from .._runs._containing import own
 from .._runs._ids import wait_id_of
 from ..errors import (
     IncompatibleCheckpoint,

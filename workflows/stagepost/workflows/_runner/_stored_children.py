@@ -133,7 +133,7 @@ class StoredChildren:
         """A child that cannot go on now is waited for like one that waits itself: a later process goes on with both."""
         try:
             yield
-        except (StoreError, RunnerStopped, RunnerNotOpen) as error:
+        except (StoreError, RunnerStopped, RunnerNotOpen, RunNotOpen, RunNotFound) as error:
             raise Left(error) from None
         except (WorkflowError, CheckpointError) as error:
             self._reception.desk.left_open.leave(run_id, error)

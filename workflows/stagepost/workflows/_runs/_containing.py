@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from stagepost.checkpoint import CannotRead, CheckpointError, CorruptRun, RunInfo
-from stagepost.hub import failure_of, is_fatal
 
 from .._pattern_errors import describe
 from ..errors import IncompatibleCheckpoint, RunLeftOpen, WorkflowError
@@ -42,11 +41,3 @@ def own(run_id: str, error: BaseException) -> WorkflowError | CheckpointError:
     left = RunLeftOpen(run_id, describe(error))
     left.__cause__ = error
     return left
-
-
-def ends_all(error: BaseException) -> bool:
-    """Whether an error in the task of one run is no matter of that run: the runner or the whole process is being ended.
-
-    A cancellation that nobody has asked the task for is made up by what runs in it.
-    """
-    return is_fatal(error) or failure_of(error) is not error

@@ -25,6 +25,7 @@ from .._execution._children import below
 from .._programs._places import step_at
 from .._runs._ids import read_wait_id, wait_id_of
 from .._runs._registry import Registry
+from .._steps._step import Receives
 from .._values._secrets import Secrets
 from ..errors import UnknownSignal
 
@@ -93,20 +94,27 @@ class Inbox:
         run_id, place, name = read_wait_id(wait_id)
         info = await self._store.info(run_id)
         step = step_at(self._registry.find(info).workflow.program, place)
+        receives = None if step is None else step.receives
         try:
-            if step is None or step.receives is None or step.receives.kind is not WaitKind.ANSWER:
-                raise WaitNotFound(run_id, place)
-            codec, where = step.receives.codec, f"the answer to {wait_id}"
-            data = codec.dump(codec.convert(value, where), where)
-            self._secrets.check(data, where)
-            self._store.limits.check(len(data), where)
-            await self._store.answer(run_id, place, data, name=name or step.receives.name, by=by)
+            await self._answer(wait_id, value, receives, name=name, by=by)
         except (WaitNotFound, CannotStore) as error:
             instead = await self._ended_by(run_id, place)
             if instead is None:
                 raise
             raise WaitNotFound(run_id, place, instead) from error
         return run_id
+
+    async def _answer(
+        self, wait_id: str, value: object, receives: Receives | None, *, name: str, by: str | None
+    ) -> None:
+        run_id, place, _ = read_wait_id(wait_id)
+        if receives is None or receives.kind is not WaitKind.ANSWER:
+            raise WaitNotFound(run_id, place)
+        where = f"the answer to {wait_id}"
+        data = receives.codec.dump(receives.codec.convert(value, where), where)
+        self._secrets.check(data, where)
+        self._store.limits.check(len(data), where)
+        await self._store.answer(run_id, place, data, name=name or receives.name, by=by)
 
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
         """Store a signal; returns whether it is new."""

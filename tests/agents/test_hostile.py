@@ -69,7 +69,7 @@ async def run_beside_another(agent: Agent[Any]) -> Any:
     async with running(store, agent, beside) as runner:
         other = await runner.start(beside)
         await gate.entered.wait()
-        run = await runner.start(agent, agent.as_workflow().accept("hello"), run_id="bad")  # type: ignore[attr-defined]
+        run = await runner.start(agent, agent.as_workflow().accept("hello"), run_id="bad")
         try:
             return agent.as_workflow().result(await run.result())  # type: ignore[attr-defined]  # of an agent's loop
         except RunFailed as error:
@@ -82,7 +82,7 @@ async def run_beside_another(agent: Agent[Any]) -> Any:
 
 @pytest.mark.parametrize("threaded", [False, True], ids=["async", "thread"])
 @pytest.mark.parametrize("hostile", RAISED.values(), ids=RAISED.keys())
-async def test_whatever_a_tool_raises_is_told_to_the_model(hostile: Hostile, threaded: bool) -> None:
+async def test_whatever_a_tool_raises_is_told_to_the_model(hostile: Hostile, threaded: bool) -> None:  # noqa: FBT001  # a parameter of the table
     for options in ({}, {"idempotent": True}, {"timeout": 5}, {"on_unknown": "park"}):
         with fail_after(PATIENCE):
             result = await agent_with(tool_of(hostile, threaded=threaded, **options)).run("hello")
@@ -192,7 +192,7 @@ class HookRoundTools:
     def __init__(self, hostile: Hostile) -> None:
         self._hostile = hostile
 
-    async def tool_call(self, call: ToolCall, context: ToolContext, proceed: Any) -> ToolResult:
+    async def tool_call(self, call: ToolCall, context: ToolContext, proceed: Any) -> ToolResult:  # noqa: ARG002  # a hook's signature
         made: ToolResult = self._hostile(call)
         return made
 
@@ -201,7 +201,7 @@ class HookRoundModels:
     def __init__(self, hostile: Hostile) -> None:
         self._hostile = hostile
 
-    async def model_call(self, request: ModelRequest, call: Any) -> ModelResponse:
+    async def model_call(self, request: ModelRequest, call: Any) -> ModelResponse:  # noqa: ARG002  # as above
         made: ModelResponse = self._hostile(request)
         return made
 

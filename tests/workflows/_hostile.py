@@ -21,6 +21,7 @@ from stagepost.workflows import (
     Pattern,
     Retry,
     Sleep,
+    Step,
     StepContext,
     Wait,
     step,
@@ -42,7 +43,7 @@ class OddTextError(Exception):
     """Says something that is no text."""
 
     def __str__(self) -> str:
-        return 7  # type: ignore[return-value]  # on purpose
+        return 7  # type: ignore[return-value]  # noqa: PLE0307  # on purpose
 
 
 class LostError(BaseException):
@@ -54,7 +55,7 @@ class BrokenText(str):
 
     __slots__ = ()
 
-    def encode(self, *args: Any, **kwargs: Any) -> bytes:
+    def encode(self, *_: Any, **__: Any) -> bytes:
         raise SystemExit("no bytes")
 
 
@@ -305,6 +306,14 @@ def _graph(hostile: Hostile) -> Graph:
     return graph
 
 
+def _one_node(node: Step) -> Graph:
+    graph = Graph("graph")
+    graph.add("bad", node)
+    graph.start("bad")
+    graph.finish("bad")
+    return graph
+
+
 def _validated(hostile: Hostile) -> Chain:
     begun: list[bool] = []
 
@@ -379,9 +388,7 @@ PLACES: Mapping[str, Place] = {
     ),
     "edge": Place(_graph, "'node': the predicate of its edge to 'other'"),
     "graph's node": Place(
-        lambda f: (lambda g: (g.add("bad", step("bad", f, inline=True)), g.start("bad"), g.finish("bad"), g)[-1])(
-            Graph("graph")
-        ),
+        lambda f: _one_node(step("bad", f, inline=True)),
         "at node 'bad'",
     ),
     "over": Place(lambda f: Parallel("fan", NOTHING, over=f), "'fan' failed: its items could not be had"),
@@ -406,12 +413,12 @@ PLACES: Mapping[str, Place] = {
         lambda f: Parallel("fan", step("bad", later(f)), over="items", failures="lost"), "3 of 3 items failed", ITEMS
     ),
     "fold": Place(
-        lambda f: Chain("chain", [NOTHING]).fold("add", lambda state, item: f(state), over="items", inline=True),
+        lambda f: Chain("chain", [NOTHING]).fold("add", lambda state, _item: f(state), over="items", inline=True),
         "fold 'add' failed at item 0",
         ITEMS,
     ),
     "fold's items": Place(
-        lambda f: Chain("chain", [NOTHING]).fold("add", lambda state, item: None, over=f),
+        lambda f: Chain("chain", [NOTHING]).fold("add", lambda _state, _item: None, over=f),
         "fold 'add' failed: its items",
     ),
     "show": Place(lambda f: Chain("chain", [Wait("bad", show=f)]), "'bad'", takes_any=True),

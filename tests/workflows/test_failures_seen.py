@@ -7,15 +7,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import anyio
 import pytest
 from anyio import fail_after
 from pydantic import BaseModel, model_validator
 from tests.workflows._words import NOTHING, PATIENCE, Gate, running, until
 
-from stagepost.checkpoint import MemoryStore, RunStatus, SqliteStore, StoreError
+from stagepost.checkpoint import Commit, MemoryStore, RunStatus, SqliteStore, StoreError
 from stagepost.hub import Hub
 from stagepost.workflows import (
     Chain,
@@ -48,7 +47,7 @@ WORK = Chain("work", [NOTHING, Chain("inner", [step("bad", breaks, inline=True)]
 
 def errors_in(caplog: pytest.LogCaptureFixture) -> list[Mapping[str, Any]]:
     return [
-        dict(record.msg)  # type: ignore[call-overload]  # the fields are the message
+        dict(cast("Mapping[str, Any]", record.msg))  # the fields are the message
         for record in caplog.records
         if record.name == "stagepost.workflows" and record.levelno >= logging.ERROR
     ]
@@ -138,8 +137,6 @@ async def test_another_process_finds_the_traceback_with_the_run(tmp_path: Path) 
 async def test_in_the_same_process_the_error_has_its_cause(store: MemoryStore | SqliteStore) -> None:
     async with running(store, WORK) as runner:
         run = await runner.start(WORK, run_id="r1")
-        while (await runner.info("r1")).status is RunStatus.RUNNING:
-            await anyio.sleep(0)
         await run.settled()
         del run
         gc.collect()
@@ -164,7 +161,7 @@ async def test_a_long_traceback_is_stored_with_both_its_ends(store: MemoryStore 
 async def test_secrets_are_masked_wherever_a_failure_is_seen(
     store: MemoryStore | SqliteStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    secret = "sk-1234567890abcdef"
+    secret = "sk-1234567890abcdef"  # noqa: S105  # of nobody
 
     async def blurt(state: State, context: StepContext) -> None:
         raise Broken(f"refused {context.secrets['key']}")
@@ -180,7 +177,7 @@ async def test_secrets_are_masked_wherever_a_failure_is_seen(
 
 
 async def test_a_hub_masks_the_secrets_of_its_runner(caplog: pytest.LogCaptureFixture) -> None:
-    secret = "sk-1234567890abcdef"
+    secret = "sk-1234567890abcdef"  # noqa: S105  # of nobody
 
     async def blurt(text: str) -> None:
         raise Broken(f"refused {secret}")
@@ -214,7 +211,7 @@ async def test_a_failed_child_is_logged_as_the_run_that_it_is(caplog: pytest.Log
 class FullStore(MemoryStore):
     """Refuses a commit."""
 
-    async def commit(self, commit: Any) -> None:
+    async def commit(self, commit: Commit) -> None:  # noqa: ARG002  # the protocol's signature
         raise StoreError("the disk is full")
 
 

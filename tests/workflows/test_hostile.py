@@ -82,7 +82,7 @@ async def test_a_function_of_a_user_fails_its_place_in_memory(place: Place, beha
 
 @pytest.mark.parametrize("make", BUILTIN.values(), ids=BUILTIN.keys())
 @pytest.mark.parametrize("inline", [True, False], ids=["inline", "thread"])
-async def test_an_error_of_any_class_fails_its_step(make: Callable[[], BaseException], inline: bool) -> None:
+async def test_an_error_of_any_class_fails_its_step(make: Callable[[], BaseException], inline: bool) -> None:  # noqa: FBT001  # a parameter of the table
     chain = Chain("chain", [step("bad", raising(make), inline=inline)])
     with fail_after(PATIENCE), pytest.raises(PatternError, match="'bad'"):
         await chain.run()

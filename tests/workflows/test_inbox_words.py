@@ -57,7 +57,7 @@ async def test_an_answer_to_a_sleep_says_until_when(store: Store) -> None:
     work = Chain("work", [Sleep("nap", timedelta(days=1))])
     async with running(store, work) as runner:
         await parked(await runner.start(work, run_id="r1"))
-        with pytest.raises(WaitNotFound, match="it waits for the time, until 20.* UTC"):
+        with pytest.raises(WaitNotFound, match=r"it waits for the time, until 20.* UTC"):
             await runner.answer("r1/nap", 1)
 
 
@@ -65,7 +65,7 @@ async def test_an_answer_to_a_wait_for_a_child_names_the_child(store: Store) -> 
     work = Chain("work", [parent], companions=[CHILD])
     async with running(store, work) as runner:
         await parked(await runner.start(work, run_id="r1"))
-        with pytest.raises(WaitNotFound, match="the end of run 'r1.below': answer what that one waits for"):
+        with pytest.raises(WaitNotFound, match=r"the end of run 'r1\.below': answer what that one waits for"):
             await runner.answer("r1/parent", 1)
 
 

@@ -192,13 +192,13 @@ FITTING: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("make", FITTING.values(), ids=FITTING.keys())
 async def test_values_that_are_not_stored_as_one_may_be_larger_together(make: Callable[[Any], Any]) -> None:
-    fan = make(step("text", lambda item: TEXT, inline=True))
+    fan = make(step("text", lambda _: TEXT, inline=True))
     async with running(small(), fan) as runner:
         await (await runner.start(fan, {"n": list(range(8))})).result()
 
 
 async def test_a_merge_whose_result_is_too_large_says_so() -> None:
-    fan = Parallel("fan", step("text", lambda item: TEXT, inline=True), over="n", merge=lambda _, texts: {"t": texts})
+    fan = Parallel("fan", step("text", lambda _: TEXT, inline=True), over="n", merge=lambda _, texts: {"t": texts})
     async with running(small(), fan) as runner:
         with pytest.raises(RunFailed, match="its values could not be put together: ValueTooLarge: t of 'fan'"):
             await (await runner.start(fan, {"n": list(range(8))})).result()

@@ -79,7 +79,7 @@ FORGOTTEN: dict[str, tuple[Callable[[], Pattern], str]] = {
         "step 's' returned a coroutine under 'at'",
     ),
     "an item's value": (lambda: Parallel("fan", step("s", fetch_later), over=lambda _: [1]), "the worker of 'fan'"),
-    "over": (lambda: Parallel("fan", step("s", fetch), over=fetch), "over= returned a coroutine"),
+    "over": (lambda: Parallel("fan", step("s", fetch), over=fetch_later), "over= returned a coroutine"),
     "key": (lambda: Parallel("fan", step("s", fetch), over=lambda _: [1], key=fetch_later), "key= returned a"),
     "merge": (lambda: Parallel("fan", step("s", fetch), over=lambda _: [1], merge=fetch), "merge= of 'fan' returned"),
     "route": (lambda: Conditional("way", fetch_later, {"a": fetch}), "the route function of 'way' returned"),
@@ -92,7 +92,7 @@ FORGOTTEN: dict[str, tuple[Callable[[], Pattern], str]] = {
     "build": (lambda: Chain("c", [Ask("a", fetch_later, name="s")]), "what asks 'a' for step 's' returned"),
     "predicate": (lambda: _graph(fetch_later), "predicate 'fetch_later' returned a coroutine"),
     "fold": (
-        lambda: Chain("c", [step("s", lambda _: None)]).fold("f", lambda s, i: {"a": fetch()}, over=lambda _: [1]),
+        lambda: Chain("c", [step("s", lambda _: None)]).fold("f", lambda _s, _i: {"a": fetch()}, over=lambda _: [1]),
         "step 'f' returned a coroutine under 'a'",
     ),
 }
@@ -145,7 +145,7 @@ async def generates_later(state: State) -> AsyncIterator[int]:
 
 
 class Generates:
-    def __call__(self, state: State) -> Iterator[int]:
+    def __call__(self, state: State) -> Iterator[int]:  # noqa: ARG002  # a step's signature
         yield 1
 
 
@@ -157,7 +157,7 @@ def test_a_generator_is_no_step(function: Any) -> None:
 
 async def test_a_predicate_that_gives_a_generator_is_refused() -> None:
     with pytest.raises(PatternError, match="it returned a generator, which is always true"):
-        await _graph(lambda _: (x for x in ())).run()
+        await _graph(lambda _: (each for each in [1])).run()
 
 
 # fields
@@ -220,9 +220,15 @@ def takes_object(state: object) -> None: ...
 def takes_mapping(state: Mapping[str, Any]) -> None: ...
 
 
-def for_model(function: Any) -> dict[str, Callable[[], Any]]:
+def graph_of(function: Any) -> object:
     graph = Graph("g", state=Trip)
+    graph.add("n", step("n", function))
+    graph.start("n")
+    graph.finish("n")
+    return graph.program
 
+
+def for_model(function: Any) -> dict[str, Callable[[], Any]]:
     def of_pair(state: Any, item: Any) -> None: ...
 
     of_pair.__annotations__["state"] = function.__annotations__["state"]
@@ -230,7 +236,7 @@ def for_model(function: Any) -> dict[str, Callable[[], Any]]:
         "chain": lambda: Chain("c", [function], state=Trip),
         "inner chain": lambda: Chain("c", [Chain("inner", [function])], state=Trip),
         "branch": lambda: Parallel("p", {"a": function}, state=Trip),
-        "graph": lambda: (graph.add("n", step("n", function)), graph.start("n"), graph.finish("n"), graph.program),
+        "graph": lambda: graph_of(function),
         "route": lambda: Conditional("c", function, {"a": takes_trip}, state=Trip).program,
         "fold": lambda: Fold("f", of_pair, over="notes", state=Trip).program,
         "show": lambda: Chain("c", [Wait("place", show=function)], state=Trip),
@@ -285,7 +291,8 @@ async def test_a_state_that_is_changed_in_place_is_found() -> None:
     error = root(caught.value)
     assert isinstance(error, StateChanged)
     assert str(error) == (
-        "step 's' changed 'days', 'notes' of its state in place, which is lost: return the changes, or the changed state"
+        "step 's' changed 'days', 'notes' of its state in place, which is lost: "
+        "return the changes, or the changed state"
     )
     async with running(MemoryStore(), work := Chain("c", [step("s", grows)], state=Trip), check_states=True) as runner:
         with pytest.raises(RunFailed, match="changed 'days', 'notes' of its state in place"):

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from stagepost.hub import failure_of, is_fatal
 
-from ._execution._signals import Left, Parked, Parks
+ErrorT = TypeVar("ErrorT", bound=BaseException)
 
-SignalT = TypeVar("SignalT", bound=BaseException)
 
-_PASSING = (Parks, Parked, Left)
+class Signal(BaseException):
+    """What the engine raises to itself through a user's code; no `Exception`, so that nothing there catches it."""
 
 
 def own_failure(error: BaseException) -> BaseException:
@@ -31,7 +31,7 @@ def own_failure(error: BaseException) -> BaseException:
     """
     if isinstance(error, Exception) and not isinstance(error, BaseExceptionGroup):
         return error
-    passing = find(error, _PASSING)
+    passing = find(error, Signal)
     if passing is not None:
         raise passing
     failure = failure_of(error)
@@ -48,9 +48,9 @@ def ends_all(error: BaseException) -> bool:
     return is_fatal(error) or failure_of(error) is not error
 
 
-def find(error: BaseException, kinds: type[SignalT] | tuple[type[SignalT], ...]) -> SignalT | None:
-    """The first error of some kinds in an error: itself, or a member of a group."""
-    return next((leaf for leaf in leaves(error) if isinstance(leaf, kinds)), None)
+def find(error: BaseException, kind: type[ErrorT]) -> ErrorT | None:
+    """The first error of a kind in an error: itself, or a member of a group."""
+    return next((leaf for leaf in leaves(error) if isinstance(leaf, kind)), None)
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:

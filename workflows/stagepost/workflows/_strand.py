@@ -1,9 +1,9 @@
 """The task that steps run in, and what they must leave as it was: its cancel scopes, and that it is not cancelled.
 
 Steps run in the task of their run, or of a worker of a fan-out; a task for each would cost several times as much as a
-step in memory. So whatever a step leaves behind in it would harm the steps after it: an open cancel scope whose time is
-up later, or a cancellation of the task that arrives at the engine's next commit. It is looked for after each step, which
-costs a comparison, and mended.
+step in memory. So whatever a step leaves in that task would harm the steps after it: an open cancel scope whose time is
+up later, or a cancellation of the task that arrives at the engine's next commit. After each step a comparison finds
+that, and it is mended.
 
 anyio has no public way to ask for the scope that a task is in, so each backend is asked in its own way. Where a later
 version of one has nothing under that name, nothing is found, and steps run as before.
@@ -162,7 +162,7 @@ class _AsyncioStrand:
     def __init__(self, task: "asyncio.Task[Any]", *, is_own: bool) -> None:
         host = _states().get(task)
         if host is None:
-            with CancelScope():
+            with CancelScope():  # noqa: ASYNC100  # entering it is all that it is for
                 pass  # from now on anyio has a state for the task
             host = _states().get(task, _Unknown())
         self.host: Any = host

@@ -49,7 +49,7 @@ async def ask_prompt(function: PromptFunction, context: PromptContext[BaseModel]
     try:
         given = function(context)
         text: object = await given if inspect.isawaitable(given) else given
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = own_failure(error)
         raise PromptFailed(context.agent, describe_error(failure)) from failure
     if not isinstance(text, str):

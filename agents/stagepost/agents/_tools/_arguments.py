@@ -85,7 +85,7 @@ class Arguments:
             parsed = self._model.validator.validate_json(text)
         except ValidationError as error:
             raise InvalidArguments(problems(error)) from error
-        except BaseException as error:  # a validator of the user's raised something else
+        except BaseException as error:  # noqa: BLE001  # a validator of the user's raised something else
             failure = own_failure(error)
             raise InvalidArguments(describe_error(failure)) from failure
         given, values = parsed.model_fields_set, vars(parsed)

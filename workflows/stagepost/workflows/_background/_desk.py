@@ -66,7 +66,7 @@ class Desk:
         log = get_logger("workflows", mask=means.secrets.mask)
         self.outcomes = Outcomes(log)
         self.telling = Telling()
-        self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn, self.telling, log)
+        self.lookout = Lookout(means.store, means.clock, self.wake, self._spawn, self.telling, log=log)
         self.endings = Endings(means, self.lookout, self.outcomes)
         self._store = means.store
         self._claims = Claims(means, self.endings, fitness)

@@ -34,6 +34,7 @@ class Lookout:
         wake: Callable[..., Awaitable[None]],
         spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
         telling: Telling,
+        *,
         log: "BoundLogger",
     ) -> None:
         self._store = store

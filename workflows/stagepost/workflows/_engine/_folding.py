@@ -78,7 +78,7 @@ async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
             check_unchanged(branch, result, state, name)
         updates = branch.program.schema.updates(result, branch.values, name)
         branch.execution.secrets.check_values(updates, name)
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = explained(own_failure(error), result, name)
         raise FoldError(name, item.idx, failure, item=value, state=state) from failure
     return updates

@@ -4,15 +4,15 @@ from datetime import datetime
 
 from stagepost.checkpoint import WaitKind
 
+from .._containment import Signal
+
 
 class Stopping(Exception):
     """The runner is being left: no further step is to be started."""
 
 
-class Parks(BaseException):
+class Parks(Signal):
     """A step cannot go on by itself: what it waits for is to be saved, and the step run again when that has come.
-
-    No `Exception`, so that nothing between a step and the engine takes it for a failure.
 
     Attributes:
         kind: What ends the wait.
@@ -31,7 +31,7 @@ class Parks(BaseException):
         self.due_at = due_at
 
 
-class Left(BaseException):
+class Left(Signal):
     """A step waits for a run that stays open and does not go on in this process, so neither does its own run.
 
     Attributes:
@@ -43,5 +43,5 @@ class Left(BaseException):
         self.error = error
 
 
-class Parked(BaseException):
+class Parked(Signal):
     """A branch, an item or the whole run rests until a wait ends; what it needs to go on is put aside."""

@@ -247,7 +247,7 @@ class _Arrow:
                 state = view() if state is None else state
                 if edge.when is None or says_yes(edge.when, state):
                     return edge.target
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
                 failure = own_failure(error)
                 why = f"the predicate of its edge to {_name(edge.target)} raised {describe(failure)}"
                 raise self._error(why, trail, state) from failure

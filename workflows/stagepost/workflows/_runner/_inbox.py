@@ -102,20 +102,27 @@ class Inbox:
         """Store an answer; returns the run's id."""
         run_id, place, name = read_wait_id(wait_id)
         step = step_at((await self._workflow(run_id)).program, place)
+        receives = None if step is None else step.receives
         try:
-            if step is None or step.receives is None or step.receives.kind is not WaitKind.ANSWER:
-                raise WaitNotFound(run_id, place)
-            codec, where = step.receives.codec, f"the answer to {wait_id}"
-            data = codec.dump(codec.convert(value, where), where)
-            self._secrets.check(data, where)
-            self._store.limits.check(len(data), where)
-            await self._store.answer(run_id, place, data, name=name or _asked(step.receives), by=by)
+            await self._answer(wait_id, value, receives, name=name, by=by)
         except (WaitNotFound, CannotStore) as error:
             instead = await self._ended_by(run_id, place)
             if instead is None:
                 raise
             raise WaitNotFound(run_id, place, instead) from error
         return run_id
+
+    async def _answer(
+        self, wait_id: str, value: object, receives: Receives | None, *, name: str, by: str | None
+    ) -> None:
+        run_id, place, _ = read_wait_id(wait_id)
+        if receives is None or receives.kind is not WaitKind.ANSWER:
+            raise WaitNotFound(run_id, place)
+        where = f"the answer to {wait_id}"
+        data = receives.codec.dump(receives.codec.convert(value, where), where)
+        self._secrets.check(data, where)
+        self._store.limits.check(len(data), where)
+        await self._store.answer(run_id, place, data, name=name or _asked(receives), by=by)
 
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
         """Store a signal; returns whether it is new."""

@@ -95,7 +95,7 @@ class Once:
             self._secrets.check(data, where)
         except not_done:
             raise
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
             self._doubt()  # also if it was cancelled, by the step's time limit for one: the step may go on
             failure = own_failure(error)
             raise OutcomeUnknown(self._key, self._path) from failure

@@ -16,6 +16,7 @@ from ._events import (
     AgentFailed,
     AgentRegistered,
     AgentRestarted,
+    AgentStartFailed,
     AgentUnregistered,
     DeadReason,
     HubClosed,
@@ -55,6 +56,7 @@ from ._topology import AgentDescription, Topology
 from ._wake import Clock
 from .errors import (
     AgentNotFound,
+    AgentNotStarted,
     AgentStopped,
     AlreadyForwarded,
     DeliveryError,
@@ -64,6 +66,7 @@ from .errors import (
     HubNotStarted,
     HubReentered,
     HubStopped,
+    InvalidArgument,
     InvalidConfig,
     InvalidHandler,
     InvalidName,
@@ -75,6 +78,7 @@ from .errors import (
     RequestError,
     RequestTimeout,
     UnexpectedReply,
+    WrongThread,
 )
 
 if TYPE_CHECKING:
@@ -85,8 +89,10 @@ __all__ = [
     "AgentDescription",
     "AgentFailed",
     "AgentNotFound",
+    "AgentNotStarted",
     "AgentRegistered",
     "AgentRestarted",
+    "AgentStartFailed",
     "AgentStopped",
     "AgentUnregistered",
     "AlreadyForwarded",
@@ -114,6 +120,7 @@ __all__ = [
     "HubReentered",
     "HubStopped",
     "Identified",
+    "InvalidArgument",
     "InvalidConfig",
     "InvalidHandler",
     "InvalidName",
@@ -156,6 +163,7 @@ __all__ = [
     "Topology",
     "UnexpectedReply",
     "Unfinished",
+    "WrongThread",
     "bind_log_fields",
     "check_name",
     "describe_error",

@@ -1,5 +1,7 @@
 """The safe way to an observer."""
 
+from ._contained import ContainedLog, attempt
+from ._containment import class_name
 from ._log import get_logger
 from ._observer import Event, Level, NullObserver, Observer, Selective
 
@@ -23,24 +25,29 @@ class Emitter:
         self.failures = 0
 
     def wants(self, level: Level) -> bool:
-        """Whether anybody listens to events of a level."""
-        return self.enabled and (self._asks is None or self._asks(level))
+        """Whether anybody listens to events of a level. An observer that fails to say gets them."""
+        asks = self._asks
+        if asks is None:
+            return self.enabled
+        wanted, failure = attempt(lambda: bool(asks(level)))
+        if failure is not None:
+            self._note(failure, "wants")
+        return wanted is not False
 
     def emit(self, event: Event) -> None:
-        """Tell the observer. Never raises an `Exception`."""
+        """Tell the observer. Raises nothing but `KeyboardInterrupt`."""
         if not self.enabled:
             return
-        try:
-            self._observer.on_event(event)
-        except Exception as error:  # noqa: BLE001 - an observer's failure stays the observer's
-            self._note(error, event)
+        _, failure = attempt(self._observer.on_event, event)
+        if failure is not None:
+            self._note(failure, type(event).__name__)
 
-    def _note(self, error: Exception, event: Event) -> None:
+    def _note(self, failure: BaseException, failed_on: str) -> None:
         self.failures += 1
         if self.failures == 1:
-            get_logger("observer").warning(
+            ContainedLog(get_logger("observer")).warning(
                 "observer failed, further failures are only counted",
-                observer=type(self._observer).__qualname__,
-                failed_on=type(event).__name__,
-                exc_info=error,
+                observer=class_name(type(self._observer)),
+                failed_on=failed_on,
+                exc_info=failure,
             )

@@ -1,4 +1,9 @@
-"""Errors made of facts."""
+"""Errors made of facts, and how facts are written in their messages."""
+
+from collections.abc import Sequence
+
+_NAMES_SHOWN = 10
+_LINE = 120
 
 
 class FactError(Exception):
@@ -15,3 +20,20 @@ def _revive(cls: type[FactError], args: tuple[object, ...]) -> FactError:
     error = cls.__new__(cls, *args)
     error.args = args  # an OSError, which TimeoutError is, leaves this to its constructor
     return error
+
+
+def shown(value: object) -> str:
+    """A value on a line of its own, cut if it is too long."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - the repr is somebody else's code
+        text = f"a {type(value).__qualname__}"
+    return text if len(text) <= _LINE else f"{text[:_LINE]}…"
+
+
+def some(names: Sequence[str]) -> str:
+    """The first names of a list."""
+    if not names:
+        return "none"
+    listed = ", ".join(names[:_NAMES_SHOWN])
+    return listed if len(names) <= _NAMES_SHOWN else f"{listed} and {len(names) - _NAMES_SHOWN} more"

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from ._bell import Bell
+from ._containment import class_name
 from ._dead_letters import DeadLetters
 from ._emitter import Emitter
 from ._events import (
@@ -33,16 +35,17 @@ class Ledger:
     Attributes:
         latencies: How many parcels took how long, for `Latency`; counted by whoever has read the clock.
         dead_letters: What was never handled.
+        bell: Rings when quiet may have come.
+        settle: Rings it: a worker rests or leaves, a queue was cleared.
     """
 
     __slots__ = (
         "_emitter",
         "_hub",
-        "_new_waiter",
         "_observed",
         "_stamps",
-        "_watchers",
         "accepted",
+        "bell",
         "cancelled",
         "dead",
         "dead_letters",
@@ -50,6 +53,7 @@ class Ledger:
         "handled",
         "late_replies",
         "latencies",
+        "settle",
         "undelivered",
     )
 
@@ -60,8 +64,8 @@ class Ledger:
         self._emitter = emitter
         self._observed = emitter.wants(_ROUTINE)
         self._stamps = stamps
-        self._new_waiter = new_waiter
-        self._watchers: list[tuple[Waiter, int]] = []
+        self.bell = Bell(new_waiter)
+        self.settle = self.bell.ring
         self.accepted = self.handled = self.failed = self.cancelled = self.dead = self.late_replies = 0
         self.undelivered = 0
         self.latencies = new_buckets()
@@ -118,7 +122,7 @@ class Ledger:
         self.failed += 1
         if parcel.waiter is None:
             parcel.release()
-        self._tell(MessageFailed, parcel, error=type(error).__qualname__)
+        self._tell(MessageFailed, parcel, error=class_name(type(error)))
 
     def cancel(self, parcel: Parcel) -> None:
         """Its handler was cancelled, or its requester withdrew it."""
@@ -153,21 +157,9 @@ class Ledger:
             "latency": latency(self.latencies),
         }
 
-    async def quiet(self, spare: int = 0) -> None:
-        """Wait until no more than `spare` parcels are in flight."""
-        while self.in_flight > spare:
-            waiter = self._new_waiter()
-            self._watchers.append((waiter, spare))
-            try:
-                await waiter
-            finally:
-                self._watchers = [watcher for watcher in self._watchers if watcher[0] is not waiter]
-
-    def settle(self) -> None:
-        """Wake those who wait for quiet. Called where it may come: a worker rests or leaves, a queue was cleared."""
-        for waiter, spare in self._watchers:
-            if self.in_flight <= spare and not waiter.done():
-                waiter.set_result(None)
+    async def quiet(self) -> None:
+        """Wait until nothing is in flight."""
+        await self.bell.until(lambda: self.in_flight <= 0)
 
     def _tell(self, event: type[MessageEvent], parcel: Parcel, **facts: Any) -> None:
         if not self._emitter.wants(event.level):
@@ -180,7 +172,7 @@ class Ledger:
                 type=parcel.type,
                 sender=parcel.sender,
                 recipient=parcel.recipient.id,
-                payload=type(parcel.payload).__qualname__,
+                payload=class_name(type(parcel.payload)),
                 trace=parcel.trace(stamps),
                 age=stamps.clock() - parcel.sent,
                 **facts,

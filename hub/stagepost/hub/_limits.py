@@ -2,34 +2,62 @@
 
 import math
 from datetime import timedelta
-from typing import TypeAlias
+from numbers import Integral, Real
+from typing import Final, TypeAlias
+
+from .errors import InvalidArgument
 
 Duration: TypeAlias = float | timedelta
 """Seconds, or a `timedelta`. Where ``None`` is allowed beside it, it means "no limit"."""
 
+TIMEOUT: Final = 30.0
+"""How long senders wait unless they say something else."""
 
-def seconds(duration: Duration | None) -> float:
+
+def seconds(duration: Duration | None, what: str = "duration") -> float:
     """Return a duration as float seconds, and no limit as infinity.
 
+    Args:
+        duration: The duration.
+        what: The name of the argument, for the error.
+
     Raises:
-        ValueError: It is negative or not a number.
+        InvalidArgument: It is negative or not a number.
     """
     if duration is None:
         return math.inf
-    value = duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
+    value = duration.total_seconds() if isinstance(duration, timedelta) else _number(duration)
     if value >= 0:
         return value
-    raise ValueError(f"{duration!r} is no duration: use seconds from 0 up, a timedelta, or None for no limit")
+    raise InvalidArgument(
+        what, duration, "that is no duration, use seconds from 0 up, a timedelta, or None for no limit"
+    )
+
+
+def _number(value: object) -> float:
+    """A number, or NaN for what is none: text and truth values are not taken for numbers."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
 
 
 def count(what: str, number: int | None) -> float:
     """Return a positive count, and no limit as infinity.
 
+    Args:
+        what: The name of the argument, for the error.
+        number: The count.
+
     Raises:
-        ValueError: It is less than 1.
+        InvalidArgument: It is less than 1, or no whole number.
     """
     if number is None:
         return math.inf
-    if number >= 1:
+    value: object = number
+    is_whole = (isinstance(value, Integral) and not isinstance(value, bool)) or value == math.inf
+    if is_whole and number >= 1:
         return number
-    raise ValueError(f"{what} is {number!r}: use a number from 1 up, or None for no limit")
+    raise InvalidArgument(what, number, "use a number from 1 up, or None for no limit")

@@ -235,6 +235,7 @@ class Outbox:
             HubStopped: It has stopped.
         """
         engine = self._engine or self._missing(topic)
+        engine.check_here("listen")
         self._directory.check_open(topic, inside=True)
         engine.listeners += 1
         listener = Listener(f"listener-{engine.listeners}", count("limit", limit), overflow, engine)

@@ -59,6 +59,7 @@ class Publisher:
         self, payload: object, origin: Origin, terms: Terms, *, timeout: Duration | None, ttl: Duration | None
     ) -> Delivery:
         """Deliver to the subscribers of the topic in the terms, or without one to everyone that has a handler."""
+        self._engine.check_here("publish" if terms.topic else "broadcast")
         topic, inside = terms.topic, origin.inside or self._router.is_inside()
         if topic is None:
             self._directory.check_open("*", inside=inside)

@@ -6,12 +6,16 @@
     ├── InvalidName (ValueError)               an id or name with characters that are not allowed
     ├── InvalidTopic (ValueError)              a topic or pattern that does not follow the grammar
     ├── InvalidConfig (ValueError)             a configuration that cannot be read or used
+    ├── InvalidArgument (ValueError,           an argument of the wrong type or value
+    │                    TypeError)
     ├── InvalidHandler (TypeError)             a handler that cannot be registered as it is written
     ├── DuplicateAgent (ValueError)            the id is taken
     ├── HubReentered (RuntimeError)            a hub is entered once
+    ├── WrongThread (RuntimeError)             a call from another thread or event loop than the hub's
     └── DeliveryError                          all of them know the `recipient`
         ├── AgentNotFound (LookupError)        nobody has this id
         ├── AgentStopped                       the recipient is leaving, or left before it answered
+        │   └── AgentNotStarted                it was taken off the hub because it could not be started
         ├── NoHandler (LookupError)            the recipient takes no payload of this class
         ├── MailboxFull                        no room in time
         ├── AlreadyForwarded                   a handler has handed its request on before
@@ -28,9 +32,8 @@
 from collections.abc import Collection, Sequence
 from typing import Literal
 
-from ._facts import FactError
-
-_NAMES_SHOWN = 10
+from ._containment import describe_error
+from ._facts import FactError, shown, some
 
 
 class HubError(FactError):
@@ -48,8 +51,7 @@ class InvalidName(HubError, ValueError):
     def __init__(self, kind: str, name: object) -> None:
         self.kind = kind
         self.name = name
-        shown = repr(name) if len(repr(name)) <= 120 else f"{repr(name)[:120]}…"  # noqa: PLR2004 - a line's worth
-        super().__init__(f"{shown} is no valid {kind}: use 1 to 100 of the characters A-Z a-z 0-9 _ -")
+        super().__init__(f"{shown(name)} is no valid {kind}: use 1 to 100 of the characters A-Z a-z 0-9 _ -")
 
 
 class InvalidTopic(HubError, ValueError):
@@ -65,7 +67,7 @@ class InvalidTopic(HubError, ValueError):
         self.wildcards = wildcards
         grammar = "`*` for one word, `>` at the end for the rest ('orders.*.paid')" if wildcards else "no wildcards"
         kind = "pattern" if wildcards else "topic to publish to"
-        super().__init__(f"{topic!r} is no {kind}: use words parted by dots, at most 255 characters, {grammar}")
+        super().__init__(f"{shown(topic)} is no {kind}: use words parted by dots, at most 255 characters, {grammar}")
 
 
 class InvalidConfig(HubError, ValueError):
@@ -80,6 +82,22 @@ class InvalidConfig(HubError, ValueError):
         self.source = source
         self.problem = problem
         super().__init__(f"configuration {source} cannot be used: {problem}")
+
+
+class InvalidArgument(HubError, ValueError, TypeError):
+    """An argument has the wrong type or value; nothing was done.
+
+    Attributes:
+        argument: The name of the argument.
+        value: The refused value.
+        remedy: What to give instead.
+    """
+
+    def __init__(self, argument: str, value: object, remedy: str) -> None:
+        self.argument = argument
+        self.value = value
+        self.remedy = remedy
+        super().__init__(f"{argument} is {shown(value)}: {remedy}")
 
 
 class InvalidHandler(HubError, TypeError):
@@ -126,6 +144,24 @@ class HubReentered(HubError, RuntimeError):
         super().__init__(f"hub {hub!r} was entered before and cannot start again: make a new Hub({hub!r})")
 
 
+class WrongThread(HubError, RuntimeError):
+    """A hub was called from another thread, or another event loop, than the one that it was entered in.
+
+    Attributes:
+        hub: The hub's name.
+        call: What was called.
+    """
+
+    def __init__(self, hub: str, call: str) -> None:
+        self.hub = hub
+        self.call = call
+        super().__init__(
+            f"{call} of hub {hub!r} was called outside of the thread and event loop in which the hub was entered: "
+            "use anyio.from_thread.run(…) in a thread that anyio started, or "
+            "asyncio.run_coroutine_threadsafe(…, loop) in any other"
+        )
+
+
 class DeliveryError(HubError):
     """A message could not be delivered, or a request not be answered.
 
@@ -150,14 +186,32 @@ class AgentNotFound(DeliveryError, LookupError):
     def __init__(self, recipient: str, hub: str, known: Collection[str]) -> None:
         self.hub = hub
         self.known = tuple(sorted(known))
-        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {_some(self.known)}")
+        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {some(self.known)}")
 
 
 class AgentStopped(DeliveryError):
     """The recipient is being unregistered and takes no more, or left before it answered."""
 
-    def __init__(self, recipient: str) -> None:
-        super().__init__(recipient, f"agent {recipient!r} was unregistered: send to another one, or register it again")
+    def __init__(self, recipient: str, message: str | None = None) -> None:
+        said = f"agent {recipient!r} was unregistered: send to another one, or register it again"
+        super().__init__(recipient, said if message is None else message)
+
+
+class AgentNotStarted(AgentStopped):
+    """The recipient was taken off the hub because its constructor or its ``on_start`` failed.
+
+    Attributes:
+        recipient: The agent.
+        cause: What it raised; also the error's ``__cause__``.
+    """
+
+    def __init__(self, recipient: str, cause: BaseException) -> None:
+        self.cause = cause
+        super().__init__(
+            recipient,
+            f"agent {recipient!r} did not start: {describe_error(cause)}: correct that and register it again",
+        )
+        self.__cause__ = cause
 
 
 class NoHandler(DeliveryError, LookupError):
@@ -173,7 +227,7 @@ class NoHandler(DeliveryError, LookupError):
         self.payload = payload.__qualname__
         self.handled = tuple(sorted(cls.__qualname__ for cls in handled))
         super().__init__(
-            recipient, f"agent {recipient!r} has no handler for {self.payload}, it takes {_some(self.handled)}"
+            recipient, f"agent {recipient!r} has no handler for {self.payload}, it takes {some(self.handled)}"
         )
 
 
@@ -309,7 +363,7 @@ class HandlerFailed(RequestError):
     def __init__(self, recipient: str, handler: str, cause: BaseException) -> None:
         self.handler = handler
         self.cause = cause
-        super().__init__(recipient, f"agent {recipient!r} failed in {handler}: {type(cause).__name__}: {cause}")
+        super().__init__(recipient, f"agent {recipient!r} failed in {handler}: {describe_error(cause)}")
         self.__cause__ = cause
 
 
@@ -331,11 +385,3 @@ class UnexpectedReply(RequestError, TypeError):
             recipient,
             f"agent {recipient!r} replied with {got}, not {wanted}: change `expect=` or what its handler returns",
         )
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first names of a list, for a message."""
-    if not names:
-        return "none"
-    shown = ", ".join(names[:_NAMES_SHOWN])
-    return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN} more"

@@ -36,13 +36,13 @@ class Ledger:
         latencies: How many parcels took how long, for `Latency`; counted by whoever has read the clock.
         dead_letters: What was never handled.
         bell: Rings when quiet may have come.
+        observed: Whether the observer wants to know of what happens to every message.
         settle: Rings it: a worker rests or leaves, a queue was cleared.
     """
 
     __slots__ = (
         "_emitter",
         "_hub",
-        "_observed",
         "_stamps",
         "accepted",
         "bell",
@@ -53,6 +53,7 @@ class Ledger:
         "handled",
         "late_replies",
         "latencies",
+        "observed",
         "settle",
         "undelivered",
     )
@@ -62,7 +63,7 @@ class Ledger:
     ) -> None:
         self._hub = hub
         self._emitter = emitter
-        self._observed = emitter.wants(_ROUTINE)
+        self.observed = emitter.wants(_ROUTINE)
         self._stamps = stamps
         self.bell = Bell(new_waiter)
         self.settle = self.bell.ring
@@ -78,19 +79,19 @@ class Ledger:
 
     def look_up_observer(self) -> None:
         """Ask again whether the observer wants to know of what happens to every message."""
-        self._observed = self._emitter.wants(_ROUTINE)
+        self.observed = self._emitter.wants(_ROUTINE)
 
     def accept(self, parcel: Parcel) -> None:
         """A mailbox took it."""
         parcel.state = _QUEUED
         self.accepted += 1
-        if self._observed:
+        if self.observed:
             self._tell(MessageAccepted, parcel)
 
     def start(self, parcel: Parcel) -> None:
         """Its handler begins."""
         parcel.state = _RUNNING
-        if self._observed:
+        if self.observed:
             self._tell(MessageStarted, parcel)
 
     def handle(self, parcel: Parcel, reply: object) -> None:
@@ -104,7 +105,7 @@ class Ledger:
                 parcel.release()
             if parcel.type is _REQUEST:
                 self._note_unanswered(parcel, reply)
-        if self._observed:
+        if self.observed:
             self._tell(MessageHandled, parcel)
 
     def _note_unanswered(self, parcel: Parcel, reply: object) -> None:

@@ -39,7 +39,8 @@ class Clock(Protocol):
 class TaskGuard(Protocol):
     """What a task looks like before it runs somebody else's code: finds what that code left in it, and removes it."""
 
-    def is_changed(self) -> bool:
+    @property
+    def is_changed(self) -> Callable[[], bool]:
         """Whether the code left a cancel scope open, or the task cancelled."""
 
     def close_scopes(self) -> bool:
@@ -94,6 +95,11 @@ def is_cancelled(*, by_scope: bool = False) -> bool | None:
     return natively or current_effective_deadline() == -math.inf
 
 
+def _current_task() -> Any:
+    """The task of asyncio that runs, with the private parts that typing does not know."""
+    return asyncio.current_task()
+
+
 def _running_loop() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
@@ -121,17 +127,18 @@ def _asyncio_backend() -> Backend:
     class AsyncioGuard:
         """A guard of an asyncio task that is inside a cancel scope."""
 
-        __slots__ = ("_scope", "_state", "_task")
+        __slots__ = ("_scope", "_state", "_task", "is_changed")
 
         def __init__(self) -> None:
-            task: Any = asyncio.current_task()
-            self._task = task
-            self._state = _task_states[task]
-            self._scope = self._state.cancel_scope
+            self._task = task = _current_task()
+            self._state = state = _task_states[task]
+            self._scope = scope = state.cancel_scope
+            cancelling = task.cancelling
 
-        def is_changed(self) -> bool:
-            task = self._task
-            return self._state.cancel_scope is not self._scope or task._must_cancel or task.cancelling() > 0
+            def is_changed() -> bool:  # asked after each message: a method would be slower
+                return state.cancel_scope is not scope or task._must_cancel or cancelling() > 0
+
+            self.is_changed = is_changed
 
         def close_scopes(self) -> bool:
             state = self._state

@@ -12,12 +12,13 @@ from ._events import DeadReason
 from ._invoking import invoke
 from ._mailbox import Mailbox
 from ._message import MessageType
-from ._parcel import Parcel
+from ._parcel import Parcel, State
 from ._running import set_running
 from ._wake import cancellation, is_cancelled
 from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
+_RUNNING: Final = State.RUNNING  # looked up once: it costs as much as several assignments
 
 
 class Pool(Protocol):
@@ -115,7 +116,7 @@ class Worker:
             if not await self._pool.rest():
                 return False
 
-    async def _work_off(self) -> bool:
+    async def _work_off(self) -> bool:  # noqa: C901 - a call per message would cost more than it makes clear
         """Handle what is queued; whether the scope is used up then.
 
         A function of its own, so that no variable of a resting worker keeps a message.
@@ -135,7 +136,9 @@ class Worker:
             self.current = parcel
             parcel.worker = self
             set_running(parcel)
-            ledger.start(parcel)
+            parcel.state = _RUNNING
+            if ledger.observed:
+                ledger.start(parcel)
             handler = parcel.handler
             try:
                 if handler.is_plain and not wrapped:

@@ -67,41 +67,45 @@ class Callers:
 
     One that waits so is not waited for by the others, and neither is who waits for its reply, or for a message that
     cannot be begun before it ends. Code outside of the hub waits for everybody: nobody waits for it.
+
+    Attributes:
+        present: They.
     """
 
-    __slots__ = ("_bells", "_find", "_settle", "_stamps", "_waiting")
+    __slots__ = ("_bells", "_find", "_settle", "_stamps", "present")
 
     def __init__(self, find: FindPlace, stamps: Stamps, settle: Callable[[], None]) -> None:
         self._find = find
         self._stamps = stamps
         self._settle = settle
-        self._waiting: list[Caller] = []
+        self.present: list[Caller] = []
         self._bells: list[Bell] = []
 
     @contextmanager
     def waiting(self, caller: Caller | None, bell: Bell) -> Iterator[None]:
         """Count somebody in for the length of a block, in which conditions are waited for by a bell."""
         callers = [] if caller is None else [caller]
-        self._waiting += callers
+        self.present += callers
         self._bells.append(bell)
-        self._ring()
+        self.look()
         try:
             yield
         finally:
             for one in callers:
-                self._waiting.remove(one)
+                self.present.remove(one)
             self._bells.remove(bell)
-            self._ring()
+            self.look()
 
     def held(self, caller: Caller | None) -> AbstractSet[Caller]:
         """All whose end the caller must not wait for."""
-        return NOBODY if caller is None else self._held_up_by(self._waiting)
+        return NOBODY if caller is None else self._held_up_by(self.present)
 
     def chain(self, caller: Caller | None) -> AbstractSet[Caller]:
         """The caller, and those who wait for it to end."""
         return NOBODY if caller is None else self._held_up_by([caller])
 
-    def _ring(self) -> None:
+    def look(self) -> None:
+        """Let all of them look again whom they wait for: one more waits, or one fewer."""
         for bell in self._bells:
             bell.ring()
         self._settle()

@@ -197,6 +197,8 @@ class Desk:
         """Wait for a reply or for room. Who has the obligation to answer may change meanwhile."""
         if until < math.inf:
             parcel.bucket = self._engine.deadlines.add(parcel, until)
+        if self._engine.callers.present:
+            self._engine.callers.look()
         try:
             await waiter
         except BaseException:

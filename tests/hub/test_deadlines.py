@@ -124,7 +124,7 @@ async def test_a_lone_client_does_not_wake_the_timer_with_each_deadline() -> Non
 
     with fail_after(5):
         async with create_task_group() as tasks:
-            counting = Backend(new_waiter, backend.clock, backend.wait_until)
+            counting = backend._replace(new_waiter=new_waiter)
             deadlines = Deadlines(counting, lambda function, name: tasks.start_soon(function, name=name))
             deadlines.add(Entry(0.0, []), backend.clock() + 1000)
             await checkpoint()

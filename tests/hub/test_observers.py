@@ -187,9 +187,9 @@ class Asynchronous:
 @pytest.mark.parametrize(
     ("observer", "text"),
     [
-        (Recorder, "give an instance of the class"),
-        (object(), "give an object with a method `on_event"),
-        (print, "give an object with a method `on_event"),
+        (Recorder, "use an instance of the class"),
+        (object(), "use an object with a method `on_event"),
+        (print, "use an object with a method `on_event"),
         (Asynchronous(), "its `on_event` is async, which nobody awaits"),
     ],
     ids=["class", "object", "function", "async"],

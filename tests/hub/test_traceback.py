@@ -100,7 +100,7 @@ def test_an_error_without_text_is_named() -> None:
 
 
 def test_classes_are_named_with_their_module() -> None:
-    assert traceback_text(HandlerFailed("a", "h", ValueError())).endswith("agent 'a' failed in h: ValueError: ")
+    assert traceback_text(HandlerFailed("a", "h", ValueError())).endswith("agent 'a' failed in h: ValueError")
     assert "stagepost.hub.errors.HandlerFailed: " in traceback_text(HandlerFailed("a", "h", ValueError()))
 
 

@@ -16,6 +16,7 @@ from ._events import (
     AgentFailed,
     AgentRegistered,
     AgentRestarted,
+    AgentStartFailed,
     AgentUnregistered,
     DeadReason,
     HubClosed,
@@ -57,6 +58,7 @@ from ._traceback import traceback_text
 from ._wake import Clock
 from .errors import (
     AgentNotFound,
+    AgentNotStarted,
     AgentStopped,
     AlreadyForwarded,
     DeliveryError,
@@ -78,6 +80,7 @@ from .errors import (
     RequestError,
     RequestTimeout,
     UnexpectedReply,
+    WrongThread,
 )
 
 if TYPE_CHECKING:
@@ -89,8 +92,10 @@ __all__ = [
     "AgentFailed",
     "AgentMetrics",
     "AgentNotFound",
+    "AgentNotStarted",
     "AgentRegistered",
     "AgentRestarted",
+    "AgentStartFailed",
     "AgentStopped",
     "AgentUnregistered",
     "AlreadyForwarded",
@@ -162,6 +167,7 @@ __all__ = [
     "Topology",
     "UnexpectedReply",
     "Unfinished",
+    "WrongThread",
     "bind_log_fields",
     "check_name",
     "describe_error",

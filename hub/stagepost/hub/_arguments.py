@@ -1,13 +1,17 @@
-"""What callers say about an agent or a message, checked before anything is done."""
+"""What callers say about a hub, an agent or a message, checked before anything is done."""
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import TypeVar
 
 from ._message import Priority
+from ._middleware import Middleware
 from ._topics import check_pattern
+from ._wake import Clock
 from .errors import InvalidArgument
 
 ChoiceT = TypeVar("ChoiceT", bound=str)
+ContextT = TypeVar("ContextT")
 
 
 def check_choice(what: str, value: object, choices: tuple[ChoiceT, ...]) -> ChoiceT:
@@ -69,3 +73,42 @@ def check_patterns(topics: object) -> tuple[str, ...]:
     if not isinstance(topics, Iterable):
         raise InvalidArgument("topics", topics, 'use a topic, or a list of them: ["orders.>"]')
     return tuple(check_pattern(topic) for topic in topics)
+
+
+def check_middleware(middleware: Iterable[Middleware[ContextT]]) -> tuple[Middleware[ContextT], ...]:
+    """Return the layers of middleware.
+
+    Raises:
+        InvalidArgument: They are no sequence, or one of them is no async function.
+    """
+    remedy = "use a list of async functions that take (context, proceed)"
+    if not isinstance(middleware, Iterable):
+        raise InvalidArgument("middleware", middleware, remedy)
+    layers = tuple(middleware)
+    for number, layer in enumerate(layers):
+        if isinstance(layer, type) or not callable(layer):
+            raise InvalidArgument(f"middleware[{number}]", layer, remedy)
+    return layers
+
+
+def check_number(what: str, number: object) -> int:
+    """Return a whole number from 0 up.
+
+    Raises:
+        InvalidArgument: It is none.
+    """
+    if not isinstance(number, bool) and isinstance(number, Integral) and int(number) >= 0:
+        return int(number)
+    raise InvalidArgument(what, number, "use a whole number from 0 up")
+
+
+def check_clock(clock: Clock) -> Clock:
+    """Return a clock.
+
+    Raises:
+        InvalidArgument: It is none. A class of clocks is taken for a mistake.
+    """
+    methods = (getattr(clock, name, None) for name in ("now", "wait_until"))
+    if all(map(callable, methods)) and not isinstance(clock, type):
+        return clock
+    raise InvalidArgument("clock", clock, "use an object with now and wait_until")

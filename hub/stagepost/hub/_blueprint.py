@@ -18,9 +18,10 @@ class Blueprint:
         self._make: Callable[[], object] = source if isinstance(source, type) else lambda: source
         self.instance: object = None
 
-    def renew(self) -> None:
-        """Make another instance."""
+    async def start(self, hub: object) -> None:
+        """Make another instance and call its ``on_start``."""
         self.instance = self._make()
+        await call_hook(self.instance, "on_start", hub)
 
     def method(self, name: str) -> Callable[..., Any]:
         """The method of whatever instance lives when it is called."""
@@ -30,14 +31,15 @@ class Blueprint:
 
         return call
 
-    async def hook(self, name: str, hub: object) -> None:
-        """Call a hook, if the instance has it, with the hub if it has a parameter of that name."""
-        hook = getattr(self.instance, name, None)
-        if hook is None:
-            return
-        result = hook(hub=hub) if "hub" in signature(hook).parameters else hook()
-        if isawaitable(result):
-            await result
+
+async def call_hook(instance: object, name: str, hub: object) -> None:
+    """Call a hook, if the instance has it, with the hub if it has a parameter of that name."""
+    hook = getattr(instance, name, None)
+    if hook is None:
+        return
+    result = hook(hub=hub) if "hub" in signature(hook).parameters else hook()
+    if isawaitable(result):
+        await result
 
 
 def has_hooks(source: object) -> bool:

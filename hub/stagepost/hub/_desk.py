@@ -2,9 +2,12 @@
 
 import math
 from collections.abc import Callable, Coroutine
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal, TypeAlias
 
 from ._blueprint import Blueprint
+from ._callers import NOBODY
+from ._containment import class_name
 from ._engine import Engine
 from ._events import AgentFailed, DeadReason
 from ._life import Life
@@ -15,8 +18,8 @@ from ._parcel import Parcel, State
 from ._supervision import Restart, Supervision
 from ._tally import Tally
 from ._wake import Waiter
-from ._workers import Worker, Workers
-from .errors import DeliveryError, MailboxFull
+from ._workers import Workers
+from .errors import AgentStopped, DeliveryError, MailboxFull
 
 Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
 """What a full mailbox does with one more message: let its sender wait, refuse it, or drop the oldest for it."""
@@ -30,6 +33,7 @@ class Desk:
         detach: Whether its handlers go on when the requester no longer waits.
         overflow: What its full mailbox does with one more message.
         is_left: Whether it was closed and its last worker has gone.
+        bell: Rings when something changes that who waits for its end waits for.
         tally: The counts of its messages.
     """
 
@@ -37,8 +41,8 @@ class Desk:
         "_engine",
         "_mailbox",
         "_on_left",
-        "_watchers",
         "_workers",
+        "bell",
         "detach",
         "id",
         "is_left",
@@ -57,7 +61,7 @@ class Desk:
         self.tally = Tally()
         self._mailbox = Mailbox(mailbox, engine.ledger)
         self._workers = Workers(agent, concurrency, self._mailbox, engine, self._note_left, tally=self.tally)
-        self._watchers: list[Waiter] = []
+        self.bell = self._workers.bell
         self._on_left: Callable[[], None] | None = None
 
     def supervise(self, supervision: Supervision, blueprint: Blueprint | None) -> None:
@@ -74,13 +78,12 @@ class Desk:
         elif supervision == "escalate":
             workers.on_failure = self._escalate
 
-    def _strike(self, failure: BaseException) -> bool:
-        self._engine.strike(self.id, failure)
-        return False
+    def _strike(self, failure: BaseException, _: Parcel) -> None:
+        self._engine.strike(self.id, failure, AgentStopped)
 
-    def _escalate(self, failure: BaseException) -> bool:
-        self._engine.emit(AgentFailed(hub=self._engine.hub, agent=self.id, error=type(failure).__qualname__))
-        return True
+    def _escalate(self, failure: BaseException, _: Parcel) -> None:
+        self._engine.emit(AgentFailed(hub=self._engine.hub, agent=self.id, error=class_name(type(failure))))
+        self._engine.end(failure)
 
     @property
     def closing(self) -> bool:
@@ -103,18 +106,26 @@ class Desk:
             running_since=None if since is None else stamps.wall(since),
         )
 
-    def parcels(self, spare: Worker | None = None) -> list[Parcel]:
-        """All messages here: being handled, queued, and without room; but not that of a worker to spare."""
-        return [*self._workers.handling(spare), *self._mailbox.queue, *self._mailbox.blocked]
+    def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Parcel]:
+        """What is handled now, but for the parcels to spare."""
+        return self._workers.handling(spared)
+
+    def waiting(self) -> list[Parcel]:
+        """What is queued, or waits for room."""
+        return [*self._mailbox.queue, *self._mailbox.blocked]
+
+    def parcels(self, spared: AbstractSet[object] = NOBODY) -> list[Parcel]:
+        """All messages here, but for those to spare among those that are being handled."""
+        return [*self._workers.handling(spared), *self._mailbox.queue, *self._mailbox.blocked]
 
     @property
     def all_busy(self) -> bool:
         """Whether another message would have to wait for a handler that runs now."""
         return self._workers.all_busy
 
-    def employs(self, worker: Worker | None) -> bool:
-        """Whether a worker is one of this agent's."""
-        return worker in self._workers.staff
+    def is_stuck(self, held: AbstractSet[object]) -> bool:
+        """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
+        return self._workers.is_stuck(held)
 
     def accept(self, parcel: Parcel) -> bool:
         """Take a message if there is room."""
@@ -200,6 +211,8 @@ class Desk:
         """Wait for a reply or for room. Who has the obligation to answer may change meanwhile."""
         if until < math.inf:
             parcel.bucket = self._engine.deadlines.add(parcel, until)
+        if self._engine.callers.present:
+            self._engine.callers.look()
         try:
             await waiter
         except BaseException:
@@ -255,13 +268,15 @@ class Desk:
         self._on_left = on_left or self._on_left
         self._workers.close()
 
-    def interrupt(self, spare: Worker | None = None) -> None:
-        """Cancel the handlers but that of a worker to spare."""
-        self._workers.interrupt(spare)
+    def interrupt(self, spared: AbstractSet[object] = NOBODY) -> None:
+        """Cancel handlers and the start of the instance, but for those to spare."""
+        self._workers.interrupt(spared)
 
-    def abort(self, refusal: Callable[[str], DeliveryError], reason: DeadReason, spare: Worker | None = None) -> None:
-        """Close at once: bury what is queued, refuse those who wait, cancel handlers but that of a worker to spare."""
-        self.interrupt(spare)
+    def abort(
+        self, refusal: Callable[[str], DeliveryError], reason: DeadReason, spared: AbstractSet[object] = NOBODY
+    ) -> None:
+        """Close at once: bury what is queued, refuse those who wait, cancel handlers and hooks but those to spare."""
+        self.interrupt(spared)
         for parcel in self._mailbox.blocked:
             parcel.refuse(refusal(self.id))
         self._mailbox.blocked.clear()
@@ -269,22 +284,22 @@ class Desk:
             parcel = self._mailbox.queue.popleft()
             self._engine.ledger.bury(parcel, reason)
             parcel.refuse(refusal(self.id))
-        for parcel in self._workers.handling(spare):
+        for parcel in self._workers.handling(spared):
             parcel.refuse(refusal(self.id))
         self._engine.ledger.settle()
         self.close()
 
-    async def left(self) -> None:
-        """Wait until the last worker has gone."""
-        while not self.is_left:
-            waiter = self._engine.new_waiter()
-            self._watchers.append(waiter)
-            await waiter
+    async def left(self, held: Callable[[], AbstractSet[object]]) -> None:
+        """Wait until the last worker has gone, or all that is left would wait for one of those named."""
+        await self.bell.until(lambda: self.is_left or self._has_only(held()))
+
+    def _has_only(self, held: AbstractSet[object]) -> bool:
+        if not held or self.handling(held) or (self._mailbox.queue and not self.is_stuck(held)):
+            return False
+        return bool(self.handling()) or self._workers.life in held
 
     def _note_left(self) -> None:
         if not self.is_left and self._on_left is not None:
             self._on_left()
         self.is_left = True
-        for waiter in self._watchers:
-            if not waiter.done():
-                waiter.set_result(None)
+        self.bell.ring()

@@ -252,5 +252,10 @@ class Directory:
     def _all(self) -> list[Registration]:
         return [*self.agents.values(), *self._leaving.values()]
 
+    def desk_of(self, agent: str) -> Desk | None:
+        """The desk of an agent, also of one that is leaving; None if it has none."""
+        registration = self.agents.get(agent) or self._leaving.get(agent)
+        return None if registration is None else registration.desk
+
     def _absence(self, agent: str) -> AgentNotFound | AgentStopped:
         return AgentStopped(agent) if agent in self._leaving else AgentNotFound(agent, self._hub, self.agents)

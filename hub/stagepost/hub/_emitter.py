@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from weakref import WeakSet
 
+from ._contained import ContainedLog, attempt
+from ._containment import class_name
 from ._layers import is_coroutine_function
 from ._log import get_logger
 from ._masks import Mask, masked
@@ -47,29 +49,34 @@ class Emitter:
         return self._failures + sum(inner.failures for inner in self._inner())
 
     def wants(self, level: Level) -> bool:
-        """Whether anybody listens to events of a level."""
-        return self.enabled and (self._asks is None or self._asks(level))
+        """Whether anybody listens to events of a level. An observer that fails to say gets them."""
+        asks = self._asks
+        if asks is None:
+            return self.enabled
+        wanted, failure = attempt(lambda: bool(asks(level)))
+        if failure is not None:
+            self._note(failure, "wants")
+        return wanted is not False
 
     def emit(self, event: Event) -> None:
-        """Tell the observer. Never raises an `Exception`."""
+        """Tell the observer. Raises nothing but `KeyboardInterrupt`."""
         if not self.enabled:
             return
-        try:
-            self._observer.on_event(event)
-        except Exception as error:  # noqa: BLE001 - an observer's failure stays the observer's
-            self._note(error, event)
+        _, failure = attempt(self._observer.on_event, event)
+        if failure is not None:
+            self._note(failure, type(event).__name__)
 
     def _inner(self) -> "Sequence[Emitter]":
         return self._observer.emitters if isinstance(self._observer, Relaying) else ()
 
-    def _note(self, error: Exception, event: Event) -> None:
+    def _note(self, failure: BaseException, failed_on: str) -> None:
         self._failures += 1
         if self._failures == 1:
-            get_logger("observer", mask=self._hide).warning(
+            ContainedLog(get_logger("observer", mask=self._hide)).warning(
                 "observer failed, further failures are only counted",
-                observer=type(self._observer).__qualname__,
-                failed_on=type(event).__name__,
-                exc_info=error,
+                observer=class_name(type(self._observer)),
+                failed_on=failed_on,
+                exc_info=failure,
             )
 
     def _hide(self, text: str) -> str:
@@ -95,9 +102,9 @@ class Relaying:
 def _checked(observer: Observer) -> Observer:
     on_event: object = getattr(observer, "on_event", None)
     if isinstance(observer, type):
-        raise InvalidArgument("observer", observer, "give an instance of the class")
+        raise InvalidArgument("observer", observer, "use an instance of the class")
     if not callable(on_event):
-        raise InvalidArgument("observer", observer, "give an object with a method `on_event(event)`")
+        raise InvalidArgument("observer", observer, "use an object with a method `on_event(event)`")
     if is_coroutine_function(on_event):
         raise InvalidArgument(
             "observer", observer, "its `on_event` is async, which nobody awaits: let it be a plain method"

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
+from threading import get_ident
 from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
 
+from ._callers import Callers, FindPlace
+from ._contained import ContainedLog, Log
 from ._deadlines import Deadlines
 from ._emitter import Emitter
 from ._ledger import Ledger
@@ -16,6 +19,7 @@ from ._observer import Event
 from ._parcel import Parcel
 from ._stamps import Stamps
 from ._wake import Backend
+from .errors import DeliveryError, WrongThread
 
 
 class Owner(Protocol):
@@ -28,8 +32,8 @@ class Owner(Protocol):
     def new_context(self, parcel: Parcel, /) -> object:
         """Make the context that a handler asks for."""
 
-    def strike(self, agent: str, failure: BaseException, /) -> None:
-        """Take an agent off the hub at once, because it failed."""
+    def strike(self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError], /) -> None:
+        """Take an agent off the hub at once, because it failed, and refuse those who wait for it."""
 
 
 class Engine:
@@ -42,24 +46,33 @@ class Engine:
         onion: Wraps the handling of each message, if there is middleware.
         new_parcel: Makes the record of a message.
         listeners: How many listeners there were, for their names.
+        failures: What has ended the hub.
+        callers: Who waits for an agent or the hub to stop.
+        thread: Where the hub may be called.
+        is_here: Whether this is the hub's event loop.
     """
 
     __slots__ = (
         "_surroundings",
         "_tasks",
+        "callers",
         "deadlines",
         "emit",
+        "failures",
         "hub",
+        "is_here",
         "ledger",
         "listeners",
         "log",
         "new_context",
+        "new_guard",
         "new_parcel",
         "new_waiter",
         "onion",
         "owner",
         "stamps",
         "strike",
+        "thread",
     )
 
     def __init__(
@@ -73,19 +86,26 @@ class Engine:
         mask: Mask,
         onion: Onion[Any] | None,
         new_parcel: type[Parcel],
+        find_place: FindPlace,
     ) -> None:
         self.owner = owner
         self.hub = owner.name
-        self.log = get_logger("hub", mask=mask)  # here, where a slow import holds up nobody
+        log = get_logger("hub", mask=mask)  # here, where a slow import holds up nobody
+        self.log: Log = ContainedLog(log)
         self.new_context = owner.new_context
         self.strike = owner.strike
         self.new_waiter = backend.new_waiter
+        self.new_guard = backend.new_guard
+        self.is_here = backend.is_here
+        self.thread = get_ident()
+        self.failures: list[BaseException] = []
         self.new_parcel = new_parcel
         self.onion = onion
         self.listeners = 0
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)
         self.ledger = Ledger(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
+        self.callers = Callers(find_place, self.stamps, self.ledger.settle)
         self.deadlines = Deadlines(backend, self.spawn)
         self._tasks = tasks
         self._surroundings = copy_context()
@@ -93,3 +113,17 @@ class Engine:
     def spawn(self, function: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         """Start a task of the hub, with the context variables that the hub was entered with, not those of a sender."""
         self._surroundings.copy().run(lambda: self._tasks.start_soon(function, name=name))
+
+    def end(self, failure: BaseException) -> None:
+        """End the hub with an error, which leaving its block raises."""
+        self.failures.append(failure)
+        self._tasks.cancel_scope.cancel()
+
+    def check_here(self, call: str) -> None:
+        """Refuse a call from another thread or event loop.
+
+        Raises:
+            WrongThread: That is so.
+        """
+        if get_ident() != self.thread or not self.is_here():
+            raise WrongThread(self.hub, call)

@@ -85,6 +85,21 @@ class AgentRestarted(HubEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStartFailed(HubEvent):
+    """An agent's constructor or its ``on_start`` raised; the log has the error.
+
+    Attributes:
+        agent: Its id.
+        error: The name of the error's class.
+    """
+
+    level: ClassVar[Level] = "error"
+
+    agent: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFailed(HubEvent):
     """An agent was taken off the hub, or has ended the hub, because its supervision says so.
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from anyio import create_task_group
 from anyio.abc import TaskGroup
 
+from ._arguments import check_clock, check_flag, check_middleware, check_number
 from ._checked import CheckedParcel, check_payload
+from ._contained_clock import contained_clock
+from ._containment import class_name
 from ._context import ActingContext
 from ._dead_letters import DeadLetter
 from ._directory import Directory, Phase
@@ -29,7 +32,7 @@ from ._router import Router
 from ._stopping import StopReport, abort, drain, end_tasks, strike
 from ._topology import Topology, describe
 from ._wake import Clock, current_backend
-from .errors import HubReentered
+from .errors import AgentStopped, DeliveryError, HubReentered
 
 if TYPE_CHECKING:
     from ._config import HubConfig, Registry
@@ -43,8 +46,8 @@ class Hub(Membership, Outbox):
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.
     Leaving the block refuses new work, finishes what is queued within the grace, cancels the rest and answers every
-    request that is still open; leaving it by an exception skips the grace. Everything happens in one event loop: other
-    threads must not call a hub.
+    request that is still open; leaving it by an exception skips the grace. Everything happens in the event loop that
+    the hub was entered in; a call from another thread or loop is refused by `WrongThread`.
 
     Args:
         name: The hub's name in events, errors and logs.
@@ -54,6 +57,10 @@ class Hub(Membership, Outbox):
         dead_letters: How many dead letters are kept, 0 for none.
         check_payloads: Fail the handling of a message whose payload somebody has changed since it was sent; for tests.
         clock: Where the time comes from, if not from the event loop; for tests.
+
+    Raises:
+        InvalidName: The name has characters that are not allowed.
+        InvalidArgument: Another argument has the wrong type or value.
     """
 
     def __init__(
@@ -69,14 +76,15 @@ class Hub(Membership, Outbox):
     ) -> None:
         super().__init__()
         self._name = check_name("hub name", name)
-        self._grace = seconds(grace)
+        self._grace = seconds(grace, "grace")
         self._masks = Masks()
         self._emitter = Emitter(observer, mask=self._masks)
         self._directory = Directory(self._name, self._emitter)
-        self._middleware = (*middleware, check_payload) if check_payloads else tuple(middleware)
+        layers = check_middleware(middleware)
+        self._middleware = (*layers, check_payload) if check_flag("check_payloads", check_payloads) else layers
         self._parcels = CheckedParcel if check_payloads else Parcel
-        self._dead_letters = dead_letters
-        self._clock = clock
+        self._dead_letters = check_number("dead_letters", dead_letters)
+        self._clock = None if clock is None else check_clock(clock)
         self._tasks: TaskGroup | None = None
         self._engine: Engine | None = None
         self._router: Router | None = None
@@ -139,17 +147,22 @@ class Hub(Membership, Outbox):
     async def drain(self, timeout: Duration | None = _GRACE) -> StopReport:
         """Stop for good: refuse new work from outside, finish what is queued, cancel the rest and answer all requests.
 
-        Running handlers may still send and request meanwhile. A handler that calls this is not waited for, nor
-        cancelled.
+        Running handlers may still send and request meanwhile. A handler or a hook that calls this, or has started the
+        task that does, is not waited for, nor cancelled, and neither is who waits for its reply; so handlers that call
+        this at the same time do not wait for each other.
 
         Args:
             timeout: How long to finish what is queued; None for as long as it needs.
 
         Returns:
             What was not finished.
+
+        Raises:
+            WrongThread: The hub was entered in another thread or event loop.
         """
         if self._engine is None:
             return StopReport(hub=self._name)
+        self._check_here("drain")
         return await drain(self._directory, self._engine, seconds(timeout))
 
     def new_context(self, parcel: Parcel) -> "Context":
@@ -158,10 +171,12 @@ class Hub(Membership, Outbox):
         assert self._publisher is not None  # noqa: S101 - and both are made together
         return Context(self, self._router, self._publisher, parcel)
 
-    def strike(self, agent: str, failure: BaseException) -> None:
+    def strike(
+        self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError] = AgentStopped
+    ) -> None:
         """Take a failed agent off the hub; not for callers of a hub, who have `unregister`."""
-        self._emitter.emit(AgentFailed(hub=self._name, agent=agent, error=type(failure).__qualname__))
-        strike(self._directory, agent)
+        self._emitter.emit(AgentFailed(hub=self._name, agent=agent, error=class_name(type(failure))))
+        strike(self._directory, agent, refusal)
 
     async def _idle(self) -> None:
         if self._engine is not None:
@@ -171,22 +186,28 @@ class Hub(Membership, Outbox):
         """Start: messages are taken from now on."""
         if self._directory.phase is not Phase.NEW:
             raise HubReentered(self._name)
-        backend = current_backend()
-        self._tasks = await create_task_group().__aenter__()
-        self._engine = Engine(
+        backend, tasks = current_backend(), create_task_group()
+        engine = Engine(
             self,
             self._emitter,
-            self._tasks,
-            backend if self._clock is None else backend.with_clock(self._clock),
+            tasks,
+            backend if self._clock is None else contained_clock(backend, self._clock),
             dead_letters=self._dead_letters,
             mask=self._masks,
             onion=Onion(self._middleware) if self._middleware else None,
             new_parcel=self._parcels,
+            find_place=self._directory.desk_of,
         )
-        self._router = Router(self._directory, self._engine)
-        self._publisher = Publisher(self._directory, self._engine, self._router)
+        await tasks.__aenter__()  # what is entered has to be left: whatever may fail was done before
+        self._tasks, self._engine = tasks, engine
+        self._router = Router(self._directory, engine)
+        self._publisher = Publisher(self._directory, engine, self._router)
         self._directory.enter(Phase.RUNNING)
-        self._emitter.emit(HubOpened(hub=self._name))
+        try:
+            self._emitter.emit(HubOpened(hub=self._name))
+        except BaseException:  # an interrupt from the keyboard
+            await self._end()
+            raise
         return self
 
     async def __aexit__(
@@ -202,11 +223,13 @@ class Hub(Membership, Outbox):
     async def _end(self) -> None:
         if self._engine is None or self._tasks is None:
             return
-        abort(self._directory, self._engine)
         try:
-            await end_tasks(self._tasks)
+            abort(self._directory, self._engine)
         finally:
-            self._emitter.emit(HubClosed(hub=self._name))
+            try:
+                await end_tasks(self._tasks, self._engine.failures)
+            finally:
+                self._emitter.emit(HubClosed(hub=self._name))
 
 
 class Context(ActingContext[Hub]):

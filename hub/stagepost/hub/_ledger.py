@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from ._bell import Bell
+from ._containment import class_name
 from ._dead_letters import DeadLetters
 from ._emitter import Emitter
 from ._events import (
@@ -45,23 +47,26 @@ class Ledger:
 
     Attributes:
         dead_letters: What was never handled.
+        bell: Rings when quiet may have come.
+        observed: Whether the observer wants to know of what happens to every message.
+        settle: Rings it: a worker rests or leaves, a queue was cleared.
     """
 
     __slots__ = (
         "_emitter",
         "_hub",
-        "_new_waiter",
-        "_observed",
         "_stamps",
-        "_watchers",
         "accepted",
+        "bell",
         "cancelled",
         "dead",
         "dead_letters",
         "failed",
         "handled",
         "late_replies",
+        "observed",
         "refused",
+        "settle",
         "undelivered",
         "unheard",
     )
@@ -71,10 +76,10 @@ class Ledger:
     ) -> None:
         self._hub = hub
         self._emitter = emitter
-        self._observed = emitter.wants(_ROUTINE)
+        self.observed = emitter.wants(_ROUTINE)
         self._stamps = stamps
-        self._new_waiter = new_waiter
-        self._watchers: list[tuple[Waiter, int]] = []
+        self.bell = Bell(new_waiter)
+        self.settle = self.bell.ring
         self.accepted = self.handled = self.failed = self.cancelled = self.dead = self.late_replies = 0
         self.undelivered = self.refused = self.unheard = 0
         self.dead_letters = DeadLetters(dead_letters, stamps)
@@ -86,19 +91,19 @@ class Ledger:
 
     def look_up_observer(self) -> None:
         """Ask again whether the observer wants to know of what happens to every message."""
-        self._observed = self._emitter.wants(_ROUTINE)
+        self.observed = self._emitter.wants(_ROUTINE)
 
     def accept(self, parcel: Parcel) -> None:
         """A mailbox took it."""
         parcel.state = _QUEUED
         self.accepted += 1
-        if self._observed:
+        if self.observed:
             self._tell(MessageAccepted, parcel)
 
     def start(self, parcel: Parcel) -> None:
         """Its handler begins."""
         parcel.state = _RUNNING
-        if self._observed:
+        if self.observed:
             self._tell(MessageStarted, parcel)
 
     def handle(self, parcel: Parcel, reply: object) -> None:
@@ -112,7 +117,7 @@ class Ledger:
                 parcel.release()
             if parcel.type is _REQUEST:
                 self._note_unanswered(parcel, reply)
-        if self._observed:
+        if self.observed:
             self._tell(MessageHandled, parcel)
 
     def _note_unanswered(self, parcel: Parcel, reply: object) -> None:
@@ -131,7 +136,7 @@ class Ledger:
         parcel.recipient.tally.failed += 1
         if parcel.waiter is None:
             parcel.release()
-        self._tell(MessageFailed, parcel, error=type(error).__qualname__)
+        self._tell(MessageFailed, parcel, error=class_name(type(error)))
 
     def cancel(self, parcel: Parcel) -> None:
         """Its handler was cancelled, or its requester withdrew it."""
@@ -185,21 +190,9 @@ class Ledger:
             "delivered": self.accepted - self.undelivered,
         }
 
-    async def quiet(self, spare: int = 0) -> None:
-        """Wait until no more than `spare` parcels are in flight."""
-        while self.in_flight > spare:
-            waiter = self._new_waiter()
-            self._watchers.append((waiter, spare))
-            try:
-                await waiter
-            finally:
-                self._watchers = [watcher for watcher in self._watchers if watcher[0] is not waiter]
-
-    def settle(self) -> None:
-        """Wake those who wait for quiet. Called where it may come: a worker rests or leaves, a queue was cleared."""
-        for waiter, spare in self._watchers:
-            if self.in_flight <= spare and not waiter.done():
-                waiter.set_result(None)
+    async def quiet(self) -> None:
+        """Wait until nothing is in flight."""
+        await self.bell.until(lambda: self.in_flight <= 0)
 
     def _tell(self, event: type[MessageEvent], parcel: Parcel, **facts: Any) -> None:
         if not self._emitter.wants(event.level):
@@ -212,7 +205,7 @@ class Ledger:
                 type=parcel.type,
                 sender=parcel.sender,
                 recipient=parcel.recipient.id,
-                payload=type(parcel.payload).__qualname__,
+                payload=class_name(type(parcel.payload)),
                 trace=parcel.trace(stamps),
                 age=stamps.clock() - parcel.sent,
                 handler=None if parcel.handler is NOBODY else parcel.handler.name,

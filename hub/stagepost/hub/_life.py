@@ -1,16 +1,23 @@
 """The life of an agent that is made by a class or has hooks: started, restarted, stopped, in a task of its own."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, Protocol
 
-from anyio import move_on_after
+from anyio import CancelScope, move_on_after
 
-from ._blueprint import Blueprint
+from ._bell import Bell, Condition
+from ._blueprint import Blueprint, call_hook
+from ._callers import set_hook
+from ._contained import Outcome, run_contained
+from ._containment import class_name, is_fatal
 from ._engine import Engine
-from ._events import AgentRestarted
+from ._events import AgentRestarted, AgentStartFailed
+from ._parcel import Parcel, State
 from ._supervision import Restart, Restarts
-from ._wake import Waiter
+from .errors import AgentNotStarted, AgentStopped
 
+_TAKEOVER: Final = 1.0
 _LAST_WORDS: Final = 5.0
 
 
@@ -34,16 +41,23 @@ class Crew(Protocol):
     def proceed(self) -> None:
         """Go on with the queue."""
 
-    @property
-    def is_handling(self) -> bool:
-        """Whether a handler runs."""
+    def handling(self) -> list[Parcel]:
+        """What is handled now."""
 
 
 class Life:
-    """Runs the hooks round the work of an agent's workers, which pause while there is no instance ready."""
+    """Runs the hooks round the work of an agent's workers, which pause while there is no instance ready.
+
+    Its task is shielded from the end of the hub: `end` is called when the last worker has gone, and ``on_stop`` runs
+    then. A restart waits a moment for the other handlers of the agent; those that need longer go on with the old
+    instance beside the new one, and ``on_stop`` of the old one runs after them.
+
+    Attributes:
+        agent: The agent's id.
+    """
 
     __slots__ = (
-        "_agent",
+        "_bell",
         "_blueprint",
         "_crew",
         "_ending",
@@ -51,53 +65,78 @@ class Life:
         "_failure",
         "_on_end",
         "_over",
+        "_refusal",
         "_restarts",
-        "_waiter",
+        "_retiring",
+        "_running",
+        "_starting",
+        "agent",
     )
 
     def __init__(self, agent: str, blueprint: Blueprint, plan: Restart | None, crew: Crew, engine: Engine) -> None:
-        self._agent = agent
+        self.agent = agent
         self._blueprint = blueprint
         self._restarts = None if plan is None else Restarts(plan)
         self._crew = crew
         self._engine = engine
+        self._bell = Bell(engine.new_waiter)
         self._failure: BaseException | None = None
+        self._refusal: Callable[[str], AgentStopped] = AgentStopped
+        self._starting = CancelScope()
+        self._running = 0
+        self._retiring: list[Sequence[Parcel]] = []
         self._ending = False
         self._over = False
-        self._waiter: Waiter | None = None
         self._on_end: Callable[[], None] = lambda: None
+
+    @property
+    def hub_engine(self) -> Engine:
+        """What it shares with the other agents of its hub."""
+        return self._engine
+
+    @property
+    def in_hook(self) -> bool:
+        """Whether one of its hooks runs now."""
+        return self._running > 0
 
     def begin(self) -> None:
         """Start the task."""
         self._crew.pause()
-        self._engine.spawn(self._run, f"stagepost life of {self._agent}")
+        self._engine.spawn(self._run, f"stagepost life of {self.agent}")
 
-    def restart(self, failure: BaseException) -> bool:
-        """Make a new instance because of a failure, which is contained by that: it does not travel on (False)."""
+    def restart(self, failure: BaseException, parcel: Parcel) -> None:
+        """Make a new instance because of a failure, unless that of an instance which is replaced already."""
+        if any(parcel in parcels for parcels in self._retiring):
+            return
         self._failure = failure
         self._crew.pause()
         self.look()
-        return False
+
+    def interrupt(self) -> None:
+        """Cancel ``on_start`` if it runs: the agent leaves."""
+        self._starting.cancel()
 
     def end(self, on_end: Callable[[], None]) -> None:
         """Stop the instance; the agent has no more work."""
         self._ending = True
         self._on_end = on_end
         if self._over:
-            on_end()  # the hub has ended the task before the last worker
+            on_end()
         self.look()
 
     def look(self) -> None:
         """Something has changed that the task may wait for."""
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self._bell.ring()
 
     async def _run(self) -> None:
+        set_hook(self)
         try:
-            while not self._ending:
-                await self._live()
-                if self._failure is not None and not self._ending:
-                    await self._pause_after_failure(self._failure)
+            with CancelScope(shield=True):
+                while not self._ending:
+                    await self._live()
+                    if self._failure is not None and not self._ending:
+                        await self._pause_after_failure(self._failure)
+                await self._bell.until(lambda: not self._retiring)
         finally:
             self._ending = self._over = True
             self._on_end()
@@ -105,53 +144,96 @@ class Life:
     async def _live(self) -> None:
         """One instance, from its start to its stop."""
         failed, self._failure = self._failure, None
-        try:
-            self._blueprint.renew()
-            await self._blueprint.hook("on_start", self._engine.owner)
-        except Exception as error:  # noqa: BLE001 - contained like that of a handler
-            self._failure = error
+        if not await self._start():
             return
         if failed is not None and self._restarts is not None:
             self._engine.emit(
                 AgentRestarted(
                     hub=self._engine.hub,
-                    agent=self._agent,
+                    agent=self.agent,
                     restarts=self._restarts.count,
-                    error=type(failed).__qualname__,
+                    error=class_name(type(failed)),
                 )
             )
         self._crew.proceed()
-        try:
-            await self._until(lambda: self._ending or (self._failure is not None and not self._crew.is_handling))
-        finally:
-            await self._say_goodbye()
+        await self._bell.until(lambda: self._ending or self._failure is not None)
+        await self._sleep(_TAKEOVER, lambda: not self._crew.handling())
+        await self._part_with(self._blueprint.instance)
 
-    async def _say_goodbye(self) -> None:
-        with move_on_after(_LAST_WORDS, shield=True):
-            try:
-                await self._blueprint.hook("on_stop", self._engine.owner)
-            except Exception:
-                self._engine.log.exception("on_stop failed", hub=self._engine.hub, agent=self._agent)
+    async def _start(self) -> bool:
+        """Make an instance and start it; False if there is none."""
+        engine, self._starting = self._engine, CancelScope()
+        outcome = await self._call("on_start", lambda: self._blueprint.start(engine.owner), self._starting)
+        if outcome.cancelled:
+            await self._bell.until(lambda: self._ending)
+        elif outcome.failure is not None:
+            self._failure, self._refusal = outcome.failure, partial(AgentNotStarted, cause=outcome.failure)
+            engine.log.error("agent did not start", hub=engine.hub, agent=self.agent, exc_info=outcome.failure)
+            engine.emit(AgentStartFailed(hub=engine.hub, agent=self.agent, error=class_name(type(outcome.failure))))
+        else:
+            self._refusal = AgentStopped
+            return True
+        return False
+
+    async def _part_with(self, instance: object) -> None:
+        """Stop an instance: now, or after its last handlers, in a task of their own."""
+        parcels = self._crew.handling()
+        if not parcels:
+            await self._stop(instance)
+            return
+        self._retiring.append(parcels)
+        self._engine.spawn(partial(self._see_off, instance, parcels), f"stagepost old instance of {self.agent}")
+
+    async def _see_off(self, instance: object, parcels: Sequence[Parcel]) -> None:
+        set_hook(self)
+        try:
+            with CancelScope(shield=True):
+                await self._bell.until(lambda: all(parcel.state is State.ENDED for parcel in parcels))
+                await self._stop(instance)
+        finally:
+            self._retiring = [others for others in self._retiring if others is not parcels]
+            self.look()
+
+    async def _stop(self, instance: object) -> None:
+        engine = self._engine
+        outcome = await self._call(
+            "on_stop", lambda: call_hook(instance, "on_stop", engine.owner), move_on_after(_LAST_WORDS)
+        )
+        if outcome.failure is not None:
+            engine.log.error("on_stop failed", hub=engine.hub, agent=self.agent, exc_info=outcome.failure)
+        elif outcome.cancelled:
+            engine.log.error("on_stop took too long", hub=engine.hub, agent=self.agent, limit=_LAST_WORDS)
+
+    async def _call(self, name: str, call: Callable[[], Awaitable[object]], scope: CancelScope) -> Outcome:
+        self._running += 1
+        try:
+            outcome = await run_contained(call, scope, self._engine.new_guard)
+        finally:
+            self._running -= 1
+        if outcome.failure is not None and is_fatal(outcome.failure):
+            self._engine.end(outcome.failure)
+        if outcome.left is not None:
+            hub, agent = self._engine.hub, self.agent
+            self._engine.log.warning("hook disturbed its task", hub=hub, agent=agent, hook=name, left=outcome.left)
+        return outcome
 
     async def _pause_after_failure(self, failure: BaseException) -> None:
         """Wait before the next start; or take the agent off the hub if it fails too often."""
         pause = self._restarts.next(self._engine.stamps.clock()) if self._restarts else None
         if pause is None:
-            self._engine.strike(self._agent, failure)
-            await self._until(lambda: self._ending)
+            self._engine.strike(self.agent, failure, self._refusal)
+            await self._bell.until(lambda: self._ending)
         else:
             await self._sleep(pause)
 
-    async def _sleep(self, pause: float) -> None:
-        """Let time pass on the hub's clock, unless the agent leaves meanwhile."""
-        over, alarm = self._engine.stamps.clock() + pause, Alarm(self.look)
+    async def _sleep(self, pause: float, enough: Condition = lambda: False) -> None:
+        """Let time pass on the hub's clock, unless the agent leaves meanwhile, or it is enough."""
+        clock = self._engine.stamps.clock
+        over, alarm = clock() + pause, Alarm(self.look)
+        if self._ending or enough():
+            return
         bucket = self._engine.deadlines.add(alarm, over)
         try:
-            await self._until(lambda: self._ending or self._engine.stamps.clock() >= over)
+            await self._bell.until(lambda: self._ending or enough() or clock() >= over)
         finally:
             bucket.pop(alarm, None)
-
-    async def _until(self, condition: Callable[[], bool]) -> None:
-        while not condition():
-            self._waiter = self._engine.new_waiter()
-            await self._waiter

@@ -6,6 +6,7 @@ from typing import Protocol, get_args
 from ._arguments import check_choice, check_flag, check_patterns
 from ._desk import Overflow
 from ._directory import Directory, Options, Registration
+from ._engine import Engine
 from ._handlers import HandlerReader
 from ._layers import name_of
 from ._limits import count
@@ -28,6 +29,7 @@ class Membership:
     """The part of a hub that knows its agents."""
 
     _directory: Directory
+    _engine: Engine | None
     _grace: float
 
     def __init__(self) -> None:
@@ -84,7 +86,9 @@ class Membership:
             InvalidArgument: Another argument has the wrong type or value.
             DuplicateAgent: The id is taken.
             HubStopped: The hub drains or has stopped.
+            WrongThread: The hub was entered in another thread or event loop.
         """
+        self._check_here("register")
         agent_id, implementation = check_name("agent id", _id_of(agent)), _implementation(agent, handler)
         patterns = check_patterns(topics)
         handlers, blueprint = self._reader.read(implementation)
@@ -104,7 +108,8 @@ class Membership:
     async def unregister(self, agent: str, *, drain: bool = True) -> None:
         """Remove an agent. When this returns, none of its handlers runs any more, and its id is free.
 
-        A handler may unregister its own agent; then this does not wait for that handler.
+        Called by a handler or a hook, or by a task that one of them has started, it does not wait for that one, nor for
+        those that wait for its reply.
 
         Args:
             agent: Its id.
@@ -114,8 +119,10 @@ class Membership:
         Raises:
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered already.
+            WrongThread: The hub was entered in another thread or event loop.
         """
-        await dismiss(self._directory, agent, drain=drain, grace=self._grace)
+        self._check_here("unregister")
+        await dismiss(self._directory, self._engine, agent, drain=drain, grace=self._grace)
 
     def subscribe(self, agent: str, topic: str) -> None:
         """Let an agent get what is published to a topic, from now on; once is enough.
@@ -129,7 +136,9 @@ class Membership:
             InvalidTopic: The topic does not follow the grammar.
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered.
+            WrongThread: The hub was entered in another thread or event loop.
         """
+        self._check_here("subscribe")
         self._directory.subscribe(agent, self._directory.member(agent), check_pattern(topic))
 
     def unsubscribe(self, agent: str, topic: str) -> None:
@@ -142,8 +151,14 @@ class Membership:
         Raises:
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered.
+            WrongThread: The hub was entered in another thread or event loop.
         """
+        self._check_here("unsubscribe")
         self._directory.unsubscribe(agent, self._directory.member(agent), topic)
+
+    def _check_here(self, call: str) -> None:
+        if self._engine is not None:
+            self._engine.check_here(call)
 
     def _shared_options(self, options: Options) -> Options:
         """The same value for all agents that want the same: it saves more than their registration weighs."""

@@ -244,6 +244,7 @@ class Outbox:
         check_pattern(topic)
         room, policy = count("limit", limit), check_choice("overflow", overflow, _LISTENER_OVERFLOW)
         engine = self._engine or self._missing(topic)
+        engine.check_here("listen")
         self._directory.check_open(topic, inside=True)
         engine.listeners += 1
         listener = Listener(f"listener-{engine.listeners}", room, policy, engine)

@@ -88,6 +88,10 @@ class Occupant(Protocol):
     def interrupt(self) -> None:
         """Cancel the handler."""
 
+    @property
+    def engine(self) -> object:
+        """What it shares with the other workers of its hub."""
+
 
 class Parcel:
     """One message for one recipient.

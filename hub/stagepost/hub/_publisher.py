@@ -63,6 +63,7 @@ class Publisher:
         self, payload: object, origin: Origin, terms: Terms, *, timeout: Duration | None, ttl: Duration | None
     ) -> Delivery:
         """Deliver to the subscribers of the topic in the terms, or without one to everyone that has a handler."""
+        self._engine.check_here("publish" if terms.topic else "broadcast")
         patience, lasting = seconds(timeout, "timeout"), seconds(ttl, "ttl")
         topic, inside = terms.topic, origin.inside or self._router.is_inside()
         try:

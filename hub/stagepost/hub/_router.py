@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Coroutine, Mapping
+from threading import get_ident
 from typing import Any, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
 from ._arguments import check_priority
+from ._callers import caller_on
 from ._desk import Desk
 from ._directory import Directory
 from ._engine import Engine
@@ -17,8 +19,7 @@ from ._limits import TIMEOUT, Duration, seconds
 from ._message import MessageType, Priority
 from ._parcel import NO_TRAIL, STANDARD, Parcel, Terms, Trail
 from ._stamps import Stamps
-from ._workers import current_worker
-from .errors import AlreadyForwarded, HubError, RequestCycle, RequestTimeout, UnexpectedReply
+from .errors import AlreadyForwarded, HubError, RequestCycle, RequestTimeout, UnexpectedReply, WrongThread
 
 _SENDS_PER_TURN: Final = 256
 _FORWARD_PATIENCE: Final = 30.0
@@ -172,6 +173,9 @@ class Router:
     def _address(
         self, recipient: str, payload: object, type_: MessageType, origin: Origin, terms: Terms
     ) -> tuple[Parcel, Desk]:
+        engine = self._engine
+        if get_ident() != engine.thread:
+            raise WrongThread(engine.hub, "request" if type_ is _REQUEST else "send")
         try:
             registration = self._directory.reachable.get(recipient)
         except TypeError:  # what cannot be hashed is no id, as `find` will say
@@ -181,7 +185,6 @@ class Router:
         payload_class = type(payload)
         handlers = registration.handlers
         handler = handlers.exact.get(payload_class) or handlers.find(recipient, payload_class)
-        engine = self._engine
         desk = registration.desk or registration.open_desk(engine)
         stamps = engine.stamps
         stamps.count += 1
@@ -191,8 +194,7 @@ class Router:
 
     def is_inside(self) -> bool:
         """Whether one of this hub's handlers runs this code, or a task that it started."""
-        worker = current_worker()
-        return worker is not None and worker.engine is self._engine
+        return caller_on(self._engine) is not None
 
 
 def terms_of(headers: Mapping[str, str] | None, priority: Priority, topic: str | None = None) -> Terms:

@@ -1,18 +1,20 @@
 """How an agent leaves its hub, and how a hub stops."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from anyio import move_on_after
 from anyio.abc import TaskGroup
 
+from ._callers import NOBODY, Caller, caller_on
+from ._containment import class_name
 from ._directory import Directory, Phase
 from ._engine import Engine
 from ._events import DeadReason
-from ._parcel import State
-from ._workers import Worker, current_worker
-from .errors import AgentStopped, HubStopped
+from ._parcel import Parcel, State
+from .errors import AgentStopped, DeliveryError, HubStopped
 
 _PATIENCE: Final = 1.0
 
@@ -64,108 +66,115 @@ class StopReport:
         return not self.unfinished
 
 
-async def dismiss(directory: Directory, agent: str, *, drain: bool, grace: float) -> None:
-    """Take an agent off its hub and return when its last handler has ended, or all but the one that called this.
+async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, drain: bool, grace: float) -> None:
+    """Take an agent off its hub and return when its last handler has ended.
+
+    Called by a handler or a hook, it does not wait for that one, nor for those that wait for it.
 
     Raises:
         AgentNotFound: There is none with this id.
         AgentStopped: It is leaving already.
     """
     desk = directory.take_out(agent).desk
-    if desk is None:
+    if desk is None or engine is None:
         directory.remove(agent)
         return
     desk.close(lambda: directory.remove(agent))
-    worker = current_worker()
-    own = worker if desk.employs(worker) else None
-    if not drain:
-        desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE, own)
-    if own is not None:
-        return
-    try:
-        with move_on_after(grace):
-            await desk.left()
-    finally:
-        desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE)
-    await desk.left()
+    callers, caller = engine.callers, caller_on(engine)
+    with callers.waiting(caller, desk.bell):
+        drained = False
+        try:
+            with move_on_after(grace if drain else 0):
+                await desk.left(lambda: callers.held(caller))
+                drained = drain
+        finally:
+            if not drained:
+                desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller))
+        await desk.left(lambda: callers.held(caller))
 
 
-def strike(directory: Directory, agent: str) -> None:
-    """Take an agent off its hub at once, from inside, because it failed. Nothing happens if it is leaving already."""
-    if agent not in directory.agents:
-        return
-    desk = directory.take_out(agent).desk
-    if desk is None:
-        directory.remove(agent)
-        return
-    desk.close(lambda: directory.remove(agent))
-    desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE)
+def strike(directory: Directory, agent: str, refusal: Callable[[str], DeliveryError]) -> None:
+    """Take an agent off its hub at once, from inside, because it failed."""
+    if agent in directory.agents:
+        desk = directory.take_out(agent).desk
+        if desk is None:
+            directory.remove(agent)
+            return
+        desk.close(lambda: directory.remove(agent))
+    desk = directory.desk_of(agent)
+    if desk is not None:
+        desk.abort(refusal, DeadReason.RECIPIENT_GONE)
 
 
 async def drain(directory: Directory, engine: Engine, timeout: float) -> StopReport:
-    """Stop a hub and return when its last handler has ended, or all but the one that called this.
+    """Stop a hub and return when its last handler has ended.
 
-    A handler that does not end when it is cancelled is waited for only a moment; the report names it.
+    Called by a handler or a hook, it does not wait for that one, nor for those that wait for it. A handler that does
+    not end when it is cancelled is waited for only a moment; the report names it.
     """
     if directory.phase is Phase.RUNNING:
         directory.enter(Phase.DRAINING)
-    worker = current_worker()
-    own = worker if worker is not None and worker.engine is engine else None
-    spared = 0 if own is None else 1
-    with move_on_after(timeout):
-        await engine.ledger.quiet(spared)
-    unfinished = tuple(_leftovers(directory, engine, own))
-    abort(directory, engine, own)
-    with move_on_after(_PATIENCE):
-        await engine.ledger.quiet(spared)
-    stuck = tuple(left.agent for left in _leftovers(directory, engine, own))
+    callers, caller, bell = engine.callers, caller_on(engine), engine.ledger.bell
+
+    def is_quiet() -> bool:
+        return engine.ledger.in_flight <= _held_in_flight(directory, callers.held(caller))
+
+    with callers.waiting(caller, bell):
+        with move_on_after(timeout):
+            await bell.until(is_quiet)
+        spared = callers.held(caller)
+        unfinished = tuple(_leftovers(directory, engine, spared))
+        abort(directory, engine, spared)
+        with move_on_after(_PATIENCE):
+            await bell.until(is_quiet)
+        stuck = tuple(left.agent for left in _leftovers(directory, engine, callers.held(caller)))
     if stuck:
         engine.log.error("handlers ignore that they were cancelled", hub=engine.hub, agents=stuck)
     return StopReport(hub=engine.hub, unfinished=unfinished, stuck=stuck)
 
 
-def _leftovers(directory: Directory, engine: Engine, own: Worker | None) -> Iterator[Unfinished]:
+def _held_in_flight(directory: Directory, held: AbstractSet[Caller]) -> int:
+    """How many messages will not end before one of those named does."""
+    parcels = [caller for caller in held if isinstance(caller, Parcel)]
+    agents = {caller.recipient.id if isinstance(caller, Parcel) else caller.agent for caller in held}
+    desks = [desk for desk in map(directory.desk_of, agents) if desk is not None and desk.is_stuck(held)]
+    return sum(parcel.state is State.RUNNING for parcel in parcels) + sum(desk.depth for desk in desks)
+
+
+def _leftovers(directory: Directory, engine: Engine, spared: AbstractSet[Caller]) -> Iterator[Unfinished]:
     for desk in directory.desks():
-        for parcel in desk.parcels(own):
+        for parcel in desk.parcels(spared):
             yield Unfinished(
                 agent=desk.id,
                 message_id=parcel.id(engine.stamps),
                 sender=parcel.sender,
-                payload=type(parcel.payload).__qualname__,
+                payload=class_name(type(parcel.payload)),
                 stage=_STAGES[parcel.state],
             )
 
 
-def abort(directory: Directory, engine: Engine, spare: Worker | None = None) -> None:
-    """Stop a hub at once: bury what is queued, answer all requests, cancel handlers but that of a worker to spare."""
+def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller] = NOBODY) -> None:
+    """Stop a hub at once: bury what is queued, answer all requests, cancel handlers and hooks but those to spare."""
     directory.enter(Phase.CLOSED)
     desks = directory.desks()
     for desk in desks:
-        desk.interrupt(spare)  # all of them before any is answered, or handlers would meet the refusals of each other
+        desk.interrupt(spared)  # all of them before any is answered, or handlers would meet the refusals of each other
     for desk in desks:
-        desk.abort(lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spare)
+        desk.abort(lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spared)
     for listener in directory.listeners:
         listener.close()
 
 
-async def end_tasks(tasks: TaskGroup) -> None:
+async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:
     """Cancel what still runs and leave the task group.
 
     Raises:
-        BaseException: What ended a worker, such as `KeyboardInterrupt`; without a group around it if it is the only
-            one.
+        BaseException: What has ended the hub, such as `KeyboardInterrupt`; as a group if there are several errors.
     """
     tasks.cancel_scope.cancel()
-    failure: BaseException | None = None
     try:
         await tasks.__aexit__(None, None, None)
     except BaseExceptionGroup as group:
-        failure = _unwrapped(group)
-    if failure is not None:
-        raise failure
-
-
-def _unwrapped(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
+        failures = [*failures, *group.exceptions]
+    if failures:
+        raise failures[0] if len(failures) == 1 else BaseExceptionGroup("several errors ended the hub", failures)

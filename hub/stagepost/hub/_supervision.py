@@ -1,11 +1,15 @@
 """What happens to an agent whose handler fails."""
 
+import math
 from collections import deque
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from ._limits import Duration, count, seconds
 from .errors import InvalidArgument
+
+_DOUBLINGS: Final = 512
+_REMEMBERED: Final = 1024
 
 Verdict: TypeAlias = Literal["resume", "stop", "escalate"]
 
@@ -16,21 +20,28 @@ class Restart:
 
     What is in its mailbox stays there and is handled by the new instance.
 
+    A restart waits a second for other handlers of the agent. Those that take longer go on with the old instance, whose
+    ``on_stop`` runs after them, while the new one handles what comes.
+
     Args:
-        max: How many restarts are allowed within a period; one failure more stops the agent.
-        within: That period.
+        max: How many restarts are allowed within a period; one failure more stops the agent. None for any number.
+        within: That period; None for the whole life of the agent.
         backoff: The pause before a restart; twice as long with each further one within the period.
+        max_backoff: The longest pause that this leads to; None for no limit.
     """
 
-    max: int = 3
-    within: Duration = 60.0
+    max: int | None = 3
+    within: Duration | None = 60.0
     backoff: Duration = 0.1
+    max_backoff: Duration | None = 60.0
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
         count("max", self.max)
-        seconds(self.within)
-        seconds(self.backoff)
+        seconds(self.within, "within")
+        seconds(self.max_backoff, "max_backoff")
+        if seconds(self.backoff, "backoff") == math.inf:
+            raise InvalidArgument("backoff", self.backoff, "use seconds from 0 up, or a timedelta")
 
 
 Supervision: TypeAlias = Verdict | Restart
@@ -55,22 +66,24 @@ def check_supervision(supervision: object) -> Supervision:
 class Restarts:
     """Counts the restarts of one agent and decides on the next."""
 
-    __slots__ = ("_plan", "_times")
+    __slots__ = ("_plan", "_times", "count")
 
     def __init__(self, plan: Restart) -> None:
         self._plan = plan
-        self._times: deque[float] = deque()
-
-    @property
-    def count(self) -> int:
-        """Those within the period."""
-        return len(self._times)
+        self._times: deque[float] = deque(maxlen=_REMEMBERED if plan.max is None else None)
+        self.count = 0
 
     def next(self, now: float) -> float | None:
-        """The pause before a restart now, in seconds; None if there were too many."""
-        while self._times and now - self._times[0] > seconds(self._plan.within):
+        """The pause before a restart now, in seconds; None if there were too many.
+
+        `count` is the number of restarts within the period, this one included.
+        """
+        plan = self._plan
+        while self._times and now - self._times[0] > seconds(plan.within):
             self._times.popleft()
-        if self.count >= self._plan.max:
+        if len(self._times) >= count("max", plan.max):
             return None
         self._times.append(now)
-        return seconds(self._plan.backoff) * 2.0 ** (self.count - 1)
+        self.count = len(self._times)
+        first = seconds(plan.backoff)
+        return min(first * 2.0 ** min(self.count - 1, _DOUBLINGS), max(first, seconds(plan.max_backoff)))

@@ -1,4 +1,4 @@
-"""What differs between asyncio and trio, and the only module that knows: how a task waits for another, and the clock.
+"""What differs between asyncio and trio, and the only module that knows: waiting, the clock, cancellation.
 
 anyio's own primitives are the structure of the hub but cost about a microsecond each, too dear for every message.
 """
@@ -6,6 +6,7 @@ anyio's own primitives are the structure of the hub but cost about a microsecond
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Generator
+from contextlib import suppress
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
@@ -35,23 +36,37 @@ class Clock(Protocol):
         """Wait for a waiter, but not longer than until a moment of this clock; infinity for as long as it takes."""
 
 
+class TaskGuard(Protocol):
+    """What a task looks like before it runs somebody else's code: finds what that code left in it, and removes it."""
+
+    @property
+    def is_changed(self) -> Callable[[], bool]:
+        """Whether the code left a cancel scope open, or the task cancelled."""
+
+    def close_scopes(self) -> bool:
+        """Cancel and close the scopes and task groups that were left open; whether there were any.
+
+        The task must end soon: a generator that is closed later may still close such a group in the task's name.
+        """
+
+    async def drop_cancellation(self) -> bool:
+        """Undo `asyncio.Task.cancel`, which no scope has called; whether it was called. Call it outside of scopes."""
+
+
 class Backend(NamedTuple):
-    """What the hot path needs from an event loop."""
+    """What the hub needs from an event loop that anyio does not offer, or not as fast."""
 
     new_waiter: Callable[[], Waiter]
     clock: Callable[[], float]
     wait_until: Callable[[Waiter, float], Coroutine[Any, Any, None]]
-
-    def with_clock(self, clock: Clock) -> "Backend":
-        """The same with the time taken from elsewhere."""
-        return self._replace(clock=clock.now, wait_until=clock.wait_until)
+    new_guard: Callable[[], TaskGuard]
+    is_here: Callable[[], bool]
 
 
 def current_backend() -> Backend:
-    """Return those of the event loop that runs now."""
+    """Return that of the event loop that runs now."""
     if get_cancelled_exc_class() is asyncio.CancelledError:
-        loop = asyncio.get_running_loop()
-        return _backend(loop.create_future, _clock_of(loop))
+        return _asyncio_backend()
     return _trio_backend()
 
 
@@ -60,8 +75,11 @@ def cancellation() -> type[BaseException]:
     return get_cancelled_exc_class()
 
 
-def is_cancelled() -> bool | None:
+def is_cancelled(*, by_scope: bool = False) -> bool | None:
     """Whether the running task is being cancelled, by a cancel scope or by `asyncio.Task.cancel`.
+
+    Args:
+        by_scope: Leave the latter aside.
 
     Returns:
         None if no task is running.
@@ -73,21 +91,77 @@ def is_cancelled() -> bool | None:
         return None
     if on_asyncio and task is None:
         return None
-    return current_effective_deadline() == -math.inf or (task is not None and task.cancelling() > 0)
+    natively = task is not None and not by_scope and task.cancelling() > 0
+    return natively or current_effective_deadline() == -math.inf
 
 
-def _backend(new_waiter: Callable[[], Waiter], clock: Callable[[], float]) -> Backend:
-    async def wait_until(waiter: Waiter, moment: float) -> None:
-        with move_on_after(moment - clock()):
-            await waiter
+def _current_task() -> Any:
+    """The task of asyncio that runs, with the private parts that typing does not know."""
+    return asyncio.current_task()
 
-    return Backend(new_waiter, clock, wait_until)
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _clock_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
     """The loop's clock, without the call in between if it is the usual one."""
     usual = isinstance(loop, asyncio.BaseEventLoop) and type(loop).time is asyncio.BaseEventLoop.time
     return monotonic if usual else loop.time
+
+
+def _wait_until(clock: Callable[[], float]) -> Callable[[Waiter, float], Coroutine[Any, Any, None]]:
+    async def wait_until(waiter: Waiter, moment: float) -> None:
+        with move_on_after(moment - clock()):
+            await waiter
+
+    return wait_until
+
+
+def _asyncio_backend() -> Backend:
+    from anyio._backends._asyncio import _task_states  # noqa: PLC0415 - loaded by now; anyio tells it nowhere
+
+    class AsyncioGuard:
+        """A guard of an asyncio task that is inside a cancel scope."""
+
+        __slots__ = ("_scope", "_state", "_task", "is_changed")
+
+        def __init__(self) -> None:
+            self._task = task = _current_task()
+            self._state = state = _task_states[task]
+            self._scope = scope = state.cancel_scope
+            cancelling = task.cancelling
+
+            def is_changed() -> bool:  # asked after each message: a method would be slower
+                return state.cancel_scope is not scope or task._must_cancel or cancelling() > 0
+
+            self.is_changed = is_changed
+
+        def close_scopes(self) -> bool:
+            state = self._state
+            left = state.cancel_scope is not self._scope
+            while (scope := state.cancel_scope) is not None and scope is not self._scope:
+                scope.cancel()
+                scope.__exit__(None, None, None)
+            return left
+
+        async def drop_cancellation(self) -> bool:
+            task = self._task
+            if not (task._must_cancel or task.cancelling()):
+                return False
+            if task._must_cancel:  # still to come: taken here, or the next await would raise it
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0)
+            while task.cancelling():
+                task.uncancel()
+            return True
+
+    loop = asyncio.get_running_loop()
+    clock = _clock_of(loop)
+    return Backend(loop.create_future, clock, _wait_until(clock), AsyncioGuard, lambda: _running_loop() is loop)
 
 
 def _trio_backend() -> Backend:
@@ -110,4 +184,44 @@ def _trio_backend() -> Backend:
         def done(self) -> bool:
             return self._event.is_set()
 
-    return _backend(TrioWaiter, trio.current_time)
+    clock, token = trio.current_time, trio.lowlevel.current_trio_token()
+
+    def is_here() -> bool:
+        try:
+            return trio.lowlevel.current_trio_token() is token
+        except RuntimeError:
+            return False
+
+    return Backend(TrioWaiter, clock, _wait_until(clock), _trio_guard(), is_here)
+
+
+def _trio_guard() -> Callable[[], TaskGuard]:
+    import trio  # noqa: PLC0415 - as above
+
+    class TrioGuard:
+        """A guard of a trio task that has no nursery of its own."""
+
+        __slots__ = ("_status", "_task")
+
+        def __init__(self) -> None:
+            self._task = trio.lowlevel.current_task()
+            self._status = self._task._cancel_status
+
+        def is_changed(self) -> bool:
+            task = self._task
+            return task._cancel_status is not self._status or bool(task._child_nurseries)
+
+        def close_scopes(self) -> bool:
+            task, left = self._task, self.is_changed()
+            while task._child_nurseries:  # as trio does it for a task that ends, which it counts as a failure there
+                nursery = task._child_nurseries.pop()
+                nursery.cancel_scope.cancel()
+                nursery._closed = True
+            while task._cancel_status is not self._status:
+                task._cancel_status._scope.__exit__(None, None, None)
+            return left
+
+        async def drop_cancellation(self) -> bool:
+            return False
+
+    return TrioGuard

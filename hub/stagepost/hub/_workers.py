@@ -1,34 +1,20 @@
 """The tasks that handle an agent's messages."""
 
-import math
 from collections.abc import Callable
-from contextvars import ContextVar
+from collections.abc import Set as AbstractSet
 from typing import Final
 
-from anyio import CancelScope, current_effective_deadline
-from anyio.lowlevel import checkpoint
-
-from ._containment import failure_of, is_fatal
+from ._bell import Bell
+from ._callers import NOBODY
 from ._engine import Engine
-from ._events import DeadReason
-from ._invoking import invoke
 from ._life import Life
 from ._mailbox import Mailbox
-from ._message import MessageType
 from ._parcel import Parcel
 from ._tally import Tally
-from ._wake import Waiter
-from .errors import HandlerFailed, HubStopped, RequestError
+from ._wake import Waiter, is_cancelled
+from ._worker import Worker
 
-_TURN: Final = 0.001
 _RESTING_KEPT: Final = 8
-
-_here: ContextVar["Worker | None"] = ContextVar("stagepost_worker", default=None)
-
-
-def current_worker() -> "Worker | None":
-    """The worker whose handler runs this code, also in a task that the handler started."""
-    return _here.get()
 
 
 class Workers:
@@ -42,13 +28,14 @@ class Workers:
         closing: Whether they leave as soon as nothing is queued.
         paused: Whether they begin with no message for now.
         life: Starts and stops the instance they work for, if it has to be.
-        on_failure: Told of each handler's failure; whether the error has to travel on and end the hub. None if the
-            agent just goes on.
+        on_failure: Told of each handler's failure. None if the agent just goes on.
+        bell: Rings when a worker has left an agent that is closing, and when its life has ended.
     """
 
     __slots__ = (
         "_name",
         "_on_empty",
+        "bell",
         "closing",
         "engine",
         "life",
@@ -78,7 +65,8 @@ class Workers:
         self.closing = False
         self.paused = False
         self.life: Life | None = None
-        self.on_failure: Callable[[BaseException], bool] | None = None
+        self.on_failure: Callable[[BaseException, Parcel], None] | None = None
+        self.bell = Bell(engine.new_waiter)
         self._name = f"stagepost agent {agent}"
         self.vacancies = limit
         self.resting: list[Waiter] = []
@@ -89,26 +77,29 @@ class Workers:
         """Whether another message would have to wait for a handler that runs now."""
         return self.vacancies == 0 and len(self.handling()) == len(self.staff)
 
-    def handling(self, spare: "Worker | None" = None) -> list[Parcel]:
-        """What is handled now, but for the parcel of a worker to spare."""
-        staff = (worker for worker in self.staff if worker is not spare)
-        return [worker.current for worker in staff if worker.current is not None]
+    def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Parcel]:
+        """What is handled now, but for the parcels to spare."""
+        current = [worker.current for worker in tuple(self.staff)]
+        return [parcel for parcel in current if parcel is not None and parcel not in spared]
 
     @property
     def running_since(self) -> float | None:
         """When the oldest of the handlers that run now began, on the hub's clock."""
-        return min((worker.began for worker in self.staff if worker.current is not None), default=None)
+        return min((worker.began for worker in tuple(self.staff) if worker.current is not None), default=None)
 
-    def interrupt(self, spare: "Worker | None" = None) -> None:
-        """Cancel the handlers but that of a worker to spare."""
+    def interrupt(self, spared: AbstractSet[object] = NOBODY) -> None:
+        """Cancel the handlers, but for those of the parcels to spare, and the start of the instance."""
         for worker in self.staff:
-            if worker is not spare and worker.current is not None:
+            if worker.current is not None and worker.current not in spared:
                 worker.interrupt()
+        if self.life is not None and self.life not in spared:
+            self.life.interrupt()
 
-    @property
-    def is_handling(self) -> bool:
-        """Whether a handler runs."""
-        return any(worker.current is not None for worker in self.staff)
+    def is_stuck(self, held: AbstractSet[object]) -> bool:
+        """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
+        if self.paused and self.life in held:
+            return True
+        return self.vacancies == 0 and all(worker.current in held for worker in self.staff)
 
     def pause(self) -> None:
         """Begin with no further message."""
@@ -156,8 +147,8 @@ class Workers:
     async def rest(self) -> bool:
         """Wait to be called; False if the worker is not needed any more."""
         self.engine.ledger.settle()
-        if self.paused and self.life is not None:
-            self.life.look()
+        if self.paused:
+            self.look()
         if self.closing or len(self.resting) >= _RESTING_KEPT:
             return False
         waiter = self.engine.new_waiter()
@@ -169,158 +160,32 @@ class Workers:
             raise
         return True
 
-    def leave(self, worker: "Worker") -> None:
-        """A worker has ended. If it was killed, another one takes over its queue."""
+    def leave(self, worker: Worker) -> None:
+        """A worker has ended. If its task had to be given up, another one takes over its queue."""
         self.staff.discard(worker)
         self.vacancies += 1
-        if self.mailbox.queue and current_effective_deadline() > -math.inf:
+        if self.mailbox.queue and is_cancelled() is False:
             self.call()
         self.engine.ledger.settle()
-        if self.paused and self.life is not None:
-            self.life.look()
+        self.look()
         self._report()
 
-    def _report(self) -> None:
-        if not self.closing or self.staff or self.mailbox.queue:
-            return
+    def note_failure(self, failure: BaseException, parcel: Parcel) -> None:
+        """Do what the agent's supervision says."""
+        if self.on_failure is not None:
+            self.on_failure(failure, parcel)
+
+    def look(self) -> None:
+        """A handler that the life of the instance waits for may have ended."""
         if self.life is not None:
-            self.life.end(self._on_empty)
-        else:
-            self._on_empty()
+            self.life.look()
 
-
-class Worker:
-    """One task that handles one message after the other.
-
-    It handles them inside one cancel scope, which is replaced only after it was cancelled for one of them: a scope for
-    each message would cost more than the rest of its way through the hub.
-
-    Attributes:
-        current: What it handles.
-        began: Since when, on the hub's clock.
-    """
-
-    __slots__ = ("_interrupted", "_scope", "_workers", "began", "current")
-
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
-        self._interrupted = False
-        self._scope = CancelScope()
-        self.current: Parcel | None = None
-        self.began = 0.0
-
-    @property
-    def engine(self) -> Engine:
-        """What it shares with the other workers of its hub."""
-        return self._workers.engine
-
-    def relieve(self) -> None:
-        """Let it finish the handler that runs now, and look what is to do before it begins with another message."""
-        self._interrupted = True
-
-    def interrupt(self) -> None:
-        """Cancel the handler that runs now."""
-        self._interrupted = True
-        self._scope.cancel()
-
-    async def run(self) -> None:
-        """Work until it is not needed any more."""
-        _here.set(self)
-        needed = True
-        try:
-            while needed:
-                self._interrupted = False
-                with CancelScope() as self._scope:
-                    needed = await self._serve()
-        finally:
-            self.current = None
-            self._workers.leave(self)
-
-    async def _serve(self) -> bool:
-        """Handle messages until the scope is used up (True) or the worker is not needed any more (False)."""
-        while True:
-            if not self._workers.paused:
-                await self._work_off()
-                if self._interrupted:
-                    return True
-            if not await self._workers.rest():
-                return False
-
-    async def _work_off(self) -> None:  # noqa: C901 - a call per message would cost more than it makes clear
-        """Handle what is queued. A function of its own, so that no variable of a resting worker keeps a message."""
-        workers, mailbox, ledger = self._workers, self._workers.mailbox, self.engine.ledger
-        clock, wrapped = self.engine.stamps.clock, self.engine.onion is not None
-        tally = workers.tally
-        totals, number = tally.totals, 0
-        ledger.look_up_observer()
-        since = now = clock()
-        turn_ends = batch_ends = now + _TURN
-        while mailbox.queue and not self._interrupted:
-            parcel = mailbox.queue.popleft()
-            if mailbox.blocked:
-                workers.admit()
-            if parcel.deadline <= now and self._expires(parcel):
-                continue
-            self.current = parcel
-            self.began = began = now
-            parcel.worker = self
-            ledger.start(parcel)
-            handler = parcel.handler
-            try:
-                if handler.is_plain and not wrapped:
-                    reply = await handler.call(parcel.payload)
-                else:
-                    reply = await invoke(self.engine, handler, parcel)
-            except BaseException as error:
-                if not self._contains(parcel, error):
-                    raise
-                tally.spoilt += 1
+    def _report(self) -> None:
+        if not self.closing:
+            return
+        if not (self.staff or self.mailbox.queue):
+            if self.life is not None:
+                self.life.end(self._on_empty)
             else:
-                ledger.handle(parcel, reply)
-            self.current = None
-            sent, now = parcel.sent, clock()
-            totals[int((now - sent) * 1e6).bit_length()] += 1
-            number += 1
-            if now >= batch_ends:
-                tally.note(sent=sent, began=began, ended=now, since=since, number=number)
-                since, batch_ends, number = now, now + _TURN, 0
-            if now >= turn_ends:
-                await checkpoint()
-                since = now = clock()
-                turn_ends = batch_ends = now + _TURN
-        if number:
-            tally.note(sent=sent, began=began, ended=now, since=since, number=number)
-
-    def _expires(self, parcel: Parcel) -> bool:
-        """End a message whose time is up, which the timer has not noticed yet, rather than begin with it."""
-        is_request = parcel.type is MessageType.REQUEST
-        if is_request and parcel.recipient.detach:
-            return False
-        error = parcel.timed_out()
-        self.engine.ledger.bury(parcel, DeadReason.EXPIRED)
-        parcel.refuse(error)
-        return True
-
-    def _contains(self, parcel: Parcel, error: BaseException) -> bool:
-        """End a parcel whose handler raised. False if the error has to travel on and end the worker."""
-        ledger, agent = self.engine.ledger, parcel.recipient.id
-        failure = failure_of(error)
-        if failure is None:
-            ledger.cancel(parcel)
-            parcel.refuse(HubStopped(agent, self.engine.hub))  # whoever else interrupts has told the requester before
-            return self._interrupted
-        ledger.fail(parcel, failure)
-        self.engine.log.error(
-            "handler failed", hub=self.engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure
-        )
-        parcel.refuse(self._explanation(parcel, failure))
-        supervise = self._workers.on_failure
-        return not is_fatal(failure) and not (supervise is not None and supervise(failure))
-
-    def _explanation(self, parcel: Parcel, failure: BaseException) -> RequestError:
-        """What the requester is told. A handler that fails when time is up mostly does so because of that."""
-        if self.engine.stamps.clock() < parcel.deadline:
-            return HandlerFailed(parcel.recipient.id, parcel.handler.name, failure)
-        late = parcel.timed_out()
-        late.__cause__ = failure
-        return late
+                self._on_empty()
+        self.bell.ring()

@@ -11,9 +11,11 @@
     ├── InvalidHandler (TypeError)             a handler that cannot be registered as it is written
     ├── DuplicateAgent (ValueError)            the id is taken
     ├── HubReentered (RuntimeError)            a hub is entered once
+    ├── WrongThread (RuntimeError)             a call from another thread or event loop than the hub's
     └── DeliveryError                          all of them know the `recipient`
         ├── AgentNotFound (LookupError)        nobody has this id
         ├── AgentStopped                       the recipient is leaving, or left before it answered
+        │   └── AgentNotStarted                it was taken off the hub because it could not be started
         ├── NoHandler (LookupError)            the recipient takes no payload of this class
         ├── MailboxFull                        no room in time
         ├── AlreadyForwarded                   a handler has handed its request on before
@@ -30,6 +32,7 @@
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+from ._containment import describe_error
 from ._facts import FactError, shown, some
 
 
@@ -141,6 +144,24 @@ class HubReentered(HubError, RuntimeError):
         super().__init__(f"hub {hub!r} was entered before and cannot start again: make a new Hub({hub!r})")
 
 
+class WrongThread(HubError, RuntimeError):
+    """A hub was called from another thread, or another event loop, than the one that it was entered in.
+
+    Attributes:
+        hub: The hub's name.
+        call: What was called.
+    """
+
+    def __init__(self, hub: str, call: str) -> None:
+        self.hub = hub
+        self.call = call
+        super().__init__(
+            f"{call} of hub {hub!r} was called outside of the thread and event loop in which the hub was entered: "
+            "use anyio.from_thread.run(…) in a thread that anyio started, or "
+            "asyncio.run_coroutine_threadsafe(…, loop) in any other"
+        )
+
+
 class DeliveryError(HubError):
     """A message could not be delivered, or a request not be answered.
 
@@ -171,8 +192,26 @@ class AgentNotFound(DeliveryError, LookupError):
 class AgentStopped(DeliveryError):
     """The recipient is being unregistered and takes no more, or left before it answered."""
 
-    def __init__(self, recipient: str) -> None:
-        super().__init__(recipient, f"agent {recipient!r} was unregistered: send to another one, or register it again")
+    def __init__(self, recipient: str, message: str | None = None) -> None:
+        said = f"agent {recipient!r} was unregistered: send to another one, or register it again"
+        super().__init__(recipient, said if message is None else message)
+
+
+class AgentNotStarted(AgentStopped):
+    """The recipient was taken off the hub because its constructor or its ``on_start`` failed.
+
+    Attributes:
+        recipient: The agent.
+        cause: What it raised; also the error's ``__cause__``.
+    """
+
+    def __init__(self, recipient: str, cause: BaseException) -> None:
+        self.cause = cause
+        super().__init__(
+            recipient,
+            f"agent {recipient!r} did not start: {describe_error(cause)}: correct that and register it again",
+        )
+        self.__cause__ = cause
 
 
 class NoHandler(DeliveryError, LookupError):
@@ -324,7 +363,7 @@ class HandlerFailed(RequestError):
     def __init__(self, recipient: str, handler: str, cause: BaseException) -> None:
         self.handler = handler
         self.cause = cause
-        super().__init__(recipient, f"agent {recipient!r} failed in {handler}: {type(cause).__name__}: {cause}")
+        super().__init__(recipient, f"agent {recipient!r} failed in {handler}: {describe_error(cause)}")
         self.__cause__ = cause
 
 

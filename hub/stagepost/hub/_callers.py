@@ -1,0 +1,137 @@
+"""Who waits for an agent or the hub to stop, and for whom it must not wait, because they wait for each other."""
+
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, Protocol, TypeAlias
+
+from ._bell import Bell
+from ._parcel import Parcel, State
+from ._running import running
+from ._stamps import Stamps
+
+
+class Hook(Protocol):
+    """The life of an agent, as the one whose hooks run."""
+
+    @property
+    def agent(self) -> str:
+        """The agent's id."""
+
+    @property
+    def hub_engine(self) -> object:
+        """What it shares with the other agents of its hub."""
+
+    @property
+    def in_hook(self) -> bool:
+        """Whether one of its hooks runs now."""
+
+
+class Place(Protocol):
+    """What has to be known of an agent's place on the hub."""
+
+    def handling(self) -> list[Parcel]:
+        """What is handled now."""
+
+    def waiting(self) -> Iterable[Parcel]:
+        """What is queued, or waits for room."""
+
+    def is_stuck(self, held: AbstractSet[object], /) -> bool:
+        """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
+
+
+Caller: TypeAlias = Parcel | Hook
+FindPlace: TypeAlias = Callable[[str], Place | None]
+
+NOBODY: Final[frozenset[Caller]] = frozenset()
+
+_hook: Final[ContextVar[Hook | None]] = ContextVar("stagepost_hook", default=None)
+set_hook: Final = _hook.set
+
+
+def caller_on(engine: object) -> Caller | None:
+    """The message whose handler, or the life whose hook, runs this code or has started the task that does.
+
+    None if that handler or hook has ended, as for code outside of the hub.
+    """
+    parcel = running()
+    if parcel is not None and parcel.state is State.RUNNING and parcel.worker and parcel.worker.engine is engine:
+        return parcel
+    hook = _hook.get()
+    return hook if hook is not None and hook.in_hook and hook.hub_engine is engine else None
+
+
+class Callers:
+    """The handlers and hooks that wait for an agent or the hub to stop.
+
+    One that waits so is not waited for by the others, and neither is who waits for its reply, or for a message that
+    cannot be begun before it ends. Code outside of the hub waits for everybody: nobody waits for it.
+
+    Attributes:
+        present: They.
+    """
+
+    __slots__ = ("_bells", "_find", "_settle", "_stamps", "present")
+
+    def __init__(self, find: FindPlace, stamps: Stamps, settle: Callable[[], None]) -> None:
+        self._find = find
+        self._stamps = stamps
+        self._settle = settle
+        self.present: list[Caller] = []
+        self._bells: list[Bell] = []
+
+    @contextmanager
+    def waiting(self, caller: Caller | None, bell: Bell) -> Iterator[None]:
+        """Count somebody in for the length of a block, in which conditions are waited for by a bell."""
+        callers = [] if caller is None else [caller]
+        self.present += callers
+        self._bells.append(bell)
+        self.look()
+        try:
+            yield
+        finally:
+            for one in callers:
+                self.present.remove(one)
+            self._bells.remove(bell)
+            self.look()
+
+    def held(self, caller: Caller | None) -> AbstractSet[Caller]:
+        """All whose end the caller must not wait for."""
+        return NOBODY if caller is None else self._held_up_by(self.present)
+
+    def chain(self, caller: Caller | None) -> AbstractSet[Caller]:
+        """The caller, and those who wait for it to end."""
+        return NOBODY if caller is None else self._held_up_by([caller])
+
+    def look(self) -> None:
+        """Let all of them look again whom they wait for: one more waits, or one fewer."""
+        for bell in self._bells:
+            bell.ring()
+        self._settle()
+
+    def _held_up_by(self, callers: Iterable[Caller]) -> AbstractSet[Caller]:
+        held: set[Caller] = set()
+        pending = list(callers)
+        while pending:
+            caller = pending.pop()
+            if caller in held:
+                continue
+            held.add(caller)
+            if isinstance(caller, Parcel):
+                pending += self._senders([caller])
+            place = self._find(caller.recipient.id if isinstance(caller, Parcel) else caller.agent)
+            if place is not None and place.is_stuck(held):
+                pending += self._senders(place.waiting())
+        return held
+
+    def _senders(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
+        """The messages whose handlers wait for parcels, for the reply or for room."""
+        for parcel in parcels:
+            first = parcel.first or parcel
+            if parcel.waiter is None or first.sender is None or first.trail.cause is None:
+                continue
+            place = self._find(first.sender)
+            for other in place.handling() if place is not None else ():
+                if other.id(self._stamps) == first.trail.cause:
+                    yield other

@@ -1,0 +1,137 @@
+"""Running somebody else's code so that nothing comes out of it but an outcome.
+
+Hooks, factories, observers and loggers run here; only `KeyboardInterrupt` passes. A worker calls handlers in its own
+loop, because one more call for each message would cost too much, and uses `Containment` for what comes out of them.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from anyio import CancelScope
+
+from ._containment import is_fatal, own_part
+from ._wake import TaskGuard, is_cancelled
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
+
+T = TypeVar("T")
+
+
+class Containment:
+    """The border between a task of the hub and the code of others that it runs.
+
+    Attributes:
+        is_changed: Whether the code left a cancel scope open, or the task cancelled.
+        left_scopes: Whether scopes had to be closed for the code. The task must end then.
+        left_cancellation: Whether a cancellation had to be undone.
+    """
+
+    __slots__ = ("_guard", "is_changed", "left_cancellation", "left_scopes")
+
+    def __init__(self, guard: TaskGuard) -> None:
+        self._guard = guard
+        self.is_changed = guard.is_changed
+        self.left_scopes = False
+        self.left_cancellation = False
+
+    def failure_of(self, error: BaseException) -> BaseException | None:
+        """What of an error is the failure of the code; None if it was only cancelled by a scope of the hub."""
+        self.close_scopes()
+        return own_part(error, cancelled=is_cancelled(by_scope=True))
+
+    def close_scopes(self) -> None:
+        """Close the scopes that the code left open, so that they cancel nothing that comes later."""
+        if self.is_changed() and self._guard.close_scopes():
+            self.left_scopes = True
+
+    async def drop_cancellation(self) -> None:
+        """Undo what the code did to its own task. Call it outside of all scopes that the task has opened."""
+        if await self._guard.drop_cancellation():
+            self.left_cancellation = True
+
+    @property
+    def left(self) -> str | None:
+        """What the code left in its task, for the log."""
+        return "an open cancel scope" if self.left_scopes else "a cancellation" if self.left_cancellation else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a call.
+
+    Attributes:
+        failure: The error that the code raised.
+        cancelled: Whether the hub cancelled it.
+        left: What it left in its task.
+    """
+
+    failure: BaseException | None = None
+    cancelled: bool = False
+    left: str | None = None
+
+
+async def run_contained(
+    call: Callable[[], Awaitable[object]], scope: CancelScope, new_guard: Callable[[], TaskGuard]
+) -> Outcome:
+    """Run code of somebody else in a scope by which it can be cancelled. The task must be shielded from all others."""
+    failure = None
+    with scope:
+        containment = Containment(new_guard())
+        try:
+            await call()
+        except BaseException as error:
+            failure = containment.failure_of(error)
+            if failure is None and not scope.cancel_called:
+                raise  # the interpreter closes this coroutine
+            cancelled = failure is None
+        else:
+            cancelled = False
+        containment.close_scopes()
+    await containment.drop_cancellation()
+    return Outcome(failure, cancelled, containment.left)
+
+
+def attempt(call: Callable[..., T], *arguments: object, **options: object) -> tuple[T | None, BaseException | None]:
+    """Call a function of somebody else.
+
+    Returns:
+        What it returned, or what it raised.
+
+    Raises:
+        KeyboardInterrupt: It raised that, alone or in a group.
+    """
+    try:
+        return call(*arguments, **options), None
+    except BaseException as error:
+        if is_fatal(error):
+            raise
+        return None, error
+
+
+class Log(Protocol):
+    """Where the hub writes what an operator has to know."""
+
+    def error(self, event: str, **fields: Any) -> None:
+        """Write at the level ERROR."""
+
+    def warning(self, event: str, **fields: Any) -> None:
+        """Write at the level WARNING."""
+
+
+class ContainedLog:
+    """A log whose failures reach nobody: there is no other place to tell them."""
+
+    __slots__ = ("_log",)
+
+    def __init__(self, log: "BoundLogger") -> None:
+        self._log = log
+
+    def error(self, event: str, **fields: Any) -> None:
+        """Write at the level ERROR."""
+        attempt(self._log.error, event, **fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        """Write at the level WARNING."""
+        attempt(self._log.warning, event, **fields)

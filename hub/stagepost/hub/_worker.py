@@ -1,0 +1,220 @@
+"""One task that handles an agent's messages."""
+
+from typing import Final, Protocol
+
+from anyio import CancelScope
+from anyio.lowlevel import checkpoint
+
+from ._contained import Containment
+from ._containment import is_fatal
+from ._engine import Engine
+from ._events import DeadReason
+from ._invoking import invoke
+from ._mailbox import Mailbox
+from ._message import MessageType
+from ._parcel import Parcel, State
+from ._running import set_running
+from ._tally import Tally
+from ._wake import cancellation, is_cancelled
+from .errors import HandlerFailed, HubStopped, RequestError
+
+_TURN: Final = 0.001
+_RUNNING: Final = State.RUNNING  # looked up once: it costs as much as several assignments
+
+
+class Pool(Protocol):
+    """What a worker needs of those it works with."""
+
+    engine: Engine
+    mailbox: Mailbox
+    paused: bool
+    tally: Tally
+
+    def admit(self) -> None:
+        """Fill the room there is from the line."""
+
+    async def rest(self) -> bool:
+        """Wait to be called; False if the worker is not needed any more."""
+
+    def leave(self, worker: "Worker", /) -> None:
+        """A worker has ended."""
+
+    def note_failure(self, failure: BaseException, parcel: Parcel, /) -> None:
+        """Do what the agent's supervision says."""
+
+    def look(self) -> None:
+        """A handler that was waited for may have ended."""
+
+
+class Worker:
+    """One task that handles one message after the other.
+
+    It handles them inside one cancel scope, which is replaced only after it was cancelled for one of them: a scope for
+    each message would cost more than the rest of its way through the hub. A task whose handler left a scope open or
+    was cancelled by its own handler ends, and another one takes over.
+
+    Attributes:
+        current: What it handles.
+        began: Since when, on the hub's clock.
+    """
+
+    __slots__ = ("_containment", "_culprit", "_interrupted", "_pool", "_scope", "began", "current")
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._interrupted = False
+        self._scope = CancelScope()
+        self._containment: Containment
+        self._culprit: str | None = None
+        self.current: Parcel | None = None
+        self.began = 0.0
+
+    @property
+    def engine(self) -> Engine:
+        """What it shares with the other workers of its hub."""
+        return self._pool.engine
+
+    def relieve(self) -> None:
+        """Let it finish the handler that runs now, and look what is to do before it begins with another message."""
+        self._interrupted = True
+
+    def interrupt(self) -> None:
+        """Cancel the handler that runs now."""
+        self._interrupted = True
+        self._scope.cancel()
+
+    async def run(self) -> None:
+        """Work until it is not needed any more."""
+        try:
+            while await self._work_in_scope():
+                pass
+        finally:
+            self.current = None
+            self._pool.leave(self)
+
+    async def _work_in_scope(self) -> bool:
+        """Work inside one cancel scope, until that is used up (True) or the worker has to end (False)."""
+        self._interrupted, needed = False, True
+        try:
+            with CancelScope() as self._scope:
+                self._containment = Containment(self.engine.new_guard())
+                needed = await self._serve()
+                self._containment.close_scopes()
+        except cancellation():
+            if is_cancelled(by_scope=True) is not False:
+                raise
+        await self._containment.drop_cancellation()
+        self._pool.look()
+        if is_cancelled(by_scope=True):
+            return False
+        if self._containment.left is not None:
+            self._note_left(self._containment.left)
+            return False
+        return needed
+
+    async def _serve(self) -> bool:
+        """Handle messages until the scope is used up (True) or the worker is not needed any more (False)."""
+        while True:
+            if not self._pool.paused and await self._work_off():
+                return True
+            if not await self._pool.rest():
+                return False
+
+    async def _work_off(self) -> bool:  # noqa: C901, PLR0912, PLR0915 - a call per message costs more than it makes clear
+        """Handle what is queued; whether the scope is used up then.
+
+        A function of its own, so that no variable of a resting worker keeps a message.
+        """
+        pool, mailbox, ledger = self._pool, self._pool.mailbox, self.engine.ledger
+        clock, wrapped = self.engine.stamps.clock, self.engine.onion is not None
+        is_changed = self._containment.is_changed
+        tally = pool.tally
+        totals, number = tally.totals, 0
+        ledger.look_up_observer()
+        since = now = clock()
+        turn_ends = batch_ends = now + _TURN
+        while mailbox.queue and not self._interrupted:
+            parcel = mailbox.queue.popleft()
+            if mailbox.blocked:
+                pool.admit()
+            if parcel.deadline <= now and self._expires(parcel):
+                continue
+            self.current = parcel
+            self.began = began = now
+            parcel.worker = self
+            set_running(parcel)
+            parcel.state = _RUNNING
+            if ledger.observed:
+                ledger.start(parcel)
+            handler = parcel.handler
+            try:
+                if handler.is_plain and not wrapped:
+                    reply = await handler.call(parcel.payload)
+                else:
+                    reply = await invoke(self.engine, handler, parcel)
+            except BaseException as error:
+                if not self._contains(parcel, error):
+                    raise
+                tally.spoilt += 1
+            else:
+                ledger.handle(parcel, reply)
+            self.current = None
+            sent, now = parcel.sent, clock()
+            totals[int((now - sent) * 1e6).bit_length()] += 1
+            number += 1
+            if now >= batch_ends:
+                tally.note(sent=sent, began=began, ended=now, since=since, number=number)
+                since, batch_ends, number = now, now + _TURN, 0
+            if is_changed():  # most often by an interruption of the hub's own
+                self._culprit = handler.name
+                self._interrupted = True
+            elif now >= turn_ends:
+                await checkpoint()
+                since = now = clock()
+                turn_ends = batch_ends = now + _TURN
+        if number:
+            tally.note(sent=sent, began=began, ended=now, since=since, number=number)
+        set_running(None)
+        return self._interrupted
+
+    def _expires(self, parcel: Parcel) -> bool:
+        """End a message whose time is up, which the timer has not noticed yet, rather than begin with it."""
+        is_request = parcel.type is MessageType.REQUEST
+        if is_request and parcel.recipient.detach:
+            return False
+        error = parcel.timed_out()
+        self.engine.ledger.bury(parcel, DeadReason.EXPIRED)
+        parcel.refuse(error)
+        return True
+
+    def _contains(self, parcel: Parcel, error: BaseException) -> bool:
+        """End a parcel whose handler raised. False if the error is a cancellation that has to travel on."""
+        engine, agent = self.engine, parcel.recipient.id
+        failure = self._containment.failure_of(error)
+        if failure is None:
+            engine.ledger.cancel(parcel)
+            parcel.refuse(HubStopped(agent, engine.hub))  # whoever else interrupts has told the requester before
+            return self._interrupted
+        engine.ledger.fail(parcel, failure)
+        engine.log.error("handler failed", hub=engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure)
+        parcel.refuse(self._explanation(parcel, failure))
+        if is_fatal(failure):
+            engine.end(failure)
+        else:
+            self._pool.note_failure(failure, parcel)
+        if engine.failures:
+            self._interrupted = True  # the hub ends: no other message is begun
+        return True
+
+    def _explanation(self, parcel: Parcel, failure: BaseException) -> RequestError:
+        """What the requester is told. A handler that fails when time is up mostly does so because of that."""
+        if self.engine.stamps.clock() < parcel.deadline:
+            return HandlerFailed(parcel.recipient.id, parcel.handler.name, failure)
+        late = parcel.timed_out()
+        late.__cause__ = failure
+        return late
+
+    def _note_left(self, left: str) -> None:
+        culprit, self._culprit = self._culprit, None
+        if culprit is not None:
+            self.engine.log.warning("handler disturbed its task", hub=self.engine.hub, handler=culprit, left=left)

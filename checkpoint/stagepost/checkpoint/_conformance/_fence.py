@@ -124,6 +124,16 @@ async def check_a_failed_run_is_reopened_with_its_items_waiting(store: Checkpoin
     )
 
 
+async def check_a_failure_keeps_its_error_and_its_traceback(store: CheckpointStore) -> None:
+    """Both come back, also where they hold characters that mean something to whoever stores them."""
+    for number, (error, traceback) in enumerate([("why", "a\nb"), ("why\x1e", "\udce9"), ("why", None), ("", "")]):
+        lease = await started(store, f"run-{number}")
+        await store.commit(Commit(lease=lease, closing=Closing(RunStatus.FAILED, error, traceback)))
+        info = await store.info(f"run-{number}")
+        shown = traceback and traceback.encode(errors="backslashreplace").decode()
+        equal((info.error, info.traceback), (error.replace("\x1e", " "), shown))
+
+
 async def check_reopening_a_running_run_claims_it(store: CheckpointStore) -> None:
     """So that `resume` of a run whose process died needs no second way."""
     lease = await started_fan(store, "run")
@@ -141,5 +151,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_an_ended_run_takes_no_commits,
     check_a_completed_run_is_never_reopened,
     check_a_failed_run_is_reopened_with_its_items_waiting,
+    check_a_failure_keeps_its_error_and_its_traceback,
     check_reopening_a_running_run_claims_it,
 )

@@ -11,7 +11,8 @@ from .._programs._program import Builder, RoutePlace, Within, child_path
 from .._steps._step import StepFunction, step
 from .._values._types import item_types
 from ..errors import ConditionalError, DefinitionError
-from ._pattern import Node, NodeLike, Pattern, as_node, check_takes, compile_child
+from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
+from ._takes import check_takes
 
 
 class Conditional(Pattern):

@@ -15,7 +15,8 @@ from .._steps._step import StepFunction, step
 from .._values._types import codec_of, parameter_types
 from ..errors import FoldError
 from ._over import Over, take
-from ._pattern import Node, Pattern, check_takes
+from ._pattern import Node, Pattern
+from ._takes import check_takes
 
 
 class Fold(Pattern):

@@ -3,8 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from types import UnionType
-from typing import Annotated, Any, Protocol, TypeAlias, get_origin
+from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
@@ -25,6 +24,7 @@ from .._values._state import Types
 from .._values._types import codec_of
 from ..errors import DefinitionError, WorkflowError
 from ._nesting import check_nesting
+from ._takes import check_takes
 
 
 class Servable(Protocol):
@@ -300,31 +300,6 @@ def as_worker(part: NodeLike) -> Node:
     if callable(part) and not isinstance(part, Step | Pattern):
         wants_context(own_name(part), part, takes=("item",))
     return as_node(part)
-
-
-def check_takes(step: Step, takes: Any, state: type[BaseModel] | None) -> None:
-    """See that a step's function is written for the kind of state that it gets.
-
-    Only plain classes are judged: what a union, a protocol or a type variable means is left to type checkers.
-
-    Args:
-        step: The step.
-        takes: Annotation of its first parameter; None if there is none.
-        state: Model of the state; None for a plain `State`.
-
-    Raises:
-        DefinitionError: It is not.
-    """
-    plain = takes.__origin__ if get_origin(takes) is Annotated else takes
-    kind = get_origin(plain) or plain
-    if kind in (Any, UnionType) or not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
-        return
-    if state is not None and not issubclass(state, kind):
-        why = f"its function takes {kind.__name__}, and the state is {state.__name__}: annotate it so"
-        raise DefinitionError(f"step {step.name!r}", why)
-    if state is None and issubclass(kind, BaseModel):
-        why = f"its function takes {kind.__name__}, and gets a State: give the outermost pattern state={kind.__name__}"
-        raise DefinitionError(f"step {step.name!r}", why)
 
 
 def compile_child(builder: Builder, child: Node, path: str, after: str | None, within: Within) -> str:

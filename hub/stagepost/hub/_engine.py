@@ -14,6 +14,7 @@ from ._middleware import Onion
 from ._observer import Event
 from ._parcel import Parcel
 from ._stamps import Stamps
+from ._turns import Turns
 from ._wake import Backend
 
 
@@ -41,6 +42,7 @@ class Engine:
         onion: Wraps the handling of each message, if there is middleware.
         new_parcel: Makes the record of a message.
         listeners: How many listeners there were, for their names.
+        turns: When others get their turn.
     """
 
     __slots__ = (
@@ -59,6 +61,7 @@ class Engine:
         "owner",
         "stamps",
         "strike",
+        "turns",
     )
 
     def __init__(
@@ -71,6 +74,7 @@ class Engine:
         dead_letters: int,
         onion: Onion[Any] | None,
         new_parcel: type[Parcel],
+        turns: Turns,
     ) -> None:
         self.owner = owner
         self.hub = owner.name
@@ -81,10 +85,11 @@ class Engine:
         self.new_parcel = new_parcel
         self.onion = onion
         self.listeners = 0
+        self.turns = turns
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)
         self.ledger = Ledger(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
-        self.deadlines = Deadlines(backend, self.spawn)
+        self.deadlines = Deadlines(backend, self.spawn, turns)
         self._tasks = tasks
         self._surroundings = copy_context()
 

@@ -26,6 +26,7 @@ from ._publisher import Publisher
 from ._router import Router
 from ._stopping import StopReport, abort, drain, end_tasks, strike
 from ._topology import Topology, describe
+from ._turns import Turns
 from ._wake import Clock, current_backend
 from .errors import HubReentered
 
@@ -74,6 +75,7 @@ class Hub(Membership, Outbox):
         self._parcels = CheckedParcel if check_payloads else Parcel
         self._dead_letters = dead_letters
         self._clock = clock
+        self._turns = Turns()
         self._tasks: TaskGroup | None = None
         self._engine: Engine | None = None
         self._router: Router | None = None
@@ -169,9 +171,10 @@ class Hub(Membership, Outbox):
             dead_letters=self._dead_letters,
             onion=Onion(self._middleware) if self._middleware else None,
             new_parcel=self._parcels,
+            turns=self._turns,
         )
         self._router = Router(self._directory, self._engine)
-        self._publisher = Publisher(self._directory, self._engine, self._router)
+        self._publisher = Publisher(self._directory, self._engine)
         self._directory.enter(Phase.RUNNING)
         self._emitter.emit(HubOpened(hub=self._name))
         return self

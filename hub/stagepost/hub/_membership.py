@@ -1,7 +1,7 @@
 """Who is on a hub: registering, leaving, subscribing."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from ._desk import Overflow, check_overflow
 from ._directory import Directory, Options, Registration
@@ -12,7 +12,10 @@ from ._signature import name_of
 from ._stopping import dismiss
 from ._supervision import Restart, Supervision, check_supervision
 from ._topics import check_pattern
+from ._turns import Turns
 from .errors import InvalidHandler
+
+_OPTIONS_KEPT: Final = 256
 
 
 class Identified(Protocol):
@@ -28,6 +31,7 @@ class Membership:
 
     _directory: Directory
     _grace: float
+    _turns: Turns
 
     def __init__(self) -> None:
         self._reader = HandlerReader()
@@ -113,6 +117,7 @@ class Membership:
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered already.
         """
+        await self._turns.take()
         await dismiss(self._directory, agent, drain=drain, grace=self._grace)
 
     def subscribe(self, agent: str, topic: str) -> None:
@@ -145,7 +150,12 @@ class Membership:
 
     def _shared_options(self, options: Options) -> Options:
         """The same value for all agents that want the same: it saves more than their registration weighs."""
-        return self._options.setdefault(options, options)
+        shared = self._options.get(options)
+        if shared is None:
+            if len(self._options) >= _OPTIONS_KEPT:
+                self._options.clear()
+            shared = self._options[options] = options
+        return shared
 
 
 def _id_of(agent: str | Identified) -> object:

@@ -1,7 +1,8 @@
-"""What code outside of any handler sends over a hub."""
+"""What code sends over a hub without a handler's context."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeVar, overload
 
 from ._directory import Directory
@@ -9,11 +10,14 @@ from ._engine import Engine
 from ._limits import Duration, count
 from ._listener import Listener
 from ._message import Priority
-from ._parcel import NO_TRAIL, STANDARD, Trail
+from ._origin import OUTSIDE, Cause
+from ._parcel import STANDARD
 from ._publisher import Publisher
 from ._report import Delivery
-from ._router import Origin, Router, reply_to, terms_of
+from ._router import Router, reply_to, terms_of
+from ._running import running
 from ._topics import check_pattern, check_topic
+from ._turns import Turns
 from .errors import HubNotStarted
 
 if TYPE_CHECKING:
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
 ReplyT = TypeVar("ReplyT")
 
 TIMEOUT: Final = 30.0
-_OUTSIDE: Final = Origin()
 _NORMAL: Final = Priority.NORMAL  # looking up a member of an enum costs as much as a call
 
 
@@ -34,6 +37,7 @@ class Outbox:
     _engine: Engine | None
     _router: Router | None
     _publisher: Publisher | None
+    _turns: Turns
 
     async def send(
         self,
@@ -46,6 +50,7 @@ class Outbox:
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
         trace: str | None = None,
+        cause: Cause | None = None,
     ) -> None:
         """Send one way: return once the recipient's mailbox has the message, not when it is handled.
 
@@ -58,6 +63,8 @@ class Outbox:
             headers: Text values that travel with the message.
             priority: How urgent it is; urgent messages pass others in the mailbox.
             trace: The trace it belongs to.
+            cause: The message that led to this one, or its id: for what is carried over from elsewhere. By default that
+                is the message being handled, if a handler calls this.
 
         Raises:
             AgentNotFound: Nobody has this id.
@@ -67,8 +74,11 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It takes no more work.
         """
+        if monotonic() >= self._turns.ends:
+            await self._turns.next()
         router = self._router or self._missing(recipient)
-        origin = _OUTSIDE if sender is None and trace is None else origin_of(sender, trace)
+        plain = sender is None and trace is None and cause is None and running() is None
+        origin = OUTSIDE if plain else router.origin(sender, trace, cause)
         terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
         rest = router.send(recipient, payload, origin, terms=terms, timeout=timeout, ttl=ttl)
         if rest is not None:
@@ -86,6 +96,7 @@ class Outbox:
         headers: Mapping[str, str] | None = ...,
         priority: Priority = ...,
         trace: str | None = ...,
+        cause: Cause | None = ...,
     ) -> ReplyT: ...
     @overload
     async def request(
@@ -99,6 +110,7 @@ class Outbox:
         headers: Mapping[str, str] | None = ...,
         priority: Priority = ...,
         trace: str | None = ...,
+        cause: Cause | None = ...,
     ) -> ReplyT: ...
     @overload
     async def request(
@@ -111,6 +123,7 @@ class Outbox:
         headers: Mapping[str, str] | None = ...,
         priority: Priority = ...,
         trace: str | None = ...,
+        cause: Cause | None = ...,
     ) -> object: ...
     async def request(
         self,
@@ -123,6 +136,7 @@ class Outbox:
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
         trace: str | None = None,
+        cause: Cause | None = None,
     ) -> object:
         """Send and return what the recipient's handler returns.
 
@@ -138,6 +152,7 @@ class Outbox:
             headers: Text values that travel with the message.
             priority: How urgent it is; urgent messages pass others in the mailbox.
             trace: The trace it belongs to.
+            cause: The message that led to this one, or its id; see `send`.
 
         Raises:
             AgentNotFound: Nobody has this id.
@@ -151,8 +166,11 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It takes no more work, or stopped before the reply.
         """
+        if monotonic() >= self._turns.ends:
+            await self._turns.next()
         router = self._router or self._missing(recipient)
-        origin = _OUTSIDE if sender is None and trace is None else origin_of(sender, trace)
+        plain = sender is None and trace is None and cause is None and running() is None
+        origin = OUTSIDE if plain else router.origin(sender, trace, cause, asks=True)
         terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
         parcel, replied = router.request(recipient, payload, origin, terms=terms, timeout=timeout)
         await replied
@@ -169,6 +187,7 @@ class Outbox:
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
         trace: str | None = None,
+        cause: Cause | None = None,
     ) -> Delivery:
         """Send to everyone who subscribed to a topic, but the sender.
 
@@ -185,6 +204,7 @@ class Outbox:
             headers: Text values that travel with the message.
             priority: How urgent it is.
             trace: The trace it belongs to.
+            cause: The message that led to this one, or its id; see `send`.
 
         Returns:
             Who got it and who did not.
@@ -194,9 +214,10 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It takes no more work.
         """
-        publisher = self._publisher or self._missing(topic)
-        terms = terms_of(headers, priority, check_topic(topic))
-        return await publisher.publish(payload, origin_of(sender, trace), terms, timeout=timeout, ttl=ttl)
+        await self._turns.take()
+        publisher, router = self._publisher or self._missing(topic), self._router or self._missing(topic)
+        terms, origin = terms_of(headers, priority, check_topic(topic)), router.origin(sender, trace, cause)
+        return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
 
     async def broadcast(
         self,
@@ -208,10 +229,12 @@ class Outbox:
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
         trace: str | None = None,
+        cause: Cause | None = None,
     ) -> Delivery:
         """Send to every agent that has a handler for the payload's class, but the sender; else like `publish`."""
-        publisher = self._publisher or self._missing("*")
-        origin, terms = origin_of(sender, trace), terms_of(headers, priority)
+        await self._turns.take()
+        publisher, router = self._publisher or self._missing("*"), self._router or self._missing("*")
+        terms, origin = terms_of(headers, priority), router.origin(sender, trace, cause)
         return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
 
     @asynccontextmanager
@@ -234,6 +257,7 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It has stopped.
         """
+        await self._turns.take()
         engine = self._engine or self._missing(topic)
         self._directory.check_open(topic, inside=True)
         engine.listeners += 1
@@ -249,8 +273,3 @@ class Outbox:
 
     def _missing(self, recipient: str) -> NoReturn:
         raise HubNotStarted(recipient, self._name)
-
-
-def origin_of(sender: str | None, trace: str | None) -> Origin:
-    """Where a message from outside of any handler comes from."""
-    return Origin(sender, NO_TRAIL if trace is None else Trail(trace=trace))

@@ -1,11 +1,8 @@
 """How messages find their recipient."""
 
-import math
 from collections.abc import Coroutine, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
-
-from anyio.lowlevel import checkpoint
+from typing import Any, Final
 
 from ._desk import Desk
 from ._directory import Directory
@@ -13,32 +10,17 @@ from ._engine import Engine
 from ._expect import fits
 from ._limits import Duration, seconds
 from ._message import NO_HEADERS, MessageType, Priority
-from ._parcel import NO_TRAIL, STANDARD, Parcel, Terms, Trail
+from ._origin import OUTSIDE, Cause, Origin, origin_within
+from ._parcel import STANDARD, Parcel, State, Terms, Trail
+from ._running import running
 from ._stamps import Stamps
-from ._workers import current_worker
+from ._turns import Turns
 from .errors import AlreadyForwarded, RequestCycle, RequestTimeout, UnexpectedReply
 
-_SENDS_PER_TURN: Final = 256
 _FORWARD_PATIENCE: Final = 30.0
 _NORMAL: Final = Priority.NORMAL
 _REQUEST: Final = MessageType.REQUEST
 _NOTIFICATION: Final = MessageType.NOTIFICATION
-
-
-class Origin(NamedTuple):
-    """Where a message comes from.
-
-    Attributes:
-        sender: The agent that sends it, if one does.
-        trail: What it inherits from the message being handled.
-        deadline: When the answer to the request being handled is due: the latest time for requests made meanwhile.
-        inside: Whether a handler sends it, by its context.
-    """
-
-    sender: str | None = None
-    trail: Trail = NO_TRAIL
-    deadline: float = math.inf
-    inside: bool = False
 
 
 class Router:
@@ -55,6 +37,20 @@ class Router:
         """The clock and the ids of its messages."""
         return self._engine.stamps
 
+    @property
+    def turns(self) -> Turns:
+        """When others get their turn."""
+        return self._engine.turns
+
+    def origin(self, sender: str | None, trace: str | None, cause: Cause | None, *, asks: bool = False) -> Origin:
+        """Where a message comes from that code sends without a context: from the message being handled, if one is."""
+        parcel = running()
+        if parcel is None or parcel.worker is None or parcel.worker.engine is not self._engine:
+            origin = OUTSIDE if sender is None else Origin(sender)
+        else:
+            origin = origin_within(parcel, sender, self.stamps, asks=asks)
+        return origin.because(cause, trace)
+
     def send(
         self,
         recipient: str,
@@ -68,8 +64,7 @@ class Router:
         """Deliver a one-way message.
 
         Returns:
-            What the sender has to await, most often nothing. It waits for room, or, now and then, lets other tasks have
-            their turn.
+            What the sender has to await until there is room, if there is none.
         """
         parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
         if ttl is not None:
@@ -78,7 +73,7 @@ class Router:
             return desk.line_up(parcel, seconds(timeout))
         if ttl is not None:
             desk.arm(parcel)
-        return checkpoint() if parcel.number % _SENDS_PER_TURN == 0 else None
+        return None
 
     def request(
         self,
@@ -111,9 +106,11 @@ class Router:
         if parcel.is_forwarded:
             raise AlreadyForwarded(recipient)
         trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain)
-        origin = Origin(parcel.sender, trail, inside=True)
+        origin = Origin(parcel.sender, trail, inside=parcel.state is State.RUNNING)
         successor, desk = self._address(recipient, payload, parcel.type, origin, parcel.terms)
         if parcel.type is _REQUEST:
+            if recipient in trail.chain and parcel.waiter is not None and desk.all_busy:
+                raise RequestCycle(recipient, trail.chain)
             desk.take_over(parcel, successor)
             return None
         successor.deadline = parcel.deadline
@@ -124,7 +121,7 @@ class Router:
     ) -> tuple[Parcel, Desk]:
         registration = self._directory.reachable.get(recipient)
         if registration is None:
-            registration = self._directory.find(recipient, inside=origin.inside or self.is_inside())
+            registration = self._directory.find(recipient, inside=origin.inside)
         payload_class = type(payload)
         handlers = registration.handlers
         handler = handlers.exact.get(payload_class) or handlers.find(recipient, payload_class)
@@ -135,11 +132,6 @@ class Router:
         return engine.new_parcel(
             desk, handler, payload, type_, origin.sender, terms, origin.trail, stamps.count, stamps.clock()
         ), desk
-
-    def is_inside(self) -> bool:
-        """Whether one of this hub's handlers runs this code, or a task that it started."""
-        worker = current_worker()
-        return worker is not None and worker.engine is self._engine
 
 
 def terms_of(headers: Mapping[str, str] | None, priority: Priority, topic: str | None = None) -> Terms:

@@ -1,7 +1,6 @@
 """The tasks that handle an agent's messages."""
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Final
 
 from anyio import CancelScope
@@ -14,19 +13,20 @@ from ._invoking import invoke
 from ._life import Life
 from ._mailbox import Mailbox
 from ._message import MessageType
-from ._parcel import Parcel
+from ._parcel import Parcel, State
+from ._running import running, set_running
 from ._wake import Waiter
 from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
 _RESTING_KEPT: Final = 8
 
-_here: ContextVar["Worker | None"] = ContextVar("stagepost_worker", default=None)
-
 
 def current_worker() -> "Worker | None":
-    """The worker whose handler runs this code, also in a task that the handler started."""
-    return _here.get()
+    """The worker whose handler runs this code, or has started the task that does, if that handler still runs."""
+    parcel = running()
+    worker = None if parcel is None or parcel.state is not State.RUNNING else parcel.worker
+    return worker if isinstance(worker, Worker) else None
 
 
 class Workers:
@@ -206,7 +206,6 @@ class Worker:
 
     async def run(self) -> None:
         """Work until it is not needed any more."""
-        _here.set(self)
         needed = True
         try:
             while needed:
@@ -242,6 +241,7 @@ class Worker:
                 continue
             self.current = parcel
             parcel.worker = self
+            set_running(parcel)
             ledger.start(parcel)
             handler = parcel.handler
             try:
@@ -261,6 +261,7 @@ class Worker:
                 await checkpoint()
                 now = clock()
                 turn_ends = now + _TURN
+        set_running(None)
 
     def _expires(self, parcel: Parcel) -> bool:
         """End a message whose time is up, which the timer has not noticed yet, rather than begin with it."""

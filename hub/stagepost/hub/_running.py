@@ -1,0 +1,16 @@
+"""Which message is being handled by the code that runs now."""
+
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Final
+
+from ._parcel import Parcel
+
+_running: Final[ContextVar[Parcel | None]] = ContextVar("stagepost_running", default=None)
+
+running: Final[Callable[[], Parcel | None]] = _running.get
+"""The message whose handler runs this code, or has started the task that does. A task that outlives the handler keeps
+it: it is what led to whatever the task sends, but only its state says whether its handler still runs."""
+
+set_running: Final[Callable[[Parcel | None], Token[Parcel | None]]] = _running.set
+"""Called by a worker as it begins with a message, and with None before it rests."""

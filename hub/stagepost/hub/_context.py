@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 from ._limits import Duration
 from ._message import Message, Priority
-from ._outbox import TIMEOUT
 from ._origin import Origin, origin_within
+from ._outbox import TIMEOUT
 from ._parcel import Parcel
 from ._publisher import Publisher
 from ._report import Delivery
@@ -70,11 +70,11 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> None:
         """Send one way as this agent; see `Hub.send`. Sending to itself never waits: a full mailbox fails at once."""
-        await self._router.turns.take()
-        terms = terms_of(headers, priority)
-        rest = self._router.send(recipient, payload, self._origin(), terms=terms, timeout=timeout, ttl=ttl)
-        if rest is not None:
-            await rest
+        async with self._router.turns:
+            terms = terms_of(headers, priority)
+            rest = self._router.send(recipient, payload, self._origin(), terms=terms, timeout=timeout, ttl=ttl)
+            if rest is not None:
+                await rest
 
     @overload
     async def request(
@@ -123,11 +123,11 @@ class ActingContext(Generic[HubT]):
         Raises:
             RequestCycle: The recipient waits for this very request, and has no free worker.
         """
-        await self._router.turns.take()
-        terms, origin = terms_of(headers, priority), self._origin(asks=True)
-        parcel, replied = self._router.request(recipient, payload, origin, terms=terms, timeout=timeout)
-        await replied
-        return reply_to(parcel, expect)
+        async with self._router.turns:
+            terms, origin = terms_of(headers, priority), self._origin(asks=True)
+            parcel, replied = self._router.request(recipient, payload, origin, terms=terms, timeout=timeout)
+            await replied
+            return reply_to(parcel, expect)
 
     async def publish(
         self,
@@ -140,9 +140,9 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
         """Send as this agent to everyone who subscribed to a topic, but itself; see `Hub.publish`."""
-        await self._router.turns.take()
-        terms = terms_of(headers, priority, check_topic(topic))
-        return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
+        async with self._router.turns:
+            terms = terms_of(headers, priority, check_topic(topic))
+            return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
     async def broadcast(
         self,
@@ -154,9 +154,9 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
         """Send as this agent to everyone with a handler for it, but itself; see `Hub.broadcast`."""
-        await self._router.turns.take()
-        terms = terms_of(headers, priority)
-        return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
+        async with self._router.turns:
+            terms = terms_of(headers, priority)
+            return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
     async def forward(self, recipient: str, payload: object = _SAME) -> None:
         """Hand this message on to another agent, and with a request the obligation to answer it.
@@ -174,11 +174,11 @@ class ActingContext(Generic[HubT]):
                 here.
             DeliveryError: The other agent cannot be reached, as with `send`; the obligation stays here.
         """
-        await self._router.turns.take()
-        data = self.parcel.payload if payload is _SAME else payload
-        rest = self._router.forward(self.parcel, recipient, data)
-        if rest is not None:
-            await rest
+        async with self._router.turns:
+            data = self.parcel.payload if payload is _SAME else payload
+            rest = self._router.forward(self.parcel, recipient, data)
+            if rest is not None:
+                await rest
 
     def _origin(self, *, asks: bool = False) -> Origin:
         return origin_within(self.parcel, self.agent, self._router.stamps, asks=asks)

@@ -138,9 +138,10 @@ class Hub(Membership, Outbox):
         Returns:
             What was not finished.
         """
-        if self._engine is None:
-            return StopReport(hub=self._name)
-        return await drain(self._directory, self._engine, seconds(timeout))
+        async with self._turns:
+            if self._engine is None:
+                return StopReport(hub=self._name)
+            return await drain(self._directory, self._engine, seconds(timeout))
 
     def new_context(self, parcel: Parcel) -> "Context":
         """Make what a handler gets as its context; not for callers of a hub."""
@@ -154,12 +155,14 @@ class Hub(Membership, Outbox):
         strike(self._directory, agent)
 
     async def _idle(self) -> None:
-        if self._engine is not None:
-            await self._engine.ledger.quiet()
+        async with self._turns:
+            if self._engine is not None:
+                await self._engine.ledger.quiet()
 
     async def __aenter__(self) -> Self:
         """Start: messages are taken from now on."""
         if self._directory.phase is not Phase.NEW:
+            await self._turns.take()
             raise HubReentered(self._name)
         backend = current_backend()
         self._tasks = await create_task_group().__aenter__()
@@ -192,7 +195,7 @@ class Hub(Membership, Outbox):
     async def _end(self) -> None:
         if self._engine is None or self._tasks is None:
             return
-        abort(self._directory, self._engine)
+        await abort(self._directory, self._engine)
         try:
             await end_tasks(self._tasks)
         finally:

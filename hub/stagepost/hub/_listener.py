@@ -99,7 +99,7 @@ class Listener:
     async def __anext__(self) -> Message[Any]:
         """The next message; waits until there is one."""
         engine = self._engine
-        if engine.turns.over():
+        if engine.turns.spend():
             await engine.turns.next()
         while not self._buffer:
             if self.closing:

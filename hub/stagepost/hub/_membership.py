@@ -117,8 +117,8 @@ class Membership:
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered already.
         """
-        await self._turns.take()
-        await dismiss(self._directory, agent, drain=drain, grace=self._grace)
+        async with self._turns:
+            await dismiss(self._directory, agent, drain=drain, grace=self._grace)
 
     def subscribe(self, agent: str, topic: str) -> None:
         """Let an agent get what is published to a topic, from now on; once is enough.

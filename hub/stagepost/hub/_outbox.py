@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeVar, overload
 
 from ._directory import Directory
@@ -74,15 +73,17 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It takes no more work.
         """
-        if monotonic() >= self._turns.ends:
-            await self._turns.next()
-        router = self._router or self._missing(recipient)
-        plain = sender is None and trace is None and cause is None and running() is None
-        origin = OUTSIDE if plain else router.origin(sender, trace, cause)
-        terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
-        rest = router.send(recipient, payload, origin, terms=terms, timeout=timeout, ttl=ttl)
-        if rest is not None:
-            await rest
+        try:
+            router = self._router or self._missing(recipient)
+            plain = sender is None and trace is None and cause is None and running() is None
+            origin = OUTSIDE if plain else router.origin(sender, trace, cause)
+            terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
+            rest = router.send(recipient, payload, origin, terms=terms, timeout=timeout, ttl=ttl)
+            if rest is not None:
+                await rest
+        except Exception:
+            await self._turns.take()
+            raise
 
     @overload
     async def request(
@@ -166,15 +167,17 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It takes no more work, or stopped before the reply.
         """
-        if monotonic() >= self._turns.ends:
-            await self._turns.next()
-        router = self._router or self._missing(recipient)
-        plain = sender is None and trace is None and cause is None and running() is None
-        origin = OUTSIDE if plain else router.origin(sender, trace, cause, asks=True)
-        terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
-        parcel, replied = router.request(recipient, payload, origin, terms=terms, timeout=timeout)
-        await replied
-        return reply_to(parcel, expect)
+        try:
+            router = self._router or self._missing(recipient)
+            plain = sender is None and trace is None and cause is None and running() is None
+            origin = OUTSIDE if plain else router.origin(sender, trace, cause, asks=True)
+            terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
+            parcel, replied = router.request(recipient, payload, origin, terms=terms, timeout=timeout)
+            await replied
+            return reply_to(parcel, expect)
+        except Exception:
+            await self._turns.take()
+            raise
 
     async def publish(
         self,
@@ -214,10 +217,10 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It takes no more work.
         """
-        await self._turns.take()
-        publisher, router = self._publisher or self._missing(topic), self._router or self._missing(topic)
-        terms, origin = terms_of(headers, priority, check_topic(topic)), router.origin(sender, trace, cause)
-        return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
+        async with self._turns:
+            publisher, router = self._publisher or self._missing(topic), self._router or self._missing(topic)
+            terms, origin = terms_of(headers, priority, check_topic(topic)), router.origin(sender, trace, cause)
+            return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
 
     async def broadcast(
         self,
@@ -232,10 +235,10 @@ class Outbox:
         cause: Cause | None = None,
     ) -> Delivery:
         """Send to every agent that has a handler for the payload's class, but the sender; else like `publish`."""
-        await self._turns.take()
-        publisher, router = self._publisher or self._missing("*"), self._router or self._missing("*")
-        terms, origin = terms_of(headers, priority), router.origin(sender, trace, cause)
-        return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
+        async with self._turns:
+            publisher, router = self._publisher or self._missing("*"), self._router or self._missing("*")
+            terms, origin = terms_of(headers, priority), router.origin(sender, trace, cause)
+            return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
 
     @asynccontextmanager
     async def listen(
@@ -257,19 +260,27 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It has stopped.
         """
-        await self._turns.take()
-        engine = self._engine or self._missing(topic)
-        self._directory.check_open(topic, inside=True)
-        engine.listeners += 1
-        listener = Listener(f"listener-{engine.listeners}", count("limit", limit), overflow, engine)
-        self._directory.subscribe(listener.id, listener, check_pattern(topic))
-        self._directory.listeners[listener] = None
         try:
+            listener = self._add_listener(topic, count("limit", limit), overflow)
+        except Exception:
+            await self._turns.take()
+            raise
+        try:
+            await self._turns.take()
             yield listener
         finally:
             self._directory.unsubscribe(listener.id, listener, topic)
             self._directory.listeners.pop(listener, None)
             listener.close()
+
+    def _add_listener(self, topic: str, limit: float, overflow: Literal["reject", "drop_oldest"]) -> Listener:
+        engine = self._engine or self._missing(topic)
+        self._directory.check_open(topic, inside=True)
+        engine.listeners += 1
+        listener = Listener(f"listener-{engine.listeners}", limit, overflow, engine)
+        self._directory.subscribe(listener.id, listener, check_pattern(topic))
+        self._directory.listeners[listener] = None
+        return listener
 
     def _missing(self, recipient: str) -> NoReturn:
         raise HubNotStarted(recipient, self._name)

@@ -28,9 +28,9 @@ class Publication:
     __slots__ = (
         "_delivered",
         "_directory",
+        "_due",
         "_engine",
         "_full",
-        "_lasting",
         "_not_handled",
         "_now",
         "_origin",
@@ -38,6 +38,7 @@ class Publication:
         "_stopped",
         "_terms",
         "_trail",
+        "_type",
         "waiting",
     )
 
@@ -50,23 +51,20 @@ class Publication:
         self._origin = origin
         self._trail = origin.trail
         self._terms = terms
-        self._lasting = lasting
+        self._type = MessageType.BROADCAST if terms.topic is None else MessageType.NOTIFICATION
         self._now = engine.stamps.clock()
+        self._due = self._now + lasting
         self._delivered: list[str] = []
         self._full: list[str] = []
         self._not_handled: list[str] = []
         self._stopped: list[str] = []
         self.waiting: list[tuple[Place, Parcel]] = []
 
-    @property
-    def _type(self) -> MessageType:
-        return MessageType.BROADCAST if self._terms.topic is None else MessageType.NOTIFICATION
-
     def deliver(self, recipients: Iterable[Subscriber]) -> None:
         """Deliver wherever there is room, without letting anybody else run."""
-        engine, payload, sender, terms, trail = self._engine, self._payload, self._origin.sender, self._terms, self._trail
-        stamps, now, due, type_, to_all = engine.stamps, self._now, self._now + self._lasting, self._type, terms.topic is None
-        payload_class, delivered, before = type(payload), self._delivered, stamps.count
+        engine, payload, sender, terms = self._engine, self._payload, self._origin.sender, self._terms
+        stamps, now, due, type_ = engine.stamps, self._now, self._due, self._type
+        payload_class, before, trail = type(payload), stamps.count, self._trail
         if trail.trace is None:  # all of them belong to one trace, which the first message names
             trail = Trail(trail.cause, stamps.message_id(before + 1, now))
         for recipient in recipients:
@@ -75,7 +73,7 @@ class Publication:
                 continue
             handlers = recipient.handlers
             handler = handlers.exact.get(payload_class) or handlers.look_up(payload_class)
-            if handler is None and to_all:
+            if handler is None and terms.topic is None:
                 continue
             desk: Place = recipient.desk or recipient.open_desk(engine)
             stamps.count += 1
@@ -85,7 +83,7 @@ class Publication:
                 self._not_handled.append(agent)
                 engine.ledger.lose(parcel, DeadReason.UNHANDLED)
             elif desk.accept(parcel):
-                delivered.append(agent)
+                self._delivered.append(agent)
                 if due < math.inf:
                     desk.arm(parcel)
             else:

@@ -14,7 +14,7 @@ from ._origin import OUTSIDE, Cause, Origin, origin_within
 from ._parcel import STANDARD, Parcel, State, Terms, Trail
 from ._running import running
 from ._stamps import Stamps
-from ._turns import Turns
+from ._turns import LOOK_EVERY, Turns
 from .errors import AlreadyForwarded, RequestCycle, RequestTimeout, UnexpectedReply
 
 _FORWARD_PATIENCE: Final = 30.0
@@ -64,7 +64,7 @@ class Router:
         """Deliver a one-way message.
 
         Returns:
-            What the sender has to await until there is room, if there is none.
+            What the sender has to await, most often nothing. It waits for room, or lets other tasks have their turn.
         """
         parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
         if ttl is not None:
@@ -73,7 +73,7 @@ class Router:
             return desk.line_up(parcel, seconds(timeout))
         if ttl is not None:
             desk.arm(parcel)
-        return None
+        return self.turns.next() if parcel.number % LOOK_EVERY == 0 and self.turns.over() else None
 
     def request(
         self,

@@ -1,12 +1,13 @@
 """How an agent leaves its hub, and how a hub stops."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from anyio import move_on_after
 from anyio.abc import TaskGroup
 
+from ._desk import Desk
 from ._directory import Directory, Phase
 from ._engine import Engine
 from ._events import DeadReason
@@ -15,6 +16,7 @@ from ._workers import Worker, current_worker
 from .errors import AgentStopped, HubStopped
 
 _PATIENCE: Final = 1.0
+_AT_ONCE: Final = 64  # agents that are stopped between two looks at the turn
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
 _STAGES: Final[dict[State, Stage]] = {
@@ -114,18 +116,19 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> StopRep
     spared = 0 if own is None else 1
     with move_on_after(timeout):
         await engine.ledger.quiet(spared)
-    unfinished = tuple(_leftovers(directory, engine, own))
-    abort(directory, engine, own)
+    unfinished = tuple([left async for left in _leftovers(directory, engine, own)])
+    await abort(directory, engine, own)
     with move_on_after(_PATIENCE):
         await engine.ledger.quiet(spared)
-    stuck = tuple(left.agent for left in _leftovers(directory, engine, own))
+    stuck = tuple([left.agent async for left in _leftovers(directory, engine, own)])
     if stuck:
         engine.log.error("handlers ignore that they were cancelled", hub=engine.hub, agents=stuck)
     return StopReport(hub=engine.hub, unfinished=unfinished, stuck=stuck)
 
 
-def _leftovers(directory: Directory, engine: Engine, own: Worker | None) -> Iterator[Unfinished]:
+async def _leftovers(directory: Directory, engine: Engine, own: Worker | None) -> AsyncIterator[Unfinished]:
     for desk in directory.desks():
+        await engine.turns.take_shielded()
         for parcel in desk.parcels(own):
             yield Unfinished(
                 agent=desk.id,
@@ -136,16 +139,30 @@ def _leftovers(directory: Directory, engine: Engine, own: Worker | None) -> Iter
             )
 
 
-def abort(directory: Directory, engine: Engine, spare: Worker | None = None) -> None:
-    """Stop a hub at once: bury what is queued, answer all requests, cancel handlers but that of a worker to spare."""
+async def abort(directory: Directory, engine: Engine, spare: Worker | None = None) -> None:
+    """Stop a hub at once: bury what is queued, answer all requests, cancel handlers but that of a worker to spare.
+
+    Once begun it is finished, also by a task that is cancelled meanwhile.
+    """
     directory.enter(Phase.CLOSED)
+    for listener in directory.listeners:
+        listener.close()
     desks = directory.desks()
+    batches = iter([desks[start : start + _AT_ONCE] for start in range(0, len(desks), _AT_ONCE)])
+    try:
+        for batch in batches:
+            _abort(batch, engine, spare)
+            await engine.turns.take_shielded(_AT_ONCE)
+    finally:
+        for batch in batches:  # no shield keeps off asyncio's own cancellation
+            _abort(batch, engine, spare)
+
+
+def _abort(desks: Sequence[Desk], engine: Engine, spare: Worker | None) -> None:
     for desk in desks:
         desk.interrupt(spare)  # all of them before any is answered, or handlers would meet the refusals of each other
     for desk in desks:
         desk.abort(lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spare)
-    for listener in directory.listeners:
-        listener.close()
 
 
 async def end_tasks(tasks: TaskGroup) -> None:

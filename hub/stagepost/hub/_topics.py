@@ -50,7 +50,7 @@ class _Node(Generic[SubscriberT]):
 
 
 class Topics(Generic[SubscriberT]):
-    """Who subscribed to what. Subscribers of a topic are looked up once, until a subscription changes that may concern it."""
+    """Who subscribed to what. Subscribers of a topic are looked up once, until one of its subscriptions changes."""
 
     __slots__ = ("_kept", "_matches", "_root")
 

@@ -1,45 +1,82 @@
 """When others get their turn: every path through a hub lets other tasks run after about a millisecond of work."""
 
+from collections.abc import Awaitable, Generator
 from time import monotonic
+from types import TracebackType
 from typing import Final
 
 from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
 _TURN: Final = 0.001
+LOOK_EVERY: Final = 16
+"""How many calls or messages come between two looks at the clock."""
+
+
+class _Nothing:
+    """Something to await that is over at once, cheaper than a coroutine."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[object, None, None]:
+        return iter(())  # type: ignore[return-value]  # an iterator is all that `await` needs
+
+
+_NOTHING: Final = _Nothing()
 
 
 class Turns:
     """The turn of whoever works for a hub now. One value serves all tasks, since only one of them runs at a time.
 
-    Each public coroutine looks at it before anything else, and so do loops inside of the hub. So a loop over any of
-    them yields, however the calls end, and a call that is cancelled while it yields has done nothing yet. It is real
-    time, also where the hub's clock is a test's.
+    The body of each public coroutine stands in ``async with turns:``, or does the same by itself where that would cost
+    too much: at its end, also by an error, it lets others run if the turn is used up. So what a call does is done before
+    it yields, and a loop over any of them yields, however the calls end. Loops inside of the hub `take` turns, too.
 
-    Attributes:
-        ends: When the turn is used up, in the time of `monotonic`; for hot paths, which save the call of `over`.
+    A turn is a millisecond of real time, also where the hub's clock is a test's, but not less than 16 calls: a call
+    now and then does not yield.
     """
 
-    __slots__ = ("ends",)
+    __slots__ = ("_ends", "_spent")
 
     def __init__(self) -> None:
-        self.ends = monotonic() + _TURN
+        self._spent = 0
+        self._ends = monotonic() + _TURN
 
     def over(self) -> bool:
-        """Whether the turn is used up."""
-        return monotonic() >= self.ends
+        """Whether the time is up."""
+        return monotonic() >= self._ends
+
+    def spend(self, calls: int = 1) -> bool:
+        """Count what was done; whether the turn is used up."""
+        self._spent += calls
+        return self._spent >= LOOK_EVERY and monotonic() >= self._ends
 
     async def next(self) -> None:
         """Let others run, and begin a new turn."""
         await checkpoint()
-        self.ends = monotonic() + _TURN
+        self._begin()
 
-    async def take(self) -> None:
-        """Let others run if the turn is used up."""
-        if monotonic() >= self.ends:
+    async def take(self, calls: int = 1) -> None:
+        """Count what was done, and let others run if the turn is used up."""
+        if self.spend(calls):
             await self.next()
 
-    async def take_shielded(self) -> None:
+    async def take_shielded(self, calls: int = 1) -> None:
         """The same for what has to be finished, also by a task that was cancelled."""
-        if monotonic() >= self.ends:
+        if self.spend(calls):
             await cancel_shielded_checkpoint()
-            self.ends = monotonic() + _TURN
+            self._begin()
+
+    def _begin(self) -> None:
+        self._spent = 0
+        self._ends = monotonic() + _TURN
+
+    def __aenter__(self) -> Awaitable[None]:
+        """Begin something that a caller may do in a loop."""
+        return _NOTHING
+
+    def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> Awaitable[None]:
+        """Let others run if the turn is used up; not on the way out of a cancelled task or a closed coroutine."""
+        goes_on = exc_type is None or issubclass(exc_type, Exception)
+        return self.next() if goes_on and self.spend() else _NOTHING

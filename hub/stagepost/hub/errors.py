@@ -29,6 +29,7 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from ._facts import FactError
+from ._similar import similar_names
 
 _NAMES_SHOWN = 10
 
@@ -144,13 +145,13 @@ class AgentNotFound(DeliveryError, LookupError):
     Attributes:
         recipient: The id that was asked for.
         hub: The hub's name.
-        known: The ids that are registered.
+        known: Ids that are registered, up to ten, those that look like this one first.
     """
 
     def __init__(self, recipient: str, hub: str, known: Collection[str]) -> None:
         self.hub = hub
-        self.known = tuple(sorted(known))
-        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {_some(self.known)}")
+        self.known = similar_names(recipient, known, _NAMES_SHOWN)
+        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {_some(self.known, len(known))}")
 
 
 class AgentStopped(DeliveryError):
@@ -173,7 +174,8 @@ class NoHandler(DeliveryError, LookupError):
         self.payload = payload.__qualname__
         self.handled = tuple(sorted(cls.__qualname__ for cls in handled))
         super().__init__(
-            recipient, f"agent {recipient!r} has no handler for {self.payload}, it takes {_some(self.handled)}"
+            recipient,
+            f"agent {recipient!r} has no handler for {self.payload}, it takes {_some(self.handled, len(self.handled))}",
         )
 
 
@@ -333,9 +335,10 @@ class UnexpectedReply(RequestError, TypeError):
         )
 
 
-def _some(names: Sequence[str]) -> str:
-    """The first names of a list, for a message."""
+def _some(names: Sequence[str], total: int) -> str:
+    """The first names of a list, for a message, and how many more there are."""
     if not names:
         return "none"
-    shown = ", ".join(names[:_NAMES_SHOWN])
-    return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN} more"
+    shown = names[:_NAMES_SHOWN]
+    more = total - len(shown)
+    return f"{', '.join(shown)} and {more} more" if more else ", ".join(shown)

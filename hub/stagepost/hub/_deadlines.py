@@ -11,6 +11,7 @@ from ._wake import Backend, Waiter
 _TICKS_PER_SECOND: Final = 256
 TICK: Final = 1 / _TICKS_PER_SECOND  # seconds that a deadline may fire late
 _PRUNE_FROM: Final = 1024
+_DROPPED_AT_ONCE: Final = 256
 
 
 class Expiring(Protocol):
@@ -107,6 +108,9 @@ class Deadlines:
         Not done whenever the task wakes: it would disarm the timer after each request of a lone client, to arm it again
         with the next one.
         """
+        dropped = 0
         while self._order and not self._buckets[self._order[0]]:
             del self._buckets[heappop(self._order)]
-            await self._turns.take()
+            dropped += 1
+            if dropped % _DROPPED_AT_ONCE == 0:
+                await self._turns.take(_DROPPED_AT_ONCE)

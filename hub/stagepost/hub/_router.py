@@ -69,8 +69,9 @@ class Router:
         parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
         if ttl is not None:
             parcel.deadline = parcel.sent + seconds(ttl)
-        if not desk.accept(parcel):
-            return desk.line_up(parcel, seconds(timeout))
+        rest = None if desk.accept(parcel) else desk.line_up(parcel, seconds(timeout))
+        if rest is not None:
+            return rest
         if ttl is not None:
             desk.arm(parcel)
         return self.turns.next() if parcel.number % LOOK_EVERY == 0 and self.turns.over() else None

@@ -33,13 +33,13 @@ class Ledger:
     Attributes:
         latencies: How many parcels took how long, for `Latency`; counted by whoever has read the clock.
         dead_letters: What was never handled.
+        observed: Whether the observer wants to know of what happens to every message.
     """
 
     __slots__ = (
         "_emitter",
         "_hub",
         "_new_waiter",
-        "_observed",
         "_stamps",
         "_watchers",
         "accepted",
@@ -50,6 +50,7 @@ class Ledger:
         "handled",
         "late_replies",
         "latencies",
+        "observed",
         "undelivered",
     )
 
@@ -58,7 +59,7 @@ class Ledger:
     ) -> None:
         self._hub = hub
         self._emitter = emitter
-        self._observed = emitter.wants(_ROUTINE)
+        self.observed = emitter.wants(_ROUTINE)
         self._stamps = stamps
         self._new_waiter = new_waiter
         self._watchers: list[tuple[Waiter, int]] = []
@@ -74,19 +75,19 @@ class Ledger:
 
     def look_up_observer(self) -> None:
         """Ask again whether the observer wants to know of what happens to every message."""
-        self._observed = self._emitter.wants(_ROUTINE)
+        self.observed = self._emitter.wants(_ROUTINE)
 
     def accept(self, parcel: Parcel) -> None:
         """A mailbox took it."""
         parcel.state = _QUEUED
         self.accepted += 1
-        if self._observed:
+        if self.observed:
             self._tell(MessageAccepted, parcel)
 
     def start(self, parcel: Parcel) -> None:
         """Its handler begins."""
         parcel.state = _RUNNING
-        if self._observed:
+        if self.observed:
             self._tell(MessageStarted, parcel)
 
     def handle(self, parcel: Parcel, reply: object) -> None:
@@ -100,7 +101,7 @@ class Ledger:
                 parcel.release()
             if parcel.type is _REQUEST:
                 self._note_unanswered(parcel, reply)
-        if self._observed:
+        if self.observed:
             self._tell(MessageHandled, parcel)
 
     def _note_unanswered(self, parcel: Parcel, reply: object) -> None:
@@ -133,9 +134,10 @@ class Ledger:
         parcel.state = _ENDED
         self.dead += 1
         self.dead_letters.add(parcel, reason)
-        if parcel.waiter is None:
+        if parcel.waiter is None and parcel.bucket is not None:
             parcel.release()
-        self._tell(MessageDead, parcel, reason=reason)
+        if self._emitter.enabled:
+            self._tell(MessageDead, parcel, reason=reason)
 
     def lose(self, parcel: Parcel, reason: DeadReason) -> None:
         """A recipient of a publication could not get it."""

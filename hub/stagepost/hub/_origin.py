@@ -1,13 +1,13 @@
 """Where a message comes from, and what it inherits from there."""
 
 import math
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ._message import Message
 from ._parcel import NO_TRAIL, Parcel, State, Trail
 from ._stamps import Stamps
 
-Cause: TypeAlias = Message[Any] | str
+Cause: TypeAlias = Message[object] | str
 """What led to a message: another one, perhaps of another hub, or only its id."""
 
 

@@ -64,7 +64,7 @@ class Publication:
         """Deliver wherever there is room, without letting anybody else run."""
         engine, payload, sender, terms = self._engine, self._payload, self._origin.sender, self._terms
         stamps, now, due, type_ = engine.stamps, self._now, self._due, self._type
-        payload_class, before, trail = type(payload), stamps.count, self._trail
+        payload_class, before, trail, delivered = type(payload), stamps.count, self._trail, self._delivered
         if trail.trace is None:  # all of them belong to one trace, which the first message names
             trail = Trail(trail.cause, stamps.message_id(before + 1, now))
         for recipient in recipients:
@@ -83,7 +83,7 @@ class Publication:
                 self._not_handled.append(agent)
                 engine.ledger.lose(parcel, DeadReason.UNHANDLED)
             elif desk.accept(parcel):
-                self._delivered.append(agent)
+                delivered.append(agent)
                 if due < math.inf:
                     desk.arm(parcel)
             else:

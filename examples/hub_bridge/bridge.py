@@ -17,9 +17,9 @@ class Bridge:
     has been on and is not taken to one of them again. So the hubs need different names. A publication that comes to a
     hub on two ways is published there twice.
 
-    What is carried keeps its topic, headers, priority and trace. The original's sender is a stranger on the other hub,
-    where the bridge is the sender; so a bridge never hears what it has published there itself. On a hub
-    that was not entered yet, or was left, nobody hears it, which is no failure.
+    What is carried keeps its topic, headers, priority and trace, and names the original as its cause. The original's
+    sender is a stranger on the other hub, where the bridge is the sender; so a bridge never hears what it has published
+    there itself. On a hub that was not entered yet, or was left, nobody hears it, which is no failure.
 
     Args:
         id: Its id, the same on all hubs.
@@ -55,5 +55,5 @@ class Bridge:
                         sender=self.id,
                         headers=headers,
                         priority=message.priority,
-                        trace=message.trace,
+                        cause=message,
                     )

@@ -1,8 +1,8 @@
 import asyncio
 
 import pytest
-from anyio import CancelScope, create_task_group, fail_after
-from tests.hub._agents import Ping, Recorder, until
+from anyio import CancelScope, create_task_group, fail_after, move_on_after, sleep
+from tests.hub._agents import Ping, Recorder, error_of, until
 
 from stagepost.hub import Hub, HubNotStarted, HubStopped, Listener
 
@@ -117,3 +117,72 @@ async def test_a_reader_cancelled_by_asyncio_hands_its_turn_on(anyio_backend: st
             first.cancel()
             assert (await second).data == Ping(5)
             assert first.cancelled()
+
+
+async def test_after_a_wait_that_timed_out_the_next_message_wakes_its_reader() -> None:
+    seen: list[int] = []
+
+    async def read(stream: Listener) -> None:
+        seen.append((await anext(stream)).data.number)
+
+    with fail_after(5):
+        async with Hub() as hub, hub.listen("a") as stream, create_task_group() as tasks:
+            for _ in range(20):
+                with move_on_after(0.001):
+                    await anext(stream)
+            assert len(stream._waiters) == 0
+            for number in range(2):
+                tasks.start_soon(read, stream)
+                await until(lambda: len(stream._waiters) == 1)
+                await hub.publish("a", Ping(number))
+                await until(lambda number=number: len(seen) == number + 1)
+    assert seen == [0, 1]
+
+
+async def test_two_readers_share_what_comes_also_if_one_of_them_polls() -> None:
+    seen: list[int] = []
+
+    async def poll(stream: Listener) -> None:
+        while True:
+            with move_on_after(0.0005):
+                seen.append((await anext(stream)).data.number)
+
+    async def read(stream: Listener) -> None:
+        async for message in stream:
+            seen.append(message.data.number)  # noqa: PERF401 - they come one by one
+
+    with fail_after(10):
+        async with Hub() as hub, hub.listen("a", limit=None) as stream, create_task_group() as tasks:
+            tasks.start_soon(poll, stream)
+            tasks.start_soon(read, stream)
+            for number in range(300):
+                await hub.publish("a", Ping(number))
+                if number % 7 == 0:
+                    await sleep(0.0005)
+            await until(lambda: len(seen) == 300)
+            tasks.cancel_scope.cancel()
+    assert sorted(seen) == list(range(300))
+
+
+async def test_closing_ends_all_who_wait() -> None:
+    ended: list[StopAsyncIteration] = []
+    with fail_after(5):
+        async with Hub() as hub, create_task_group() as tasks:
+            async with hub.listen("a") as stream:
+                for _ in range(3):
+                    tasks.start_soon(error_of, StopAsyncIteration, stream.__anext__, ended)
+                await until(lambda: len(stream._waiters) == 3)
+    assert len(ended) == 3
+
+
+async def test_a_listener_whose_block_is_cancelled_as_it_begins_is_gone() -> None:
+    with fail_after(5):
+        async with Hub() as hub:
+            with CancelScope() as scope:
+                scope.cancel()
+                for _ in range(100_000):
+                    async with hub.listen("a"):
+                        pass
+            assert scope.cancelled_caught
+            assert hub.describe().listeners == ()
+            assert (await hub.publish("a", Ping())).delivered == ()

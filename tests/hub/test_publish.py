@@ -1,3 +1,4 @@
+import math
 import pytest
 from anyio import CancelScope, create_task_group, fail_after
 from anyio.lowlevel import checkpoint
@@ -16,9 +17,10 @@ from stagepost.hub import (
     MessageType,
     Published,
 )
+from stagepost.hub._origin import OUTSIDE
 from stagepost.hub._parcel import STANDARD
-from stagepost.hub._publisher import _Account
-from stagepost.hub._router import Origin
+from stagepost.hub._publication import Publication
+from stagepost.hub._publisher import wait_for_room
 from stagepost.hub.testing import idle
 
 
@@ -325,13 +327,12 @@ async def test_one_that_found_room_before_its_turn_to_wait_does_not_wait() -> No
             hub.register(gate, mailbox=1, topics=["a"])
             await hub.publish("a", Ping(0))
             await gate.entered.wait()
-            publisher = hub._publisher
-            assert publisher is not None
             (desk,) = hub._directory.desks()
             assert hub._router is not None
-            parcel, _ = hub._router._address("gate", Ping(1), MessageType.NOTIFICATION, Origin(), STANDARD)
-            account = _Account()
-            await publisher._wait_for_room(desk, parcel, 5, account)
+            assert hub._engine is not None
+            publication = Publication(hub._directory, hub._engine, Ping(1), OUTSIDE, STANDARD, math.inf)
+            parcel, _ = hub._router._address("gate", Ping(1), MessageType.NOTIFICATION, OUTSIDE, STANDARD)
+            await wait_for_room(publication, desk, parcel, 5)
             gate.opened.set()
-    assert account.delivered == ["gate"]
+    assert publication.report().delivered == ("gate",)
     assert gate.seen == [0, 1]

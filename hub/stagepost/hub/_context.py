@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 from ._expect import expected
 from ._limits import TIMEOUT, Duration
 from ._message import Message, Priority
-from ._parcel import Parcel, Trail
+from ._origin import Origin, origin_within
+from ._parcel import Parcel
 from ._publisher import Publisher
 from ._report import Delivery
-from ._router import Origin, Router, reply_to, terms_of
+from ._router import Router, reply_to, terms_of
 from ._topics import check_topic
 from .errors import DeliveryError
 
@@ -70,10 +71,11 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> None:
         """Send one way as this agent; see `Hub.send`. Sending to itself never waits: a full mailbox fails at once."""
-        terms = terms_of(headers, priority)
-        rest = self._router.send(recipient, payload, self._origin(()), terms=terms, timeout=timeout, ttl=ttl)
-        if rest is not None:
-            await rest
+        async with self._router.turns:
+            terms = terms_of(headers, priority)
+            rest = self._router.send(recipient, payload, self._origin(), terms=terms, timeout=timeout, ttl=ttl)
+            if rest is not None:
+                await rest
 
     @overload
     async def request(
@@ -122,16 +124,15 @@ class ActingContext(Generic[HubT]):
         Raises:
             RequestCycle: The recipient waits for this very request, and has no free worker.
         """
-        origin = self._origin(self._waiting())
-        terms = terms_of(headers, priority)
-        wanted = expected(expect)
-        parcel, replied = self._router.request(recipient, payload, origin, terms=terms, timeout=timeout)
-        try:
-            await replied
-        except DeliveryError as error:
-            self._router.note_unaccepted(error, parcel)
-            raise
-        return reply_to(parcel, expect, wanted)
+        async with self._router.turns:
+            terms, origin, wanted = terms_of(headers, priority), self._origin(asks=True), expected(expect)
+            parcel, replied = self._router.request(recipient, payload, origin, terms=terms, timeout=timeout)
+            try:
+                await replied
+            except DeliveryError as error:
+                self._router.note_unaccepted(error, parcel)
+                raise
+            return reply_to(parcel, expect, wanted)
 
     async def publish(
         self,
@@ -144,8 +145,9 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
         """Send as this agent to everyone who subscribed to a topic, but itself; see `Hub.publish`."""
-        terms = terms_of(headers, priority, check_topic(topic))
-        return await self._publisher.publish(payload, self._origin(()), terms, timeout=timeout, ttl=ttl)
+        async with self._router.turns:
+            terms = terms_of(headers, priority, check_topic(topic))
+            return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
     async def broadcast(
         self,
@@ -157,8 +159,9 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
         """Send as this agent to everyone with a handler for it, but itself; see `Hub.broadcast`."""
-        terms = terms_of(headers, priority)
-        return await self._publisher.publish(payload, self._origin(()), terms, timeout=timeout, ttl=ttl)
+        async with self._router.turns:
+            terms = terms_of(headers, priority)
+            return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
     async def forward(self, recipient: str, payload: object = _SAME) -> None:
         """Hand this message on to another agent, and with a request the obligation to answer it.
@@ -172,18 +175,15 @@ class ActingContext(Generic[HubT]):
 
         Raises:
             AlreadyForwarded: It was forwarded before.
+            RequestCycle: The other agent waits for this very request, and has no free worker; the obligation stays
+                here.
             DeliveryError: The other agent cannot be reached, as with `send`; the obligation stays here.
         """
-        data = self.parcel.payload if payload is _SAME else payload
-        rest = self._router.forward(self.parcel, recipient, data)
-        if rest is not None:
-            await rest
+        async with self._router.turns:
+            data = self.parcel.payload if payload is _SAME else payload
+            rest = self._router.forward(self.parcel, recipient, data)
+            if rest is not None:
+                await rest
 
-    def _waiting(self) -> tuple[str, ...]:
-        """The agents that wait for a request made now."""
-        return (*self.parcel.trail.chain, self.agent)
-
-    def _origin(self, chain: tuple[str, ...]) -> Origin:
-        parcel, stamps = self.parcel, self._router.stamps
-        trail = Trail(parcel.id(stamps), parcel.trace(stamps), chain)
-        return Origin(self.agent, trail, parcel.inherited_deadline(), inside=True)
+    def _origin(self, *, asks: bool = False) -> Origin:
+        return origin_within(self.parcel, self.agent, self._router.stamps, asks=asks)

@@ -5,14 +5,13 @@ from collections.abc import Callable, Coroutine
 from heapq import heappop, heappush
 from typing import Any, Final, Protocol, TypeAlias
 
-from anyio.lowlevel import checkpoint
-
+from ._turns import Turns
 from ._wake import Backend, Waiter
 
 _TICKS_PER_SECOND: Final = 256
 TICK: Final = 1 / _TICKS_PER_SECOND  # seconds that a deadline may fire late
 _PRUNE_FROM: Final = 1024
-_EXPIRED_PER_TURN: Final = 128
+_DROPPED_AT_ONCE: Final = 256
 
 
 class Expiring(Protocol):
@@ -34,9 +33,10 @@ class Deadlines:
     """
 
     def __init__(
-        self, backend: Backend, spawn: Callable[[Callable[[], Coroutine[Any, Any, None]], str], object]
+        self, backend: Backend, spawn: Callable[[Callable[[], Coroutine[Any, Any, None]], str], object], turns: Turns
     ) -> None:
         self._backend = backend
+        self._turns = turns
         self._spawn = spawn
         self._buckets: dict[int, Bucket] = {}
         self._order: list[int] = []
@@ -88,28 +88,29 @@ class Deadlines:
             await self._backend.wait_until(self._waiter, self._armed / _TICKS_PER_SECOND)
             if self._armed <= self._now():
                 await self._expire_due()
-                self._drop_empty()
+                await self._drop_empty()
 
     def _now(self) -> float:
         return self._backend.clock() * _TICKS_PER_SECOND
 
     async def _expire_due(self) -> None:
-        expired = 0
         while self._order and self._order[0] <= self._now():
             bucket = self._buckets.pop(heappop(self._order))
-            for entry in list(bucket):  # oldest first, which is where the queues look first when they remove it
+            for entry in list(bucket):  # oldest first
                 if bucket.pop(entry, self) is self:
                     continue
                 entry.expire()
-                expired += 1
-                if expired % _EXPIRED_PER_TURN == 0:
-                    await checkpoint()
+                await self._turns.take()
 
-    def _drop_empty(self) -> None:
+    async def _drop_empty(self) -> None:
         """Forget empty buckets up to the first one in use, so that an idle hub does not wake for them.
 
         Not done whenever the task wakes: it would disarm the timer after each request of a lone client, to arm it again
         with the next one.
         """
+        dropped = 0
         while self._order and not self._buckets[self._order[0]]:
             del self._buckets[heappop(self._order)]
+            dropped += 1
+            if dropped % _DROPPED_AT_ONCE == 0:
+                await self._turns.take(_DROPPED_AT_ONCE)

@@ -184,7 +184,7 @@ class Desk:
         if not (self.accept(successor) or self.displaces(successor)):
             if self.overflow != "wait":
                 raise MailboxFull(self.id, self._mailbox.limit)
-            self._mailbox.blocked.append(successor)
+            self._mailbox.line_up(successor)
         parcel.hand_on(successor)
         self.arm(successor)
 
@@ -204,7 +204,7 @@ class Desk:
 
     def _queue_up(self, parcel: Parcel) -> Waiter:
         parcel.waiter = waiter = self._engine.new_waiter()
-        self._mailbox.blocked.append(parcel)
+        self._mailbox.line_up(parcel)
         return waiter
 
     async def _wait(self, parcel: Parcel, waiter: Waiter, until: float) -> None:
@@ -233,7 +233,7 @@ class Desk:
         else:
             error = MailboxFull(self.id, self._mailbox.limit)
             if parcel.state is State.BLOCKED:
-                self._mailbox.withdraw(parcel)
+                self._mailbox.turn_away(parcel)
             elif parcel.state is State.QUEUED:
                 self._remove(parcel)
                 self._engine.ledger.bury(parcel, DeadReason.EXPIRED)
@@ -244,12 +244,14 @@ class Desk:
         if parcel.type is MessageType.REQUEST:
             self._take_back(parcel, self._engine.ledger.cancel)
         elif parcel.state is State.BLOCKED:
-            self._mailbox.withdraw(parcel)
+            self._mailbox.turn_away(parcel)
+        elif parcel.state is State.QUEUED:
+            self.arm(parcel)
 
     def _take_back(self, parcel: Parcel, end: Callable[[Parcel], None]) -> None:
         """Take back a request. It goes with its requester, unless handlers are detached."""
         if parcel.state is State.BLOCKED:
-            self._mailbox.withdraw(parcel)
+            self._mailbox.turn_away(parcel)
         elif self.detach:
             return
         elif parcel.state is State.QUEUED:
@@ -259,7 +261,7 @@ class Desk:
             parcel.worker.interrupt()
 
     def _remove(self, parcel: Parcel) -> None:
-        self._mailbox.queue.remove(parcel)
+        self._mailbox.remove(parcel)
         self._workers.admit()
         self._engine.ledger.settle()
 
@@ -277,13 +279,14 @@ class Desk:
     ) -> None:
         """Close at once: bury what is queued, refuse those who wait, cancel handlers and hooks but those to spare."""
         self.interrupt(spared)
-        for parcel in self._mailbox.blocked:
+        for parcel in list(self._mailbox.blocked):
+            self._mailbox.turn_away(parcel)
             parcel.refuse(refusal(self.id))
-        self._mailbox.blocked.clear()
         while self._mailbox.queue:
             parcel = self._mailbox.queue.popleft()
             self._engine.ledger.bury(parcel, reason)
-            parcel.refuse(refusal(self.id))
+            if parcel.waiter is not None:
+                parcel.refuse(refusal(self.id))
         for parcel in self._workers.handling(spared):
             parcel.refuse(refusal(self.id))
         self._engine.ledger.settle()

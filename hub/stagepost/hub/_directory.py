@@ -58,18 +58,18 @@ class Registration:
 
     Attributes:
         desk: Where its messages go, once there was one.
-        topics: The patterns it subscribed to.
+        patterns: What it subscribed to.
         refused: How many sends and requests were refused.
     """
 
-    __slots__ = ("blueprint", "desk", "handlers", "id", "options", "refused", "topics")
+    __slots__ = ("blueprint", "desk", "handlers", "id", "options", "patterns", "refused")
 
     def __init__(self, agent: str, handlers: Handlers, options: Options, blueprint: Blueprint | None = None) -> None:
         self.id = agent
         self.handlers = handlers
         self.options = options
         self.blueprint = blueprint
-        self.topics: tuple[str, ...] = ()
+        self.patterns: dict[str, None] = {}
         self.desk: Desk | None = None
         self.refused = 0
 
@@ -81,8 +81,14 @@ class Registration:
 
     def open_desk(self, engine: Engine) -> Desk:
         """Begin to take messages."""
+        desk = self.desk = self.new_desk(engine)
+        desk.supervise(self.options.supervision, self.blueprint)
+        return desk
+
+    def new_desk(self, engine: Engine) -> Desk:
+        """A desk that is not open: as it is, for what comes when the agent has left."""
         options = self.options
-        desk = self.desk = Desk(
+        return Desk(
             self.id,
             engine,
             concurrency=options.concurrency,
@@ -90,8 +96,6 @@ class Registration:
             overflow=options.overflow,
             detach=options.detach,
         )
-        desk.supervise(options.supervision, self.blueprint)
-        return desk
 
 
 Subscriber: TypeAlias = Registration | Listener
@@ -151,7 +155,7 @@ class Directory:
         """
         registration = self.member(agent)
         del self.agents[agent]
-        for topic in registration.topics:
+        for topic in tuple(registration.patterns):
             self.unsubscribe(agent, registration, topic)
         self._leaving[agent] = registration
         return registration
@@ -162,19 +166,27 @@ class Directory:
         Raises:
             InvalidTopic: It is none.
         """
-        if topic in subscriber.topics:
+        if topic in subscriber.patterns:
             return
         self.topics.add(topic, subscriber)
-        subscriber.topics = (*subscriber.topics, topic)
+        subscriber.patterns[topic] = None
         self._emitter.emit(SubscriptionAdded(hub=self._hub, subscriber=subscriber_id, topic=topic))
 
     def unsubscribe(self, subscriber_id: str, subscriber: Subscriber, topic: str) -> None:
         """End a subscription, if there is one."""
-        if topic not in subscriber.topics:
+        if topic not in subscriber.patterns:
             return
         self.topics.discard(topic, subscriber)
-        subscriber.topics = tuple(other for other in subscriber.topics if other != topic)
+        del subscriber.patterns[topic]
         self._emitter.emit(SubscriptionRemoved(hub=self._hub, subscriber=subscriber_id, topic=topic))
+
+    def holds(self, subscriber: Subscriber) -> bool:
+        """Whether somebody who was here before still is."""
+        return self.agents.get(subscriber.id) is subscriber or subscriber in self.listeners
+
+    def is_open(self, *, inside: bool) -> bool:
+        """Whether the hub takes messages: while it drains, only from handlers, which are inside."""
+        return self.phase is not Phase.CLOSED and (inside or self.phase is not Phase.DRAINING)
 
     def check_open(self, what: str, *, inside: bool) -> None:
         """Refuse what comes when the hub does not take it any more.
@@ -182,7 +194,7 @@ class Directory:
         Raises:
             HubStopped: That is so.
         """
-        if self.phase is Phase.CLOSED or (self.phase is Phase.DRAINING and not inside):
+        if not self.is_open(inside=inside):
             raise HubStopped(what, self._hub)
 
     def remove(self, agent: str) -> None:

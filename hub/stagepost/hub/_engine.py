@@ -18,6 +18,7 @@ from ._middleware import Onion
 from ._observer import Event
 from ._parcel import Parcel
 from ._stamps import Stamps
+from ._turns import Turns
 from ._wake import Backend
 from .errors import DeliveryError, WrongThread
 
@@ -50,6 +51,7 @@ class Engine:
         callers: Who waits for an agent or the hub to stop.
         thread: Where the hub may be called.
         is_here: Whether this is the hub's event loop.
+        turns: When others get their turn.
     """
 
     __slots__ = (
@@ -73,6 +75,7 @@ class Engine:
         "stamps",
         "strike",
         "thread",
+        "turns",
     )
 
     def __init__(
@@ -87,6 +90,7 @@ class Engine:
         onion: Onion[Any] | None,
         new_parcel: type[Parcel],
         find_place: FindPlace,
+        turns: Turns,
     ) -> None:
         self.owner = owner
         self.hub = owner.name
@@ -102,11 +106,12 @@ class Engine:
         self.new_parcel = new_parcel
         self.onion = onion
         self.listeners = 0
+        self.turns = turns
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)
         self.ledger = Ledger(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
         self.callers = Callers(find_place, self.stamps, self.ledger.settle)
-        self.deadlines = Deadlines(backend, self.spawn)
+        self.deadlines = Deadlines(backend, self.spawn, turns)
         self._tasks = tasks
         self._surroundings = copy_context()
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-_NAMES_SHOWN = 10
+NAMES_SHOWN = 10
+"""How many names of a list a message shows."""
 _LINE = 120
 
 
@@ -31,9 +32,15 @@ def shown(value: object) -> str:
     return text if len(text) <= _LINE else f"{text[:_LINE]}…"
 
 
-def some(names: Sequence[str]) -> str:
-    """The first names of a list."""
+def some(names: Sequence[str], total: int | None = None) -> str:
+    """The first names of a list, and how many more there are.
+
+    Args:
+        names: The list, or the part of it that is worth showing.
+        total: How long the whole list is.
+    """
     if not names:
         return "none"
-    listed = ", ".join(names[:_NAMES_SHOWN])
-    return listed if len(names) <= _NAMES_SHOWN else f"{listed} and {len(names) - _NAMES_SHOWN} more"
+    listed = names[:NAMES_SHOWN]
+    more = (len(names) if total is None else total) - len(listed)
+    return f"{', '.join(listed)} and {more} more" if more else ", ".join(listed)

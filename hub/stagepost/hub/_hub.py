@@ -31,6 +31,7 @@ from ._publisher import Publisher
 from ._router import Router
 from ._stopping import StopReport, abort, drain, end_tasks, strike
 from ._topology import Topology, describe
+from ._turns import Turns
 from ._wake import Clock, current_backend
 from .errors import AgentStopped, DeliveryError, HubReentered
 
@@ -85,6 +86,7 @@ class Hub(Membership, Outbox):
         self._parcels = CheckedParcel if check_payloads else Parcel
         self._dead_letters = check_number("dead_letters", dead_letters)
         self._clock = None if clock is None else check_clock(clock)
+        self._turns = Turns()
         self._tasks: TaskGroup | None = None
         self._engine: Engine | None = None
         self._router: Router | None = None
@@ -160,10 +162,11 @@ class Hub(Membership, Outbox):
         Raises:
             WrongThread: The hub was entered in another thread or event loop.
         """
-        if self._engine is None:
-            return StopReport(hub=self._name)
-        self._check_here("drain")
-        return await drain(self._directory, self._engine, seconds(timeout))
+        async with self._turns:
+            if self._engine is None:
+                return StopReport(hub=self._name)
+            self._check_here("drain")
+            return await drain(self._directory, self._engine, seconds(timeout))
 
     def new_context(self, parcel: Parcel) -> "Context":
         """Make what a handler gets as its context; not for callers of a hub."""
@@ -179,12 +182,14 @@ class Hub(Membership, Outbox):
         strike(self._directory, agent, refusal)
 
     async def _idle(self) -> None:
-        if self._engine is not None:
-            await self._engine.ledger.quiet()
+        async with self._turns:
+            if self._engine is not None:
+                await self._engine.ledger.quiet()
 
     async def __aenter__(self) -> Self:
         """Start: messages are taken from now on."""
         if self._directory.phase is not Phase.NEW:
+            await self._turns.take()
             raise HubReentered(self._name)
         backend, tasks = current_backend(), create_task_group()
         engine = Engine(
@@ -197,6 +202,7 @@ class Hub(Membership, Outbox):
             onion=Onion(self._middleware) if self._middleware else None,
             new_parcel=self._parcels,
             find_place=self._directory.desk_of,
+            turns=self._turns,
         )
         await tasks.__aenter__()  # what is entered has to be left: whatever may fail was done before
         self._tasks, self._engine = tasks, engine
@@ -224,7 +230,7 @@ class Hub(Membership, Outbox):
         if self._engine is None or self._tasks is None:
             return
         try:
-            abort(self._directory, self._engine)
+            await abort(self._directory, self._engine)
         finally:
             try:
                 await end_tasks(self._tasks, self._engine.failures)

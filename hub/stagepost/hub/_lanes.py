@@ -1,7 +1,7 @@
 """A queue that lets urgent messages pass without starving the others."""
 
-from collections import deque
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ._message import Priority
@@ -11,7 +11,7 @@ _OLDEST_EVERY: Final = 16
 
 
 class Lanes:
-    """One lane for each priority, in the shape of a deque.
+    """One lane for each priority, in the shape of a deque. Everything takes the same time, however many there are.
 
     The most urgent lane is served first, each in the order of arrival. Every 16th turn takes the oldest message of all,
     so that a stream of urgent ones cannot starve the rest.
@@ -19,9 +19,9 @@ class Lanes:
 
     __slots__ = ("_lanes", "_length", "_turn")
 
-    def __init__(self, parcels: deque[Parcel]) -> None:
+    def __init__(self, parcels: Iterable[Parcel]) -> None:
         """Take over what a plain queue holds."""
-        self._lanes: tuple[deque[Parcel], ...] = tuple(deque() for _ in Priority)
+        self._lanes: tuple[OrderedDict[Parcel, None], ...] = tuple(OrderedDict() for _ in Priority)
         self._length = 0
         self._turn = 0
         for parcel in parcels:
@@ -35,19 +35,33 @@ class Lanes:
             yield from lane
 
     def append(self, parcel: Parcel) -> None:
-        """Queue a message behind those of its priority."""
-        self._lanes[parcel.terms.priority].append(parcel)
+        """Queue a message after those of its priority."""
+        self._lanes[parcel.terms.priority][parcel] = None
         self._length += 1
 
     def popleft(self) -> Parcel:
         """Take the message whose turn it is."""
         self._turn += 1
         lanes = [lane for lane in self._lanes if lane]
-        lane = min(lanes, key=lambda lane: lane[0].number) if self._turn % _OLDEST_EVERY == 0 else lanes[-1]
-        self._length -= 1
-        return lane.popleft()
+        lane = min(lanes, key=_number_of_oldest) if self._turn % _OLDEST_EVERY == 0 else lanes[-1]
+        return self._take(lane)
+
+    def evict(self, urgency: Priority) -> Parcel | None:
+        """Take the oldest of the least urgent messages, unless even that one is more urgent than this."""
+        for lane in self._lanes[: urgency + 1]:
+            if lane:
+                return self._take(lane)
+        return None
 
     def remove(self, parcel: Parcel) -> None:
         """Take a message out."""
-        self._lanes[parcel.terms.priority].remove(parcel)
+        del self._lanes[parcel.terms.priority][parcel]
         self._length -= 1
+
+    def _take(self, lane: OrderedDict[Parcel, None]) -> Parcel:
+        self._length -= 1
+        return lane.popitem(last=False)[0]
+
+
+def _number_of_oldest(lane: OrderedDict[Parcel, None]) -> int:
+    return next(iter(lane)).number

@@ -153,9 +153,10 @@ class Ledger:
         self.dead += 1
         parcel.recipient.tally.dead += 1
         self.dead_letters.add(parcel, reason)
-        if parcel.waiter is None:
+        if parcel.waiter is None and parcel.bucket is not None:
             parcel.release()
-        self._tell(MessageDead, parcel, reason=reason)
+        if self._emitter.enabled:
+            self._tell(MessageDead, parcel, reason=reason)
 
     def lose(self, parcel: Parcel, reason: DeadReason) -> None:
         """A recipient of a publication could not get it."""

@@ -1,6 +1,6 @@
 """A temporary subscriber: code outside of any agent that wants to see what is published."""
 
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Any, Final, Literal, Self
 
 from ._engine import Engine
@@ -21,16 +21,27 @@ class Listener:
 
     Attributes:
         id: Its name in events and reports.
-        topics: The patterns it subscribed to.
         dropped: How many messages it has dropped for newer ones.
         handlers: It takes any payload.
         detach: As agents have it.
         overflow: What it does when it is full; nobody ever waits for it.
         closing: Whether it takes no more.
+        patterns: What it subscribed to, for the hub to write.
         tally: The counts of its messages.
     """
 
-    __slots__ = ("_buffer", "_engine", "_limit", "_waiters", "closing", "dropped", "id", "overflow", "tally", "topics")
+    __slots__ = (
+        "_buffer",
+        "_engine",
+        "_limit",
+        "_waiters",
+        "closing",
+        "dropped",
+        "id",
+        "overflow",
+        "patterns",
+        "tally",
+    )
 
     handlers: Final = _HANDLERS
     detach: Final = False
@@ -40,12 +51,17 @@ class Listener:
         self.closing = False
         self.dropped = 0
         self.overflow = overflow
+        self.patterns: dict[str, None] = {}
         self.tally = Tally()
-        self.topics: tuple[str, ...] = ()
         self._limit = limit
         self._engine = engine
         self._buffer: deque[Parcel] = deque()
-        self._waiters: deque[Waiter] = deque()
+        self._waiters: OrderedDict[Waiter, None] = OrderedDict()
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The patterns it subscribed to."""
+        return tuple(self.patterns)
 
     @property
     def desk(self) -> "Listener":
@@ -96,22 +112,30 @@ class Listener:
 
     async def __anext__(self) -> Message[Any]:
         """The next message; waits until there is one."""
+        engine = self._engine
+        if engine.turns.spend():
+            await engine.turns.next()
         while not self._buffer:
             if self.closing:
                 raise StopAsyncIteration
-            waiter = self._engine.new_waiter()
-            self._waiters.append(waiter)
-            try:
-                await waiter
-            except BaseException:
-                if waiter.done() and self._buffer:
-                    self._wake()  # it was called for a message that another task has to read now
-                raise
-        return self._buffer.popleft().message(self._engine.stamps)
+            await self._wait()
+        return self._buffer.popleft().message(engine.stamps)
+
+    async def _wait(self) -> None:
+        """Wait to be woken; who is not woken leaves no trace, and who cannot read any more wakes the next one."""
+        waiter = self._engine.new_waiter()
+        self._waiters[waiter] = None
+        try:
+            await waiter
+        except BaseException:
+            if self._waiters.pop(waiter, self) is self and self._buffer:
+                self._wake()
+            raise
 
     def _wake(self) -> None:
+        """Wake the task that has waited longest, if any waits."""
         while self._waiters:
-            waiter = self._waiters.popleft()
+            waiter, _ = self._waiters.popitem(last=False)
             if not waiter.done():
                 waiter.set_result(None)
                 return

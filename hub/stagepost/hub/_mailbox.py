@@ -1,6 +1,6 @@
 """What waits for an agent: messages, and senders for whose message there is no room yet."""
 
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Final
 
 from ._lanes import Lanes
@@ -9,6 +9,8 @@ from ._message import MessageType, Priority
 from ._parcel import STANDARD, Parcel, State
 
 _NORMAL: Final = Priority.NORMAL  # looked up once: a member of an enum costs as much as the rest of the line
+_QUEUED: Final = State.QUEUED
+_SHORT: Final = 32
 
 
 class Mailbox:
@@ -18,7 +20,8 @@ class Mailbox:
     somebody waits, and nobody overtakes the line.
 
     Attributes:
-        queue: Accepted parcels; a plain deque until the first one comes that is more or less urgent than others.
+        queue: Accepted parcels; a plain deque until it has to do more than a deque does at once: serve priorities, or
+            give out one of many parcels from anywhere.
         blocked: Parcels without room, oldest first.
         limit: How many messages there is room for; infinity for any number.
     """
@@ -29,7 +32,7 @@ class Mailbox:
         self._ledger = ledger
         self.limit = limit
         self.queue: deque[Parcel] | Lanes = deque()
-        self.blocked: deque[Parcel] = deque()
+        self.blocked: OrderedDict[Parcel, None] = OrderedDict()
 
     def accept(self, parcel: Parcel) -> bool:
         """Take a message if there is room."""
@@ -39,8 +42,17 @@ class Mailbox:
         if parcel.terms is not STANDARD and parcel.terms.priority is not _NORMAL:
             queue = self._lanes()
         queue.append(parcel)
-        self._ledger.accept(parcel)
+        ledger = self._ledger
+        if ledger.observed:
+            ledger.accept(parcel)
+        else:  # the same without the call
+            parcel.state = _QUEUED
+            ledger.accepted += 1
         return True
+
+    def line_up(self, parcel: Parcel) -> None:
+        """Let a message wait for room, after all that wait already."""
+        self.blocked[parcel] = None
 
     def admit(self) -> int:
         """Move parcels from the line to the room there is, and let their senders go on.
@@ -50,7 +62,7 @@ class Mailbox:
         """
         admitted = 0
         while self.blocked and len(self.queue) < self.limit:
-            parcel = self.blocked.popleft()
+            parcel, _ = self.blocked.popitem(last=False)
             self.accept(parcel)
             if parcel.type is not MessageType.REQUEST:
                 parcel.release()
@@ -59,19 +71,23 @@ class Mailbox:
 
     def evict(self, newcomer: Parcel) -> Parcel | None:
         """Take out the oldest of the least urgent messages, unless even that one is more urgent than the newcomer."""
-        least = min(self.queue, key=lambda parcel: (parcel.terms.priority, parcel.number))
-        if least.terms.priority > newcomer.terms.priority:
-            return None
-        self.queue.remove(least)
-        return least
+        queue = self.queue
+        if isinstance(queue, Lanes):
+            return queue.evict(newcomer.terms.priority)
+        return queue.popleft() if newcomer.terms.priority >= _NORMAL else None
 
-    def withdraw(self, parcel: Parcel) -> None:
-        """Take out a message that was not begun, wherever it is."""
-        where = self.blocked if parcel.state is State.BLOCKED else self.queue
-        where.remove(parcel)
+    def remove(self, parcel: Parcel) -> None:
+        """Take an accepted message out."""
+        queue = self.queue if len(self.queue) <= _SHORT else self._lanes()
+        queue.remove(parcel)
+
+    def turn_away(self, parcel: Parcel) -> None:
+        """End the wait of a message for room. It was never accepted, so there is nothing to count."""
+        del self.blocked[parcel]
+        parcel.state = State.ENDED
 
     def _lanes(self) -> Lanes:
-        """The queue with a lane for each priority, opened with the first message that is not of the normal one."""
+        """The queue as lanes, opened when a plain deque would not do."""
         if isinstance(self.queue, deque):
             self.queue = Lanes(self.queue)
         return self.queue

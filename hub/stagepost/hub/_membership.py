@@ -1,7 +1,7 @@
 """Who is on a hub: registering, leaving, subscribing."""
 
 from collections.abc import Iterable
-from typing import Protocol, get_args
+from typing import Final, Protocol, get_args
 
 from ._arguments import check_choice, check_flag, check_patterns
 from ._desk import Overflow
@@ -14,7 +14,10 @@ from ._names import check_name
 from ._stopping import dismiss
 from ._supervision import Restart, Supervision, check_supervision
 from ._topics import check_pattern
+from ._turns import Turns
 from .errors import InvalidHandler
+
+_OPTIONS_KEPT: Final = 256
 
 
 class Identified(Protocol):
@@ -31,6 +34,7 @@ class Membership:
     _directory: Directory
     _engine: Engine | None
     _grace: float
+    _turns: Turns
 
     def __init__(self) -> None:
         self._reader = HandlerReader()
@@ -121,8 +125,9 @@ class Membership:
             AgentStopped: It is being unregistered already.
             WrongThread: The hub was entered in another thread or event loop.
         """
-        self._check_here("unregister")
-        await dismiss(self._directory, self._engine, agent, drain=drain, grace=self._grace)
+        async with self._turns:
+            self._check_here("unregister")
+            await dismiss(self._directory, self._engine, agent, drain=drain, grace=self._grace)
 
     def subscribe(self, agent: str, topic: str) -> None:
         """Let an agent get what is published to a topic, from now on; once is enough.
@@ -162,7 +167,12 @@ class Membership:
 
     def _shared_options(self, options: Options) -> Options:
         """The same value for all agents that want the same: it saves more than their registration weighs."""
-        return self._options.setdefault(options, options)
+        shared = self._options.get(options)
+        if shared is None:
+            if len(self._options) >= _OPTIONS_KEPT:
+                self._options.clear()
+            shared = self._options[options] = options
+        return shared
 
 
 def _id_of(agent: str | Identified) -> object:

@@ -1,21 +1,24 @@
-"""What code outside of any handler sends over a hub."""
+"""What code sends over a hub without a handler's context."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeVar, overload
 
-from ._arguments import check_choice, check_text
+from ._arguments import check_choice
 from ._directory import Directory
 from ._engine import Engine
 from ._expect import expected
 from ._limits import TIMEOUT, Duration, count
 from ._listener import Listener
 from ._message import Priority
-from ._parcel import NO_TRAIL, STANDARD, Trail
+from ._origin import OUTSIDE, Cause
+from ._parcel import STANDARD
 from ._publisher import Publisher
 from ._report import Delivery
-from ._router import Origin, Router, reply_to, terms_of
+from ._router import Router, reply_to, terms_of
+from ._running import running
 from ._topics import check_pattern, check_topic
+from ._turns import Turns
 from .errors import DeliveryError, HubNotStarted
 
 if TYPE_CHECKING:
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 
 ReplyT = TypeVar("ReplyT")
 
-_OUTSIDE: Final = Origin()
 _LISTENER_OVERFLOW: Final[tuple[Literal["reject", "drop_oldest"], ...]] = ("reject", "drop_oldest")
 _NORMAL: Final = Priority.NORMAL  # looking up a member of an enum costs as much as a call
 
@@ -36,6 +38,7 @@ class Outbox:
     _engine: Engine | None
     _router: Router | None
     _publisher: Publisher | None
+    _turns: Turns
 
     async def send(
         self,
@@ -48,6 +51,7 @@ class Outbox:
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
         trace: str | None = None,
+        cause: Cause | None = None,
     ) -> None:
         """Send one way: return once the recipient's mailbox has the message, not when it is handled.
 
@@ -60,6 +64,8 @@ class Outbox:
             headers: Text values that travel with the message.
             priority: How urgent it is; urgent messages pass others in the mailbox.
             trace: The trace it belongs to.
+            cause: The message that led to this one, or its id: for what is carried over from elsewhere. By default that
+                is the message being handled, if a handler calls this.
 
         Raises:
             AgentNotFound: Nobody has this id.
@@ -69,12 +75,17 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It takes no more work.
         """
-        router = self._router or self._missing(recipient)
-        origin = _OUTSIDE if sender is None and trace is None else origin_of(sender, trace)
-        terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
-        rest = router.send(recipient, payload, origin, terms=terms, timeout=timeout, ttl=ttl)
-        if rest is not None:
-            await rest
+        try:
+            router = self._router or self._missing(recipient)
+            plain = sender is None and trace is None and cause is None and running() is None
+            origin = OUTSIDE if plain else router.origin(sender, trace, cause)
+            terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
+            rest = router.send(recipient, payload, origin, terms=terms, timeout=timeout, ttl=ttl)
+            if rest is not None:
+                await rest
+        except Exception:
+            await self._turns.take()
+            raise
 
     @overload
     async def request(
@@ -88,6 +99,7 @@ class Outbox:
         headers: Mapping[str, str] | None = ...,
         priority: Priority = ...,
         trace: str | None = ...,
+        cause: Cause | None = ...,
     ) -> ReplyT: ...
     @overload
     async def request(
@@ -101,6 +113,7 @@ class Outbox:
         headers: Mapping[str, str] | None = ...,
         priority: Priority = ...,
         trace: str | None = ...,
+        cause: Cause | None = ...,
     ) -> ReplyT: ...
     @overload
     async def request(
@@ -113,6 +126,7 @@ class Outbox:
         headers: Mapping[str, str] | None = ...,
         priority: Priority = ...,
         trace: str | None = ...,
+        cause: Cause | None = ...,
     ) -> object: ...
     async def request(
         self,
@@ -125,6 +139,7 @@ class Outbox:
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
         trace: str | None = None,
+        cause: Cause | None = None,
     ) -> object:
         """Send and return what the recipient's handler returns.
 
@@ -140,6 +155,7 @@ class Outbox:
             headers: Text values that travel with the message.
             priority: How urgent it is; urgent messages pass others in the mailbox.
             trace: The trace it belongs to.
+            cause: The message that led to this one, or its id; see `send`.
 
         Raises:
             AgentNotFound: Nobody has this id.
@@ -153,17 +169,22 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It takes no more work, or stopped before the reply.
         """
-        router = self._router or self._missing(recipient)
-        origin = _OUTSIDE if sender is None and trace is None else origin_of(sender, trace)
-        terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
-        wanted = expected(expect)
-        parcel, replied = router.request(recipient, payload, origin, terms=terms, timeout=timeout)
         try:
-            await replied
-        except DeliveryError as error:
-            router.note_unaccepted(error, parcel)
+            router = self._router or self._missing(recipient)
+            plain = sender is None and trace is None and cause is None and running() is None
+            origin = OUTSIDE if plain else router.origin(sender, trace, cause, asks=True)
+            terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
+            wanted = expected(expect)
+            parcel, replied = router.request(recipient, payload, origin, terms=terms, timeout=timeout)
+            try:
+                await replied
+            except DeliveryError as error:
+                router.note_unaccepted(error, parcel)
+                raise
+            return reply_to(parcel, expect, wanted)
+        except Exception:
+            await self._turns.take()
             raise
-        return reply_to(parcel, expect, wanted)
 
     async def publish(
         self,
@@ -176,6 +197,7 @@ class Outbox:
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
         trace: str | None = None,
+        cause: Cause | None = None,
     ) -> Delivery:
         """Send to everyone who subscribed to a topic, but the sender.
 
@@ -192,6 +214,7 @@ class Outbox:
             headers: Text values that travel with the message.
             priority: How urgent it is.
             trace: The trace it belongs to.
+            cause: The message that led to this one, or its id; see `send`.
 
         Returns:
             Who got it and who did not.
@@ -201,9 +224,10 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It takes no more work.
         """
-        publisher = self._publisher or self._missing(topic)
-        terms = terms_of(headers, priority, check_topic(topic))
-        return await publisher.publish(payload, origin_of(sender, trace), terms, timeout=timeout, ttl=ttl)
+        async with self._turns:
+            publisher, router = self._publisher or self._missing(topic), self._router or self._missing(topic)
+            terms, origin = terms_of(headers, priority, check_topic(topic)), router.origin(sender, trace, cause)
+            return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
 
     async def broadcast(
         self,
@@ -215,11 +239,13 @@ class Outbox:
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
         trace: str | None = None,
+        cause: Cause | None = None,
     ) -> Delivery:
         """Send to every agent that has a handler for the payload's class, but the sender; else like `publish`."""
-        publisher = self._publisher or self._missing("*")
-        origin, terms = origin_of(sender, trace), terms_of(headers, priority)
-        return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
+        async with self._turns:
+            publisher, router = self._publisher or self._missing("*"), self._router or self._missing("*")
+            terms, origin = terms_of(headers, priority), router.origin(sender, trace, cause)
+            return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
 
     @asynccontextmanager
     async def listen(
@@ -241,6 +267,20 @@ class Outbox:
             HubNotStarted: The hub was not entered yet.
             HubStopped: It has stopped.
         """
+        try:
+            listener = self._add_listener(topic, limit, overflow)
+        except Exception:
+            await self._turns.take()
+            raise
+        try:
+            await self._turns.take()
+            yield listener
+        finally:
+            self._directory.unsubscribe(listener.id, listener, topic)
+            self._directory.listeners.pop(listener, None)
+            listener.close()
+
+    def _add_listener(self, topic: str, limit: int | None, overflow: Literal["reject", "drop_oldest"]) -> Listener:
         check_pattern(topic)
         room, policy = count("limit", limit), check_choice("overflow", overflow, _LISTENER_OVERFLOW)
         engine = self._engine or self._missing(topic)
@@ -250,18 +290,7 @@ class Outbox:
         listener = Listener(f"listener-{engine.listeners}", room, policy, engine)
         self._directory.subscribe(listener.id, listener, topic)
         self._directory.listeners[listener] = None
-        try:
-            yield listener
-        finally:
-            self._directory.unsubscribe(listener.id, listener, topic)
-            self._directory.listeners.pop(listener, None)
-            listener.close()
+        return listener
 
     def _missing(self, recipient: str) -> NoReturn:
         raise HubNotStarted(recipient, self._name)
-
-
-def origin_of(sender: str | None, trace: str | None) -> Origin:
-    """Where a message from outside of any handler comes from."""
-    trail = NO_TRAIL if trace is None else Trail(trace=check_text("trace", trace))
-    return Origin(None if sender is None else check_text("sender", sender), trail)

@@ -18,9 +18,12 @@ from .errors import MailboxFull, RequestTimeout
 class State(Enum):
     """Where a parcel is.
 
-    A message that finds no room is BLOCKED and belongs to its sender still: it is refused by an error there, or becomes
-    QUEUED, which is the moment of acceptance. From then on it ends once, and the ledger counts it: from QUEUED as
-    cancelled or dead, from RUNNING as handled, failed or cancelled.
+    A message that finds no room is BLOCKED and belongs to its sender still: it is turned away, which ends it uncounted
+    and most often by an error there, or becomes QUEUED, which is the moment of acceptance. From then on it ends once,
+    and the ledger counts it: from QUEUED as cancelled or dead, from RUNNING as handled, failed or cancelled.
+
+    The state says where the parcel lies: whoever takes it out of the line, the queue or a worker's hands changes it in
+    the same step.
     """
 
     BLOCKED = 1
@@ -85,12 +88,12 @@ class Recipient(Protocol):
 class Occupant(Protocol):
     """What a parcel needs to know about the worker that handles it."""
 
-    def interrupt(self) -> None:
-        """Cancel the handler."""
-
     @property
     def engine(self) -> object:
         """What it shares with the other workers of its hub."""
+
+    def interrupt(self) -> None:
+        """Cancel the handler."""
 
 
 class Parcel:

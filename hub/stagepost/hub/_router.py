@@ -1,13 +1,10 @@
 """How messages find their recipient."""
 
-import math
 from collections.abc import Coroutine, Mapping
 from threading import get_ident
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from anyio.lowlevel import checkpoint
-
-from ._arguments import check_priority
+from ._arguments import check_priority, check_text
 from ._callers import caller_on
 from ._desk import Desk
 from ._directory import Directory
@@ -17,31 +14,17 @@ from ._headers import NO_HEADERS, read_headers
 from ._ledger import Refusal
 from ._limits import TIMEOUT, Duration, seconds
 from ._message import MessageType, Priority
-from ._parcel import NO_TRAIL, STANDARD, Parcel, Terms, Trail
+from ._origin import OUTSIDE, Cause, Origin, origin_within
+from ._parcel import STANDARD, Parcel, State, Terms, Trail
+from ._running import running
 from ._stamps import Stamps
+from ._turns import LOOK_EVERY, Turns
 from .errors import AlreadyForwarded, HubError, RequestCycle, RequestTimeout, UnexpectedReply, WrongThread
 
-_SENDS_PER_TURN: Final = 256
 _FORWARD_PATIENCE: Final = 30.0
 _NORMAL: Final = Priority.NORMAL
 _REQUEST: Final = MessageType.REQUEST
 _NOTIFICATION: Final = MessageType.NOTIFICATION
-
-
-class Origin(NamedTuple):
-    """Where a message comes from.
-
-    Attributes:
-        sender: The agent that sends it, if one does.
-        trail: What it inherits from the message being handled.
-        deadline: When the answer to the request being handled is due: the latest time for requests made meanwhile.
-        inside: Whether a handler sends it, by its context.
-    """
-
-    sender: str | None = None
-    trail: Trail = NO_TRAIL
-    deadline: float = math.inf
-    inside: bool = False
 
 
 class Router:
@@ -58,6 +41,22 @@ class Router:
         """The clock and the ids of its messages."""
         return self._engine.stamps
 
+    @property
+    def turns(self) -> Turns:
+        """When others get their turn."""
+        return self._engine.turns
+
+    def origin(self, sender: str | None, trace: str | None, cause: Cause | None, *, asks: bool = False) -> Origin:
+        """Where a message comes from that code sends without a context: from the message being handled, if one is."""
+        sender = None if sender is None else check_text("sender", sender)
+        trace = None if trace is None else check_text("trace", trace)
+        parcel = running()
+        if parcel is None or parcel.worker is None or parcel.worker.engine is not self._engine:
+            origin = OUTSIDE if sender is None else Origin(sender)
+        else:
+            origin = origin_within(parcel, sender, self.stamps, asks=asks)
+        return origin.because(cause, trace)
+
     def send(
         self,
         recipient: str,
@@ -71,8 +70,7 @@ class Router:
         """Deliver a one-way message.
 
         Returns:
-            What the sender has to await, most often nothing. It waits for room, or, now and then, lets other tasks have
-            their turn.
+            What the sender has to await, most often nothing. It waits for room, or lets other tasks have their turn.
         """
         if timeout is not TIMEOUT:
             timeout = seconds(timeout, "timeout")
@@ -82,15 +80,15 @@ class Router:
             parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
             if ttl is not None:
                 parcel.deadline = parcel.sent + ttl
-            if not desk.accept(parcel):
-                rest = desk.line_up(parcel, timeout)
-                return None if rest is None else self._in_line(parcel, rest)
+            rest = None if desk.accept(parcel) else desk.line_up(parcel, timeout)
         except HubError as error:
             self.note_refusal(error, recipient, payload, _NOTIFICATION, origin)
             raise
+        if rest is not None:
+            return self._in_line(parcel, rest)
         if ttl is not None:
             desk.arm(parcel)
-        return checkpoint() if parcel.number % _SENDS_PER_TURN == 0 else None
+        return None if parcel.number % LOOK_EVERY else self._engine.turns.after_send(parcel.number)
 
     def request(
         self,
@@ -128,10 +126,12 @@ class Router:
         if parcel.is_forwarded:
             raise AlreadyForwarded(recipient)
         trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain)
-        origin = Origin(parcel.sender, trail, inside=True)
+        origin = Origin(parcel.sender, trail, inside=parcel.state is State.RUNNING)
         try:
             successor, desk = self._address(recipient, payload, parcel.type, origin, parcel.terms)
             if parcel.type is _REQUEST:
+                if recipient in trail.chain and parcel.waiter is not None and desk.all_busy:
+                    raise RequestCycle(recipient, trail.chain)
                 desk.take_over(parcel, successor)
                 return None
             successor.deadline = parcel.deadline
@@ -193,7 +193,7 @@ class Router:
         ), desk
 
     def is_inside(self) -> bool:
-        """Whether one of this hub's handlers runs this code, or a task that it started."""
+        """Whether a handler or a hook of this hub runs this code, or has started the task that does."""
         return caller_on(self._engine) is not None
 
 

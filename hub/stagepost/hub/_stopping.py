@@ -1,6 +1,6 @@
 """How an agent leaves its hub, and how a hub stops."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 
 from ._callers import NOBODY, Caller, caller_on
 from ._containment import class_name
+from ._desk import Desk
 from ._directory import Directory, Phase
 from ._engine import Engine
 from ._events import DeadReason
@@ -17,6 +18,7 @@ from ._parcel import Parcel, State
 from .errors import AgentStopped, DeliveryError, HubStopped
 
 _PATIENCE: Final = 1.0
+_AT_ONCE: Final = 64  # agents that are stopped between two looks at the turn
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
 _STAGES: Final[dict[State, Stage]] = {
@@ -123,11 +125,11 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> StopRep
         with move_on_after(timeout):
             await bell.until(is_quiet)
         spared = callers.held(caller)
-        unfinished = tuple(_leftovers(directory, engine, spared))
-        abort(directory, engine, spared)
+        unfinished = tuple([left async for left in _leftovers(directory, engine, spared)])
+        await abort(directory, engine, spared)
         with move_on_after(_PATIENCE):
             await bell.until(is_quiet)
-        stuck = tuple(left.agent for left in _leftovers(directory, engine, callers.held(caller)))
+        stuck = tuple([left.agent async for left in _leftovers(directory, engine, callers.held(caller))])
     if stuck:
         engine.log.error("handlers ignore that they were cancelled", hub=engine.hub, agents=stuck)
     return StopReport(hub=engine.hub, unfinished=unfinished, stuck=stuck)
@@ -141,8 +143,9 @@ def _held_in_flight(directory: Directory, held: AbstractSet[Caller]) -> int:
     return sum(parcel.state is State.RUNNING for parcel in parcels) + sum(desk.depth for desk in desks)
 
 
-def _leftovers(directory: Directory, engine: Engine, spared: AbstractSet[Caller]) -> Iterator[Unfinished]:
+async def _leftovers(directory: Directory, engine: Engine, spared: AbstractSet[Caller]) -> AsyncIterator[Unfinished]:
     for desk in directory.desks():
+        await engine.turns.take_shielded()
         for parcel in desk.parcels(spared):
             yield Unfinished(
                 agent=desk.id,
@@ -153,16 +156,30 @@ def _leftovers(directory: Directory, engine: Engine, spared: AbstractSet[Caller]
             )
 
 
-def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller] = NOBODY) -> None:
-    """Stop a hub at once: bury what is queued, answer all requests, cancel handlers and hooks but those to spare."""
+async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller] = NOBODY) -> None:
+    """Stop a hub at once: bury what is queued, answer all requests, cancel handlers and hooks but those to spare.
+
+    Once begun it is finished, also by a task that is cancelled meanwhile.
+    """
     directory.enter(Phase.CLOSED)
+    for listener in directory.listeners:
+        listener.close()
     desks = directory.desks()
+    batches = iter([desks[start : start + _AT_ONCE] for start in range(0, len(desks), _AT_ONCE)])
+    try:
+        for batch in batches:
+            _abort(batch, engine, spared)
+            await engine.turns.take_shielded(_AT_ONCE)
+    finally:
+        for batch in batches:  # no shield keeps off asyncio's own cancellation
+            _abort(batch, engine, spared)
+
+
+def _abort(desks: Sequence[Desk], engine: Engine, spared: AbstractSet[Caller]) -> None:
     for desk in desks:
         desk.interrupt(spared)  # all of them before any is answered, or handlers would meet the refusals of each other
     for desk in desks:
         desk.abort(lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spared)
-    for listener in directory.listeners:
-        listener.close()
 
 
 async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:

@@ -11,6 +11,7 @@ _ONE: Final = "*"
 _REST: Final = ">"
 _LONGEST: Final = 255
 _MATCHES_KEPT: Final = 1024
+_SUBSCRIBERS_KEPT: Final = 100_000  # in all matches together
 
 _is_topic = re.compile(r"[^\s.*>]+(\.[^\s.*>]+)*").fullmatch
 _is_pattern = re.compile(r"(([^\s.*>]+|\*)\.)*([^\s.*>]+|\*|>)").fullmatch
@@ -49,13 +50,14 @@ class _Node(Generic[SubscriberT]):
 
 
 class Topics(Generic[SubscriberT]):
-    """Who subscribed to what. Subscribers of a topic are looked up once, until a subscription changes."""
+    """Who subscribed to what. Subscribers of a topic are looked up once, until one of its subscriptions changes."""
 
-    __slots__ = ("_matches", "_root")
+    __slots__ = ("_kept", "_matches", "_root")
 
     def __init__(self) -> None:
         self._root: _Node[SubscriberT] = _Node()
         self._matches: dict[str, tuple[SubscriberT, ...]] = {}
+        self._kept = 0
 
     def add(self, pattern: str, subscriber: SubscriberT) -> None:
         """Subscribe; once is enough.
@@ -67,7 +69,7 @@ class Topics(Generic[SubscriberT]):
         for word in check_pattern(pattern).split("."):
             node = node.words.setdefault(word, _Node())
         node.subscribers[subscriber] = None
-        self._matches.clear()
+        self._forget(pattern)
 
     def discard(self, pattern: str, subscriber: SubscriberT) -> None:
         """End a subscription, if there is one, and forget the places in the tree that nobody needs any more."""
@@ -81,7 +83,7 @@ class Topics(Generic[SubscriberT]):
         for parent, word, node in zip(path[-2::-1], reversed(words), path[::-1], strict=False):
             if not node.words and not node.subscribers:
                 del parent.words[word]
-        self._matches.clear()
+        self._forget(pattern)
 
     def match(self, topic: str) -> tuple[SubscriberT, ...]:
         """The subscribers of a topic, each once.
@@ -92,10 +94,22 @@ class Topics(Generic[SubscriberT]):
         found = self._matches.get(topic)
         if found is None:
             found = self._find(check_topic(topic).split("."))
-            if len(self._matches) >= _MATCHES_KEPT:
-                self._matches.clear()
-            self._matches[topic] = found
+            self._keep(topic, found)
         return found
+
+    def _keep(self, topic: str, found: tuple[SubscriberT, ...]) -> None:
+        if len(self._matches) >= _MATCHES_KEPT or self._kept >= _SUBSCRIBERS_KEPT:
+            self._forget(_REST)
+        self._matches[topic] = found
+        self._kept += len(found)
+
+    def _forget(self, pattern: str) -> None:
+        """Forget the matches that a change of a pattern may concern."""
+        if _ONE in pattern or _REST in pattern:
+            self._matches.clear()
+            self._kept = 0
+        else:
+            self._kept -= len(self._matches.pop(pattern, ()))
 
     def _find(self, words: list[str]) -> tuple[SubscriberT, ...]:
         found: dict[SubscriberT, None] = {}

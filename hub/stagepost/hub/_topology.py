@@ -80,7 +80,7 @@ def _agent(registration: Registration) -> AgentDescription:
     return AgentDescription(
         id=registration.id,
         payloads=tuple(cls.__qualname__ for cls in registration.handlers.exact),
-        topics=registration.topics,
+        topics=tuple(registration.patterns),
         concurrency=_number(options.concurrency),
         mailbox=_number(options.mailbox),
         overflow=options.overflow,

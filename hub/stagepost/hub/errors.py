@@ -33,7 +33,8 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from ._containment import describe_error
-from ._facts import FactError, shown, some
+from ._facts import NAMES_SHOWN, FactError, shown, some
+from ._similar import similar_names
 
 
 class HubError(FactError):
@@ -180,13 +181,14 @@ class AgentNotFound(DeliveryError, LookupError):
     Attributes:
         recipient: The id that was asked for.
         hub: The hub's name.
-        known: The ids that are registered.
+        known: Ids that are registered, up to ten, those that look like this one first.
     """
 
     def __init__(self, recipient: str, hub: str, known: Collection[str]) -> None:
         self.hub = hub
-        self.known = tuple(sorted(known))
-        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {some(self.known)}")
+        self.known = similar_names(recipient, known, NAMES_SHOWN)
+        known_names = some(self.known, len(known))
+        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {known_names}")
 
 
 class AgentStopped(DeliveryError):

@@ -1,0 +1,36 @@
+"""Names that look like one that nobody has, found without reading all there are."""
+
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import Final
+
+_READ: Final = 64
+_LONGEST: Final = 100
+_ENDS: Final = 3
+
+
+def similar_names(name: object, names: Collection[str], limit: int) -> tuple[str, ...]:
+    """Up to `limit` of some names, those that look like the given one first.
+
+    A name that differs in case, by ``-`` for ``_``, by one letter too many or by two that changed places is found among
+    any number, since each of these forms is looked up. Of the others only the first 64 are read, so that the time that
+    this takes does not grow with their number.
+    """
+    known = sorted(islice(names, _READ))
+    if not isinstance(name, str) or len(name) > _LONGEST:
+        return tuple(known[:limit])
+    found = dict.fromkeys(form for form in _forms(name) if form in names)
+    head, tail = name[:_ENDS], name[-_ENDS:]
+    known.sort(key=lambda other: not other.startswith(head) and not other.endswith(tail))
+    found.update(dict.fromkeys(known))
+    return tuple(islice(found, limit))
+
+
+def _forms(name: str) -> Iterator[str]:
+    """What may have been meant."""
+    for form in (name, name.strip(), name.replace("-", "_"), name.replace("_", "-")):
+        yield from (form, form.lower(), form.upper(), form.capitalize())
+    for place in range(len(name)):
+        head, tail = name[:place], name[place:]
+        yield head + tail[1:]
+        yield head + tail[1:2] + tail[:1] + tail[2:]

@@ -3,7 +3,7 @@ from anyio.lowlevel import checkpoint
 from tests.hub._agents import until
 
 from stagepost.hub._deadlines import Deadlines
-from stagepost.hub._wake import Backend, Waiter, current_backend
+from stagepost.hub._wake import Waiter, current_backend
 
 
 class Entry:

@@ -99,7 +99,7 @@ async def test_a_task_of_an_earlier_message_waits_for_the_later_one_of_the_same_
         id = "both"
 
         @handles
-        async def begin(self, word: str, context: Context) -> None:
+        async def begin(self, _: str, context: Context) -> None:
             tasks.start_soon(self.drain_later, context.hub)
 
         @handles
@@ -150,11 +150,11 @@ async def test_code_outside_waits_for_handlers_that_drain() -> None:
 
     stopper = Stopper(stop_and_go_on)
     with fail_after(5):
-        async with create_task_group() as tasks, Hub(grace=None) as hub:
+        async with Hub(grace=None) as hub:
             hub.register(stopper)
             await hub.send("stopper", "text")
             await until(lambda: hub._directory.phase.name == "CLOSED")
-            tasks.start_soon(until, lambda: later.set() or True)
+            later.set()
     assert hub.metrics().handled == 1
 
 
@@ -167,6 +167,25 @@ async def test_a_handler_that_drains_does_not_wait_for_who_waits_for_its_reply()
             hub.register(Relay("outer", "inner"))
             assert await hub.request("outer", Ping(7)) == Pong(7)
     assert hub.metrics().handled == 3
+
+
+async def test_handlers_that_drain_may_wait_for_each_others_replies() -> None:
+    class Both(Stopper):
+        @handles
+        async def ask(self, number: int, context: Context) -> None:
+            async with create_task_group() as tasks:
+                tasks.start_soon(self._stop, context.hub)
+                await context.request("stopper", Ping(number))
+
+    both, stopper = Both(drain), Stopper(drain)
+    with fail_after(5):
+        async with Hub(grace=None) as hub:
+            hub.register("both", both)
+            hub.register(stopper)
+            await hub.send("both", 1)
+            await both.stopped.wait()
+            await stopper.stopped.wait()
+    assert hub.metrics().handled == 2
 
 
 async def test_what_is_queued_for_an_agent_that_drains_is_given_up_at_once_with_who_waits_for_it() -> None:
@@ -238,11 +257,12 @@ async def test_an_agent_that_takes_itself_off_waits_for_its_other_handlers(*, dr
             await hub.send("stopper", 1)
             await slow.gate.entered.wait()
             await hub.send("stopper", Ping())
-            await until(lambda: hub.agents == ())
-            for _ in range(5):
-                await checkpoint()
-            assert slow.stopped.is_set() != drain_first
-            slow.gate.opened.set()
+            if drain_first:
+                await until(lambda: hub.agents == ())
+                for _ in range(5):
+                    await checkpoint()
+                assert not slow.stopped.is_set()
+                slow.gate.opened.set()
             await slow.stopped.wait()
             assert slow.gate.cancelled.is_set() != drain_first
             await until(lambda: not hub._directory._leaving)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NoReturn
 
@@ -19,6 +19,7 @@ from stagepost.hub import (
     HandlerFailed,
     Hub,
     HubError,
+    HubOpened,
     Level,
     RequestTimeout,
     Restart,
@@ -36,11 +37,15 @@ class Textless(ValueError):
     __repr__ = __str__
 
 
+def make_number() -> Any:
+    return 42
+
+
 class Numbered(ValueError):
     """An error whose text is none."""
 
     def __str__(self) -> Any:
-        return 42
+        return make_number()
 
     __repr__ = __str__
 
@@ -89,9 +94,7 @@ async def test_whatever_a_handler_raises_fails_its_message_only(make: Callable[[
     broken = raising(make)
 
     async def plain(ping: Ping) -> Pong:
-        if ping.number:
-            return Pong(ping.number)
-        broken()
+        return Pong(ping.number) if ping.number else broken()
 
     def sync(ping: Ping) -> Pong:
         return Pong(ping.number) if ping.number else broken()
@@ -209,7 +212,7 @@ async def test_whatever_an_observer_raises_is_counted(make: Callable[[], BaseExc
 @every_error
 async def test_whatever_a_logging_handler_raises_harms_nobody(make: Callable[[], BaseException]) -> None:
     class Broken(logging.Handler):
-        def handle(self, record: logging.LogRecord) -> bool:
+        def handle(self, _: logging.LogRecord) -> bool:
             raise make()
 
     logger, broken = logging.getLogger("stagepost"), Broken()
@@ -246,13 +249,13 @@ async def test_whatever_a_clock_raises_harms_nobody(make: Callable[[], BaseExcep
         clock.failing = True
         assert await hub.request("sound", Ping(2), timeout=1) == Pong(2)
         hub.register("gate", gate := Gate())
+        errors: list[RequestTimeout] = []
         async with create_task_group() as tasks:
-            tasks.start_soon(error_of, RequestTimeout, lambda: hub.request("gate", Ping(), timeout=1), errors := [])
+            tasks.start_soon(error_of, RequestTimeout, lambda: hub.request("gate", Ping(), timeout=1), errors)
             await gate.entered.wait()
             clock.failing = False
-            await clock.advance(2)
-            while not errors:
-                await sleep(0.01)  # until the broken clock is asked again
+            await clock.advance(2)  # it is asked again within moments
+    assert len(errors) == 1
 
 
 async def open_scope(seconds: float = 0.05) -> AsyncGenerator[int, None]:
@@ -347,7 +350,7 @@ SCOPES = ["scope", "several_scopes", "cancelled_scope", "group", "group_inside_a
 CANCELLED = ["task", "task_taken_back", "task_and_swallowed", "task_and_failing_group", "task_and_raised"]
 
 
-def mess(*names: str) -> Any:
+def mess(*names: str) -> pytest.MarkDecorator:
     cases = [pytest.param(name, backend) for name in names if name in SCOPES for backend in ("asyncio", "trio")]
     cases += [pytest.param(name, "asyncio") for name in names if name in CANCELLED]
     return pytest.mark.parametrize(("way", "anyio_backend"), cases)
@@ -462,8 +465,9 @@ async def test_an_interrupt_from_the_keyboard_ends_the_hub(error: BaseException,
 
 
 async def test_an_interrupt_from_the_keyboard_while_the_hub_is_entered_leaves_nothing_open() -> None:
-    def interrupt(event: Event) -> NoReturn:
-        raise KeyboardInterrupt
+    def interrupt(event: Event) -> None:
+        if isinstance(event, HubOpened):
+            raise KeyboardInterrupt
 
     class Observer:
         on_event = staticmethod(interrupt)
@@ -488,28 +492,61 @@ async def test_a_request_that_is_given_up_is_cancelled_still() -> None:
 
 
 async def test_a_handler_that_swallows_its_cancellation_has_handled_its_message() -> None:
+    entered = anyio.Event()
+
     async def stubborn(ping: Ping) -> None:
         if ping.number == 0:
+            entered.set()
             with suppress(anyio.get_cancelled_exc_class()):
                 await sleep_forever()
 
     hub = Hub()
     async with sound(hub):
         hub.register("stubborn", stubborn)
-        with pytest.raises(RequestTimeout):
-            await hub.request("stubborn", Ping(0), timeout=0.01)
+        async with create_task_group() as tasks:
+            tasks.start_soon(hub.request, "stubborn", Ping(0))
+            await entered.wait()
+            tasks.cancel_scope.cancel()
         await hub.request("stubborn", Ping(1))
     assert (hub.metrics().handled, hub.metrics().late_replies) == (3, 1)
 
 
-def test_a_hub_whose_loop_was_closed_is_garbage_without_complaint() -> None:
+def test_the_coroutines_of_a_hub_that_was_abandoned_can_be_closed() -> None:
+    gate, hook = Gate(), Gate()
+
     async def enter() -> None:
         await hub.__aenter__()
-        hub.register(gate := Gate())
+        hub.register(gate)
+        hub.register("hooked", hooked(on_start=lambda: hook.pass_through(Ping())))
         await hub.send("gate", Ping())
+        await hub.send("hooked", Ping())
         await gate.entered.wait()
+        await hook.entered.wait()
 
     hub = Hub()
     loop = asyncio.new_event_loop()
     loop.run_until_complete(enter())
+    coroutines = [task.get_coro() for task in asyncio.all_tasks(loop)]
     loop.close()
+    assert len(coroutines) == 2
+    for coroutine in coroutines:  # as the garbage collector does it
+        assert isinstance(coroutine, Coroutine)
+        with suppress(RuntimeError):  # anyio cannot leave its scopes without a loop
+            coroutine.close()
+    assert gate.cancelled.is_set()
+    assert hook.cancelled.is_set()
+
+
+@pytest.mark.parametrize("anyio_backend", ["trio"])
+async def test_an_interrupt_in_a_task_of_the_hub_ends_it(anyio_backend: str) -> None:
+    class Broken(VirtualClock):
+        async def wait_until(self, _waiter: Any, _moment: float, /) -> None:
+            raise KeyboardInterrupt
+
+    async def own() -> None:
+        async with Hub(clock=Broken()) as hub:
+            hub.register(Gate())
+            await hub.request("gate", Ping(), timeout=1)
+
+    with fail_after(5), pytest.raises(KeyboardInterrupt):
+        await own()

@@ -75,6 +75,18 @@ async def test_a_worker_killed_at_rest_is_replaced(anyio_backend: str) -> None:
             assert worker.done()
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_an_agent_may_leave_while_its_worker_is_being_killed(anyio_backend: str) -> None:
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register("echo", echo)
+            assert await hub.request("echo", Ping(1)) == Pong(1)
+            (worker,) = (task for task in asyncio.all_tasks() if task.get_name() == "stagepost agent echo")
+            worker.cancel()
+            await hub.unregister("echo")
+            assert worker.done()
+
+
 async def test_a_failure_that_is_escalated_ends_the_hub_and_answers_all() -> None:
     class Shutdown(BaseException):
         pass

@@ -4,7 +4,7 @@ from tests.hub._agents import until
 
 from stagepost.hub._deadlines import Deadlines
 from stagepost.hub._turns import Turns
-from stagepost.hub._wake import Backend, Waiter, current_backend
+from stagepost.hub._wake import Waiter, current_backend
 
 
 class Entry:

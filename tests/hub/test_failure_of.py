@@ -29,8 +29,8 @@ class Mute(BaseException, metaclass=Odd):
 
     __repr__ = __str__
 
-    @property  # type: ignore[misc, override]  # that is the point
-    def __class__(self) -> NoReturn:
+    @property  # type: ignore[misc]  # that is the point
+    def __class__(self) -> NoReturn:  # type: ignore[override]  # that is the point
         raise ZeroDivisionError
 
     @property

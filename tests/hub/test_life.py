@@ -208,7 +208,7 @@ async def test_the_stop_comes_after_the_last_handler_also_when_the_hub_is_left_b
             log.append("stopped")
 
         @handles
-        async def work(self, ping: Ping) -> None:
+        async def work(self, _: Ping) -> None:
             try:
                 await sleep_forever()
             finally:
@@ -362,14 +362,14 @@ def test_pauses_never_overflow(plan: Restart) -> None:
     [
         lambda: Restart(max=0),
         lambda: Restart(max=-1),
-        lambda: Restart(max=1.5),
-        lambda: Restart(max="3"),
+        lambda: Restart(max=1.5),  # type: ignore[arg-type]  # that is the point
+        lambda: Restart(max="3"),  # type: ignore[arg-type]  # that is the point
         lambda: Restart(max=True),
         lambda: Restart(within=-1),
         lambda: Restart(within=math.nan),
-        lambda: Restart(backoff=None),
+        lambda: Restart(backoff=None),  # type: ignore[arg-type]  # that is the point
         lambda: Restart(backoff=math.inf),
-        lambda: Restart(backoff="1"),
+        lambda: Restart(backoff="1"),  # type: ignore[arg-type]  # that is the point
         lambda: Restart(max_backoff=-1),
         lambda: Restart(max_backoff=math.nan),
     ],

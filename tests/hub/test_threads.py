@@ -78,7 +78,7 @@ async def test_a_call_from_another_thread_is_refused_at_once(
             assert hub.metrics().accepted == before
             assert await hub.request("echo", Ping(1)) == Pong(1)
     (error,) = errors
-    assert (error.hub, error.call) == ("main", name.split()[0])
+    assert (error.hub, error.call) == ("main", name.split(maxsplit=1)[0])
     assert "anyio.from_thread.run" in str(error)
     assert "asyncio.run_coroutine_threadsafe" in str(error)
 
@@ -86,7 +86,7 @@ async def test_a_call_from_another_thread_is_refused_at_once(
 def run_without_loop(coroutine: Awaitable[object]) -> None:
     """Run what never waits."""
     with pytest.raises(StopIteration):
-        coroutine.__await__().send(None)  # type: ignore[attr-defined]  # that of a coroutine
+        coroutine.__await__().send(None)
 
 
 @pytest.mark.parametrize("name", ["send", "request", "publish", "broadcast", "forward"])
@@ -144,6 +144,14 @@ async def test_a_hub_that_was_not_entered_takes_agents_from_anywhere() -> None:
             assert await hub.request("echo", Ping(1)) == Pong(1)
 
 
+def test_a_loop_of_trio_that_has_ended_is_refused() -> None:
+    hub = Hub()
+    with pytest.raises(RuntimeError):  # it was left open
+        anyio.run(hub.__aenter__, backend="trio")
+    with pytest.raises(WrongThread):
+        hub.register("echo", echo)
+
+
 async def test_numbers_and_pictures_may_be_looked_at_from_other_threads() -> None:
     gate = Gate()
     with fail_after(5):
@@ -178,5 +186,7 @@ def test_another_loop_in_the_same_thread_is_refused() -> None:
     task = loop.create_task(own())
     loop.run_until_complete(asyncio.sleep(0.01))
     asyncio.run(call_all())
+    with pytest.raises(WrongThread):  # and no loop at all
+        hub.register("another", echo)
     loop.run_until_complete(finish())
     loop.close()

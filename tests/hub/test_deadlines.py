@@ -107,7 +107,9 @@ async def test_an_earlier_deadline_moves_the_timer_forward() -> None:
 async def test_the_task_ends_by_cancellation() -> None:
     with fail_after(5), CancelScope() as scope:
         async with create_task_group() as tasks:
-            deadlines = Deadlines(current_backend(), lambda function, name: tasks.start_soon(function, name=name), Turns())
+            deadlines = Deadlines(
+                current_backend(), lambda function, name: tasks.start_soon(function, name=name), Turns()
+            )
             deadlines.add(Entry(0.0, []), current_backend().clock() + 60)
             await checkpoint()
             scope.cancel()

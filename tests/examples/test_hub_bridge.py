@@ -61,6 +61,22 @@ async def test_it_keeps_topic_priority_trace_and_headers() -> None:
     assert (message.sender, message.headers["tenant"]) == ("bridge", "7")
 
 
+async def test_it_names_the_original_as_the_cause() -> None:
+    async with AsyncExitStack() as stack:
+        hubs = await enter(stack, 3)
+        ears = [Ear(hub) for hub in hubs]
+        Bridge("first", hubs[:2])
+        Bridge("second", hubs[1:])
+        await hubs[0].publish("a.b", "x")
+        await all_idle(hubs)
+    (near,), (middle,), (far,) = (ear.heard for ear in ears)
+    assert near.cause is None
+    assert {middle.trace, far.trace} == {near.trace}
+    assert middle.cause is not None
+    assert far.cause is not None
+    assert len({middle.cause, far.cause, None}) == 3
+
+
 @pytest.mark.parametrize("size", [2, 3, 5])
 async def test_a_circle_of_bridges_carries_nothing_for_ever(size: int) -> None:
     async with AsyncExitStack() as stack:

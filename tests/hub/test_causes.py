@@ -38,19 +38,22 @@ class Sink:
         return Pong(message.data.number)
 
 
-@pytest.mark.parametrize("child", [False, True], ids=["in the handler", "in a task of it"])
+@pytest.mark.parametrize("place", ["handler", "task of it"])
 @pytest.mark.parametrize("way", SENDS.values(), ids=SENDS)
 async def test_what_a_handler_sends_carries_cause_trace_and_deadline(
-    way: Callable[[Context], Awaitable[object]], child: bool
+    way: Callable[[Context], Awaitable[object]], place: str
 ) -> None:
     handled: list[Message[Any]] = []
     sink = Sink()
 
-    async def act(text: str, context: Context) -> None:
+    async def go(context: Context) -> None:
+        await way(context)
+
+    async def act(_: str, context: Context) -> None:
         handled.append(context.message)
-        if child:
+        if place == "task of it":
             async with create_task_group() as tasks:
-                tasks.start_soon(way, context)
+                tasks.start_soon(go, context)
         else:
             await way(context)
 
@@ -93,9 +96,7 @@ async def test_a_task_that_outlives_its_handler_keeps_the_cause_and_nobody_who_w
             await hub.request("act", "first", trace="t-1", timeout=20)
             await hub.request("act", "second", trace="t-2", timeout=10)
     (message,), (origin,) = sink.seen, handled
-    assert (message.cause, message.trace, message.chain) in {
-        (origin.id, "t-1", ()),
-    }
+    assert (message.cause, message.trace, message.chain) == (origin.id, "t-1", ())
     if message.type == "request":
         assert message.deadline is not None
         assert message.deadline > message.timestamp + 25
@@ -172,7 +173,7 @@ async def test_who_has_handed_its_request_on_may_ask_the_requester() -> None:
         id = "asker"
 
         @handles
-        async def start(self, text: str, context: Context) -> object:
+        async def start(self, _: str, context: Context) -> object:
             return await context.request("front", Ping(1))
 
         @handles
@@ -204,7 +205,7 @@ async def test_a_detached_handler_may_ask_a_requester_that_has_given_up() -> Non
         id = "asker"
 
         @handles
-        async def start(self, text: str, context: Context) -> None:
+        async def start(self, _: str, context: Context) -> None:
             try:
                 await context.request("slow", Ping(1), timeout=0.01)
             except RequestTimeout:

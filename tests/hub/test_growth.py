@@ -3,6 +3,7 @@
 import gc
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeAlias
 
 import pytest
@@ -178,6 +179,10 @@ async def test_cancelling_many_searches_for_none_of_them(mailbox: int | None) ->
     assert ComparedParcel.count < 40 * 1000
 
 
+def waiting(hub: Hub, count: int) -> bool:
+    return hub.metrics().in_flight + hub.metrics().blocked == count
+
+
 async def test_cancelling_queued_requests_keeps_counts_order_and_depth() -> None:
     gate, scopes = Gate(), dict[int, CancelScope]()
 
@@ -192,7 +197,7 @@ async def test_cancelling_queued_requests_keeps_counts_order_and_depth() -> None
             await gate.entered.wait()
             for number in range(300):
                 tasks.start_soon(ask, hub, number)
-                await until(lambda number=number: hub.metrics().in_flight + hub.metrics().blocked == number + 2)
+                await until(partial(waiting, hub, number + 2))
             assert (hub.metrics().depths["gate"], hub.metrics().blocked) == (200, 100)
             for number in [*range(0, 300, 3), *range(1, 300, 3)]:
                 scopes[number].cancel()
@@ -250,7 +255,7 @@ async def test_an_unknown_id_among_many_is_told_with_what_may_be_meant() -> None
     with fail_after(5):
         async with hub:
             for meant in ("billing-clerk", "Billing_Clerk", "billing_clrek", "billing_clerkk"):
-                with pytest.raises(AgentNotFound, match="which has billing_clerk, agent-0, .* and 491 more") as caught:
+                with pytest.raises(AgentNotFound, match=r"which has billing_clerk, agent-0, .* and 491 more") as caught:
                     await hub.send(meant, Ping())
                 assert caught.value.known[0] == "billing_clerk"
             with pytest.raises(AgentNotFound, match="and 491 more"):

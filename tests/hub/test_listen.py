@@ -135,7 +135,7 @@ async def test_after_a_wait_that_timed_out_the_next_message_wakes_its_reader() -
                 tasks.start_soon(read, stream)
                 await until(lambda: len(stream._waiters) == 1)
                 await hub.publish("a", Ping(number))
-                await until(lambda number=number: len(seen) == number + 1)
+                await idle_of(seen, number + 1)
     assert seen == [0, 1]
 
 
@@ -167,11 +167,10 @@ async def test_two_readers_share_what_comes_also_if_one_of_them_polls() -> None:
 async def test_closing_ends_all_who_wait() -> None:
     ended: list[StopAsyncIteration] = []
     with fail_after(5):
-        async with Hub() as hub, create_task_group() as tasks:
-            async with hub.listen("a") as stream:
-                for _ in range(3):
-                    tasks.start_soon(error_of, StopAsyncIteration, stream.__anext__, ended)
-                await until(lambda: len(stream._waiters) == 3)
+        async with Hub() as hub, create_task_group() as tasks, hub.listen("a") as stream:
+            for _ in range(3):
+                tasks.start_soon(error_of, StopAsyncIteration, stream.__anext__, ended)
+            await until(lambda: len(stream._waiters) == 3)
     assert len(ended) == 3
 
 

@@ -1,4 +1,5 @@
 import math
+
 import pytest
 from anyio import CancelScope, create_task_group, fail_after
 from anyio.lowlevel import checkpoint

@@ -22,8 +22,8 @@ WAITS: dict[str, Callable[[Hub], Awaitable[object]]] = {
 ENDS: dict[str, Callable[[Hub, Gate], Awaitable[object]]] = {
     "unregistered": lambda hub, _: hub.unregister("gate", drain=False),
     "drained": lambda hub, _: hub.drain(timeout=0),
-    "handled": lambda hub, gate: open_gate(gate),
-    "nothing": lambda hub, _: checkpoint(),
+    "handled": lambda _, gate: open_gate(gate),
+    "nothing": lambda *_: checkpoint(),
 }
 
 

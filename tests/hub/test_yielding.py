@@ -1,16 +1,15 @@
 """Beside any loop over any coroutine of the hub other tasks get their turn, however the calls end."""
 
-import gc
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeAlias, get_args
 
 import pytest
 from anyio import create_task_group, fail_after, move_on_after, sleep_forever
 from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, echo, until
+from tests.hub._watching import watched
 
 from stagepost.hub import Context, DeadReason, Delivery, Hub, HubError, Overflow, handles
 from stagepost.hub.testing import VirtualClock, idle
@@ -18,44 +17,6 @@ from stagepost.hub.testing import VirtualClock, idle
 LATE = 0.05  # seconds of processor time that another task may have to wait
 LOOP = 0.15  # seconds of processor time that a loop takes
 MANY = 3_000  # agents
-
-
-@dataclass
-class Late:
-    """How late the task was that ran beside.
-
-    Attributes:
-        most: The longest that it had to wait, in seconds of processor time.
-        turns: How often it ran.
-    """
-
-    most: float = 0.0
-    turns: int = 0
-
-
-@asynccontextmanager
-async def watched() -> AsyncIterator[Late]:
-    """Run a task beside the block that wants its turn all the time."""
-    late = Late()
-
-    async def tick() -> None:
-        last = time.thread_time()
-        while True:
-            await checkpoint()
-            now = time.thread_time()
-            late.most, late.turns, last = max(late.most, now - last), late.turns + 1, now
-
-    gc.collect()
-    gc.disable()  # a collection is the interpreter's pause, not a path of the hub
-    try:
-        async with create_task_group() as tasks:
-            tasks.start_soon(tick)
-            await checkpoint()
-            yield late
-            await checkpoint()
-            tasks.cancel_scope.cancel()
-    finally:
-        gc.enable()
 
 
 async def keep_on(call: Callable[[], Awaitable[object]]) -> None:
@@ -120,7 +81,8 @@ async def crowded(hub: Hub) -> None:
     for overflow in get_args(Overflow):
         hub.register(overflow, Gate(overflow).pass_through, mailbox=1, overflow=overflow, topics=["full"])
         await hub.send(overflow, Ping())
-        await until(lambda overflow=overflow: overflow not in hub.metrics().depths)
+        while overflow in hub.metrics().depths:
+            await checkpoint()
         await hub.send(overflow, Ping())
 
 
@@ -167,15 +129,12 @@ ACTS: dict[str, Callable[[Context], Awaitable[object]]] = {
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 async def test_p5_a_loop_in_a_handler_lets_others_run(act: Callable[[Context], Awaitable[object]]) -> None:
-    async def actor(payload: str, context: Context) -> None:
-        await keep_on(lambda: act(context))
-
     class Actor:
         id = "actor"
 
         @handles
-        async def act(self, text: str, context: Context) -> None:
-            await actor(text, context)
+        async def act(self, _: str, context: Context) -> None:
+            await keep_on(lambda: act(context))
 
         @handles
         async def ignore(self, ping: Ping) -> None: ...
@@ -221,15 +180,15 @@ async def test_p5_time_that_stands_still_starves_nobody() -> None:
     assert late.most < LATE
 
 
-@pytest.mark.parametrize("broadcast", [False, True], ids=["publish", "broadcast"])
-async def test_p5_one_publication_to_many_lets_others_run(broadcast: bool) -> None:
+@pytest.mark.parametrize("way", ["publish", "broadcast"])
+async def test_p5_one_publication_to_many_lets_others_run(way: str) -> None:
     with fail_after(60):
         async with Hub(grace=None) as hub:
             for number in range(MANY):
                 hub.register(f"agent-{number}", echo, topics=["news"])
             for _ in range(2):  # the first one finds nobody started
                 async with watched() as late:
-                    delivery = await (hub.broadcast(Ping()) if broadcast else hub.publish("news", Ping()))
+                    delivery = await (hub.broadcast(Ping()) if way == "broadcast" else hub.publish("news", Ping()))
                     await idle(hub)
                 assert len(delivery.delivered) == MANY
                 assert late.most < LATE

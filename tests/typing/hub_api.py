@@ -51,6 +51,8 @@ async def envelope(message: Message[Question], context: Context) -> Answer:
     assert_type(await context.request("plain", message.data, expect=Answer | None), Answer | None)
     await context.send("plain", message.data, headers={"a": "b"})
     await context.forward("plain")
+    await context.hub.publish("a", message.data, cause=message)
+    await context.hub.send("plain", message.data, cause=message.id)
     assert_type(await context.publish("a", message.data), Delivery)
     return Answer(message.data.text)
 

@@ -241,9 +241,9 @@ class Hub(Membership, Outbox):
 class Context(ActingContext[Hub]):
     """What a handler knows about the message it handles, and how it sends as the agent it belongs to.
 
-    What is sent through it carries the message's id as its cause and the same trace; requests also inherit its
-    deadline, so that nobody works for a requester who has given up, and the chain of waiting agents, by which a circle
-    is found.
+    What is sent through it carries the message's id as its cause and the same trace. As long as the handler runs,
+    requests also inherit its deadline, so that nobody works for a requester who has given up, and the chain of waiting
+    agents, by which a circle is found.
     """
 
     __slots__ = ()

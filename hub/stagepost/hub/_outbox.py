@@ -31,7 +31,11 @@ _NORMAL: Final = Priority.NORMAL  # looking up a member of an enum costs as much
 
 
 class Outbox:
-    """The part of a hub that sends."""
+    """The part of a hub that sends.
+
+    What is sent while a handler of the hub runs, by it or by a task that it has started, carries cause, trace, deadline
+    and the chain of waiting agents as if the handler's context had sent it. Only the sender is not named for it.
+    """
 
     _name: str
     _directory: Directory

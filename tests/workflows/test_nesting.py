@@ -1,5 +1,7 @@
 """Patterns nested deep work, or are refused where they are built; so are values and errors."""
 
+import inspect
+import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -28,6 +30,8 @@ from stagepost.workflows._patterns._nesting import DEEPEST
 
 T = TypeVar("T")
 
+ROOM = 400  # of the 1,000 calls that Python allows; what runs is left so many, whoever has called it
+
 
 def in_graph(inner: Step | Pattern) -> Graph:
     graph = Graph("p")
@@ -54,13 +58,19 @@ def nested(wrap: Callable[[Any], Pattern], depth: int, innermost: Step) -> Patte
     return pattern
 
 
+def calls_left(room: int) -> int:
+    """How many calls may be made until so much of the stack is left."""
+    return sys.getrecursionlimit() - len(inspect.stack(0)) - room
+
+
 def deep(calls: int, function: Callable[[], T]) -> T:
     """Call a function as a framework would that has used up some of the stack."""
-    return function() if calls == 0 else deep(calls - 1, function)
+    return function() if calls <= 0 else deep(calls - 1, function)
 
 
 async def deep_async(calls: int, function: Callable[[], Awaitable[T]]) -> T:
-    return await function() if calls == 0 else await deep_async(calls - 1, function)
+    """Await a function likewise."""
+    return await function() if calls <= 0 else await deep_async(calls - 1, function)
 
 
 def fail(_state: State) -> None:
@@ -69,7 +79,12 @@ def fail(_state: State) -> None:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("wrap", KINDS.values(), ids=KINDS)
-def test_as_deep_as_is_allowed_works_also_from_a_deep_stack(wrap: Callable[[Any], Pattern], backend: str) -> None:
+@pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
+def test_as_deep_as_is_allowed_works_also_from_a_deep_stack(
+    wrap: Callable[[Any], Pattern],
+    backend: str,
+    sync: bool,  # noqa: FBT001  # a parameter of the test
+) -> None:
     good, bad = nested(wrap, DEEPEST, NOTHING), nested(wrap, DEEPEST, step("bad", fail, inline=True))
 
     async def stored(runner: Runner, workflow: Pattern) -> None:
@@ -78,17 +93,17 @@ def test_as_deep_as_is_allowed_works_also_from_a_deep_stack(wrap: Callable[[Any]
         await runner.diagram(run.id)
 
     async def main() -> None:
-        await deep_async(250, lambda: good.run({"n": [1]}))
+        await deep_async(calls_left(ROOM), lambda: good.run({"n": [1]}))
         with pytest.raises(WorkflowError, match="on purpose") as caught:
-            await deep_async(250, lambda: bad.run({"n": [1]}))
+            await deep_async(calls_left(ROOM), lambda: bad.run({"n": [1]}))
         assert "on purpose" in "".join(traceback.format_exception(caught.value))
         async with running(MemoryStore(), good) as runner:
-            await deep_async(250, lambda: stored(runner, good))
+            await deep_async(calls_left(ROOM), lambda: stored(runner, good))
         async with running(MemoryStore(), bad) as runner:
             with pytest.raises(RunFailed, match="on purpose"):
                 await stored(runner, bad)
 
-    deep(200, lambda: anyio.run(main, backend=backend))
+    deep(calls_left(ROOM + 100) if sync else 0, lambda: anyio.run(main, backend=backend))
     assert good.mermaid().startswith("flowchart")
 
 
@@ -167,13 +182,13 @@ def levels(count: int) -> object:
 
 
 @pytest.mark.parametrize("make", [in_itself, lambda: levels(150), lambda: levels(5_000)], ids=["itself", "150", "5000"])
-@pytest.mark.parametrize("calls", [0, 600])
-async def test_a_value_that_is_nested_too_deep_is_refused_by_name(make: Callable[[], object], calls: int) -> None:
+@pytest.mark.parametrize("room", [ROOM, 250])
+async def test_a_value_that_is_nested_too_deep_is_refused_by_name(make: Callable[[], object], room: int) -> None:
     work = Chain("work", [step("makes", lambda _: {"value": make()}, inline=True)])
     with pytest.raises(
         WorkflowError, match=r"step 'makes': CannotStore: .*nested (deeper than 199 levels|too deep for)"
     ):
-        await deep_async(calls, work.run)
+        await deep_async(calls_left(room), work.run)
 
 
 def test_the_docs_say_how_deep() -> None:

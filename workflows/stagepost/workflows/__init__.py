@@ -43,6 +43,7 @@ from ._steps._retry import Retry
 from ._steps._step import Receives, Step, step
 from ._steps._wait import Receive, Sleep, Wait
 from ._values._append import Append, ListCodec
+from ._values._mask import Mask
 from ._values._state import State
 from .errors import (
     BranchError,
@@ -125,6 +126,7 @@ __all__ = [
     "Lifespan",
     "LifespanFailed",
     "ListCodec",
+    "Mask",
     "MaskedError",
     "MergeConflict",
     "MissingKey",

@@ -1,8 +1,9 @@
 """What all patterns have in common: a name, a state, and that they can be compiled and run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
@@ -79,6 +80,15 @@ class Pattern(ABC):
         and leaves it behind all runs; lifespans that are equal (``==``) are one.
         """
         return self._lifespan
+
+    @property
+    def hidden(self) -> Collection[tuple[str, str]]:
+        """Texts that its runs may not keep, though nobody has given them as secrets: each with what it is.
+
+        Such as the keys of the models that an agent asks. Runs of it mask and refuse them like secrets, and so do all
+        runs of a runner that knows the workflow.
+        """
+        return tuple(chain.from_iterable(part.hidden for part in self.parts if isinstance(part, Pattern)))
 
     @property
     def parts(self) -> Sequence["Node"]:

@@ -82,6 +82,7 @@ class Inbox:
 
     async def answer(self, wait_id: str, value: object, by: str | None) -> str:
         """Store an answer; returns the run's id."""
+        self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
         run_id, place, name = read_wait_id(wait_id)
         info = await self._store.info(run_id)
         step = step_at(self._registry.find(info).workflow.program, place)
@@ -96,6 +97,7 @@ class Inbox:
 
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
         """Store a signal; returns whether it is new."""
+        self._secrets.check_text(dedup, f"dedup= of signal {self._secrets.mask(name)!r} to run {self._secrets.mask(run_id)!r}")
         info = await self._store.info(run_id)
         codecs = self._registry.find(info).workflow.signals
         if name not in codecs:

@@ -112,7 +112,7 @@ class Runner(Correspondence):
         self._keeping = Keeping(keep)
         self._keep_for = keep_for
         self._clock = clock
-        self._secrets = Secrets(secrets)
+        self._secrets = Secrets(secrets, hidden=self._registry.hidden)
         self._inbox = Inbox(store, self._registry, self._secrets)
         self._serving = Serving(hub)
         self._stack = AsyncExitStack()
@@ -230,13 +230,11 @@ class Runner(Correspondence):
         Raises:
             DefinitionError: The runner does not know the workflow.
             HubRequired: A step asks an agent and the runner has no hub.
-            CannotStore: What to start with has no stored form.
+            CannotStore: What to start with has no stored form; or it, the id, the key or the trace holds a secret.
             LifespanFailed: What its steps need could not be opened; nothing is stored.
             RunConflict: The id or key stands for a run of another workflow or with another input.
             StoreError: The run could not be stored.
         """
-        if run_id is not None:
-            check_name("run id", run_id)
         order = Order(
             run_id=run_id,
             key=key,
@@ -244,6 +242,9 @@ class Runner(Correspondence):
             intermediates=intermediates,
             keep=self._keeping.of(workflow.as_workflow().name) if keep is None else Keep(keep),
         )
+        order.check(self._secrets, workflow.as_workflow().name)
+        if run_id is not None:
+            check_name("run id", run_id)
         reception = self._open()
         self._registry.check(workflow.as_workflow())
         return await reception.start(workflow.as_workflow(), state, order)
@@ -363,6 +364,7 @@ class Runner(Correspondence):
         for member in family(workflow):
             await reception.prepare(member)
         self._registry.add(workflow)
+        self._secrets.hide(self._registry.hidden)
         self._serving.put(workflow.name, partial(self._handle, workflow))
 
     async def _handle(self, workflow: Pattern, message: Message[object]) -> object:
@@ -373,6 +375,7 @@ class Runner(Correspondence):
             keep=self._keeping.of(workflow.name),
             urgent=True,
         )
+        order.check(self._secrets, workflow.name)
         run = await self._open().start(workflow, workflow.accept(message.data), order)
         if await run.settled() is RunStatus.WAITING:
             raise RunParked(run.id, run.waits)

@@ -1,6 +1,7 @@
 """The workflows that a runner knows, by name and version."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 from stagepost.checkpoint import RunInfo
@@ -82,6 +83,11 @@ class Registry:
         """Whether steps of a run may have started other runs, as far as is known."""
         workflow = self._known.get((info.workflow, info.version))
         return workflow is None or len(family(workflow)) > 1
+
+    @property
+    def hidden(self) -> Collection[tuple[str, str]]:
+        """What runs of these workflows may not keep, whether or not somebody has given it as a secret."""
+        return frozenset(chain.from_iterable(workflow.hidden for workflow in self._known.values()))
 
     @property
     def migrates(self) -> bool:

@@ -160,9 +160,10 @@ class Connection:
     async def _call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
         link = await self._current()
         try:
-            return await link.call(tool, arguments)
+            result = await link.call(tool, arguments)
         except CallLost as error:
             raise McpCallLost(self._server.name, tool) from error
+        return RemoteResult(self._server.mask(result.text), is_error=True) if result.is_error else result
 
     async def _current(self) -> Link:
         """An open link."""
@@ -201,7 +202,7 @@ class Connection:
                     finally:
                         link.ended.set()
             except Exception as error:  # noqa: BLE001  # a foreign program's failures, and an SDK's groups of them
-                opening.why = self._adapter.reason(self._server, error)
+                opening.why = self._server.mask(self._adapter.reason(self._server, error))
 
     def _done_with(self, opening: _Opening) -> None:
         """Let whoever needs a link next begin anew."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stagepost.agents import LiteLLM, McpServer
+from stagepost.agents import InvalidServer, LiteLLM, McpServer
 from stagepost.agents._models._addresses import address_secrets, bare_address, named_secrets, shown_address
 
 ADDRESSES = {
@@ -43,12 +43,13 @@ def test_what_is_likely_to_be_a_key_is_named_like_one_or_long() -> None:
 @pytest.mark.parametrize("url", [url for url, shown in ADDRESSES.values() if url != shown])
 def test_neither_models_nor_servers_show_a_key(url: str) -> None:
     assert "sesame" not in repr(LiteLLM("openai/local", api_base=url))
-    try:
+    if url.startswith("http"):
         server = McpServer.http(url)
-    except ValueError as error:
-        assert "sesame" not in str(error)
-    else:
         assert "sesame" not in f"{server!r} {server.name} {server.transport}"
+        return
+    with pytest.raises(InvalidServer, match="is no address: begin it with http") as caught:
+        McpServer.http(url)
+    assert "sesame" not in str(caught.value)
 
 
 def test_a_model_and_a_server_know_what_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,9 @@ class Keyed:
         return [SECRET]
 
 
-@pytest.mark.parametrize("around", [lambda model: model, lambda model: Fallback([RateLimited(model)])], ids=["it", "inside"])
+@pytest.mark.parametrize(
+    "around", [lambda model: model, lambda model: Fallback([RateLimited(model)])], ids=["it", "inside"]
+)
 async def test_p11_key_of_a_model_is_masked_wherever_it_comes_from_though_nobody_has_declared_it(
     tmp_path: Path, around: Any
 ) -> None:

@@ -39,12 +39,19 @@ WAYS: dict[str, Callable[[str], str]] = {
     "f-string": lambda text: f"<key> = {text} …",
 }
 LETTERS = st.sampled_from([*"abcn01uxAF\"'\\/%&;#+=<>{} \n\tüß€😀-_.~"])
-AROUND = st.sampled_from([("\"'Z", "Z"), ('{"Z\'": "Z', 'Z", "b": [1]}'), ("'\" <a href=\"Z=", 'Z">Z</Z>\n'), ("'\"\n\tZ(", "Z)")])
+AROUND = st.sampled_from(
+    [("\"'Z", "Z"), ('{"Z\'": "Z', 'Z", "b": [1]}'), ('\'" <a href="Z=', 'Z">Z</Z>\n'), ("'\"\n\tZ(", "Z)")]
+)
 slow = settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @slow
-@given(LETTERS.map(str) | st.nothing(), st.text(LETTERS, min_size=5, max_size=30), st.lists(st.sampled_from(sorted(WAYS)), max_size=3), AROUND)
+@given(
+    LETTERS.map(str) | st.nothing(),
+    st.text(LETTERS, min_size=5, max_size=30),
+    st.lists(st.sampled_from(sorted(WAYS)), max_size=3),
+    AROUND,
+)
 def test_p11_a_secret_is_found_and_masked_in_any_three_encodings(
     first: str, rest: str, ways: list[str], around: tuple[str, str]
 ) -> None:
@@ -123,10 +130,18 @@ WRITTEN = {
 def test_p11_a_secret_is_known_as_it_is_written(text: str) -> None:
     mask = Mask([("it", KEY)])
     assert mask.find(f"the key is {text}, is it?") == "it"
-    assert re.fullmatch(r"the key is [\[{ab\":\\ ]*(ValueError\([\\'\"]*key )?b?[\"'\\]*(&quot;|%22|&#x27;)*\*\*\*.*, is it\?", mask(f"the key is {text}, is it?"))
+    assert re.fullmatch(
+        r"the key is [\[{ab\":\\ ]*(ValueError\([\\'\"]*key )?b?[\"'\\]*(&quot;|%22|&#x27;)*\*\*\*.*, is it\?",
+        mask(f"the key is {text}, is it?"),
+    )
 
 
-BODY = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj", "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu", "NMoSfm76oqFvAp8Gy0iz5sxjZmSnXyCdPEovGhLa0VzMaQ8s+CLOyS56YyCFGeJZ", "Ab3x+Q=="]
+BODY = [
+    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+    "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu",
+    "NMoSfm76oqFvAp8Gy0iz5sxjZmSnXyCdPEovGhLa0VzMaQ8s+CLOyS56YyCFGeJZ",
+    "Ab3x+Q==",
+]
 PEM = "\n".join(["-----BEGIN PRIVATE KEY-----", *BODY, "-----END PRIVATE KEY-----", ""])
 PEMS = {
     "as it is": PEM,
@@ -151,7 +166,11 @@ PEMS = {
 }
 
 
-@pytest.mark.parametrize("given", [PEM, PEM.strip(), PEM.replace("\n", "\r\n"), json.dumps({"type": "service", "private_key": PEM})], ids=["file", "stripped", "windows", "service account"])
+@pytest.mark.parametrize(
+    "given",
+    [PEM, PEM.strip(), PEM.replace("\n", "\r\n"), json.dumps({"type": "service", "private_key": PEM})],
+    ids=["file", "stripped", "windows", "service account"],
+)
 @pytest.mark.parametrize("text", PEMS.values(), ids=PEMS)
 def test_p11_a_pem_is_known_as_a_whole_and_in_parts(text: str, given: str) -> None:
     mask = Mask([("it", given)])
@@ -193,7 +212,7 @@ def test_two_secrets_side_by_side_are_two() -> None:
 
 
 def test_a_piece_is_masked_where_a_library_has_cut_it() -> None:
-    secret = "0123456789abcdefghijklmnopqrstuvwxyzäöü"
+    secret = "0123456789abcdefghijklmnopqrstuvwxyzäöü"  # noqa: S105  # nobody's
     mask = Mask([secret])
     assert mask("input_value='0123456789ab...vwxyzäöü'") == "input_value='***...vwxyzäöü'"
     assert mask(json.dumps("…nopqrstuvwxyzäöü")) == '"\\u2026***"'
@@ -201,13 +220,21 @@ def test_a_piece_is_masked_where_a_library_has_cut_it() -> None:
     assert mask.find(secret[:30]) is None  # pieces are masked, and only the whole is refused
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["\\" * 20_000, "%25" * 10_000, "%" + "25" * 10_000, "&amp;" * 5_000, "&" + "amp;" * 5_000, "\\u005c" * 5_000, "a" * 50_000, "\n" * 50_000],
-    ids=["backslashes", "percents", "nested percents", "entities", "nested entities", "escapes of backslashes", "letters", "line ends"],
-)  # fmt: skip
+HOSTILE = {
+    "backslashes": "\\" * 20_000,
+    "percents": "%25" * 10_000,
+    "nested percents": "%" + "25" * 10_000,
+    "entities": "&amp;" * 5_000,
+    "nested entities": "&" + "amp;" * 5_000,
+    "escapes of backslashes": "\\u005c" * 5_000,
+    "letters": "a" * 50_000,
+    "line ends": "\n" * 50_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_no_text_takes_more_than_a_few_rounds(text: str) -> None:
-    mask = Mask([PEM, "aaaaaaaaaa\"aaaaaaaaaa", "nnnnnn\nnnnnnn\nx\"nnnnnnn"])
+    mask = Mask([PEM, 'aaaaaaaaaa"aaaaaaaaaa', 'nnnnnn\nnnnnnn\nx"nnnnnnn'])
     assert mask.find(text) is None or "\n" in text
     assert len(list(stages(text))) <= 8
     mask(text)

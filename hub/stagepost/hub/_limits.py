@@ -16,9 +16,10 @@ def seconds(duration: Duration | None) -> float:
     """
     if duration is None:
         return math.inf
-    value = duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
-    if value >= 0:
-        return value
+    if isinstance(duration, timedelta):
+        duration = duration.total_seconds()
+    if isinstance(duration, int | float) and duration >= 0:
+        return float(duration)
     raise ValueError(f"{duration!r} is no duration: use seconds from 0 up, a timedelta, or None for no limit")
 
 

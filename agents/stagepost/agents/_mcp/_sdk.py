@@ -140,13 +140,17 @@ def reason(server: McpServer, error: Exception) -> str:
     transport, cause = server.transport, _innermost(error)
     if isinstance(transport, Stdio):
         if isinstance(cause, FileNotFoundError):
+            if " " in transport.command:
+                first, *others = (repr(part) for part in transport.command.split())
+                return f"there is no program {transport.command!r}: give {', '.join((first, *others))} one by one"
             return (
                 f"there is no program {transport.command!r}: install it, or give its whole path (cwd={transport.cwd!r})"
             )
         if isinstance(cause, MCPError) and cause.code == CONNECTION_CLOSED:
             return f"{transport.command!r} ended before it had answered: run it by hand to see what it says"
     if isinstance(transport, Http):
-        return f"{shown_address(transport.url)} answers with {_told(cause)}: check the address, the headers, and that it is running"
+        where = shown_address(transport.url)
+        return f"{where} answers with {_told(cause)}: check the address, the headers, and that it is running"
     return _told(cause)
 
 

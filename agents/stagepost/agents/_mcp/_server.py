@@ -142,6 +142,10 @@ class McpServer:
         Raises:
             InvalidServer: Something about it cannot be.
         """
+        if not isinstance(command, str):
+            raise InvalidServer(
+                "stdio", f"its command is {command!r:.80}: give the program, and its arguments one by one"
+            )
         transport = Stdio(command, args, dict(env or {}), None if cwd is None else os.fspath(cwd))
         return cls(transport, Path(command).stem, options)
 

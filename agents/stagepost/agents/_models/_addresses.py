@@ -11,7 +11,8 @@ _BEHIND: Final = re.compile(r"[?#].*", re.DOTALL)
 _PAIR: Final = re.compile(r"([?#&;]?)([^=&;?#]*)(=?)([^&;#]*)")
 _VALUE: Final = re.compile(r"(?<=[=?&;#])[^=&;?#]+(?=[&;#]|$)|(?<==)[^&;#]+")
 _KEY_NAME: Final = re.compile(
-    r"key|token|secret|passw|pwd|credential|auth|cookie|session|signature|(?:^|[_-])(?:sig|code|pat|jwt)$", re.IGNORECASE
+    r"key|token|secret|passw|pwd|credential|auth|cookie|session|signature|(?:^|[_-])(?:sig|code|pat|jwt)$",
+    re.IGNORECASE,
 )
 _LONG: Final = 16  # characters; a value of this length is no name of a region or of a version
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from ..errors import InvalidModel
 from ._as_model import as_model
 from ._model import Model
 
@@ -14,6 +15,8 @@ class Around:
     """
 
     def __init__(self, models: Iterable[Model | str]) -> None:
+        if isinstance(models, str):
+            raise InvalidModel(type(self).__name__, f"it takes a list of models, and not one text: [{models!r}]")
         self._inside: Sequence[Model] = tuple(map(as_model, models))
 
     @property

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from inspect import isawaitable
 from itertools import chain
 from typing import Any, Protocol, TypeAlias
 
@@ -24,6 +25,7 @@ from .._values._secrets import Given
 from .._values._state import Types
 from .._values._types import codec_of
 from ..errors import DefinitionError, WorkflowError
+from ._given import check_model, listed
 
 
 class Servable(Protocol):
@@ -56,11 +58,12 @@ class Pattern(ABC):
         lifespan: Lifespan | None = None,
     ) -> None:
         check_name(f"{self.kind} name", name)
+        check_model(f"{self.kind} {name!r}", state)
         self.name = name
         self.state = state
         self.version = version
         self._types = {key: codec for key, kind in (types or {}).items() if (codec := codec_of(kind))}
-        self._companions = tuple(companions)
+        self._companions = listed(f"{self.kind} {name!r}", "companions=", companions)
         self._lifespan = lifespan
 
     def as_workflow(self) -> "Pattern":
@@ -280,7 +283,12 @@ def as_node(part: NodeLike) -> Node:
         return part
     if callable(part):
         return step(part)
-    raise DefinitionError(f"step {part!r}", "a step is a function, step(…), Ask(…) or a pattern")
+    why = "a step is a function, step(…), Ask(…) or a pattern"
+    if isawaitable(part) or isinstance(part, Mapping):
+        why += "; this is what a call has returned: give the function itself, without ()"
+    elif isinstance(part, list | tuple):
+        why += '; for several at once give each a name: {"name": step, …}'
+    raise DefinitionError(f"step {part!r:.100}", why)
 
 
 def compile_child(builder: Builder, child: Node, path: str, after: str | None, within: Within) -> str:

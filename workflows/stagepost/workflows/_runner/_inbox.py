@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from operator import attrgetter
 from typing import Any
 
@@ -26,8 +27,10 @@ from .._runs._ids import read_wait_id, wait_id_of
 from .._runs._registry import Registry
 from .._values._secrets import Secrets
 from ..errors import UnknownSignal
+from ._checks import check_id
 
 _PAGE = 200
+_NEAR = 3  # ids of waits that an error names
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +78,22 @@ class Inbox:
     async def waits(self, run_id: str | None, kind: WaitKind | None) -> Sequence[PendingWait]:
         """Open waits of all runs; or of one run and those below it and, instead of waits for other runs, of those."""
         if run_id is not None:
-            await self._store.info(run_id)  # raises if there is none
+            await self._store.info(check_id(run_id))  # raises if there is none
         found = [wait async for wait in self._all(run_id)]
         waits = [_pending(wait) for wait in found if kind is None or wait.wait.kind is kind]
         return tuple(waits if run_id is None else sorted(waits, key=attrgetter("id")))
 
     async def answer(self, wait_id: str, value: object, by: str | None) -> str:
         """Store an answer; returns the run's id."""
+        check_id(wait_id, "a wait")
         self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
         run_id, place, name = read_wait_id(wait_id)
+        if not place:
+            raise WaitNotFound(wait_id, place, near=await self._near(wait_id))
         info = await self._store.info(run_id)
         step = step_at(self._registry.find(info).workflow.program, place)
         if step is None or step.receives is None or step.receives.kind is not WaitKind.ANSWER:
-            raise WaitNotFound(run_id, place)
+            raise WaitNotFound(run_id, place, near=await self._near(wait_id))
         codec, where = step.receives.codec, f"the answer to {wait_id}"
         data = codec.dump(codec.convert(value, where), where)
         self._secrets.check(data, where)
@@ -97,7 +103,10 @@ class Inbox:
 
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
         """Store a signal; returns whether it is new."""
-        self._secrets.check_text(dedup, f"dedup= of signal {self._secrets.mask(name)!r} to run {self._secrets.mask(run_id)!r}")
+        check_id(run_id)
+        self._secrets.check_text(
+            dedup, f"dedup= of signal {self._secrets.mask(name)!r} to run {self._secrets.mask(run_id)!r}"
+        )
         info = await self._store.info(run_id)
         codecs = self._registry.find(info).workflow.signals
         if name not in codecs:
@@ -110,6 +119,7 @@ class Inbox:
 
     async def settle(self, run_id: str, key: str, value: bytes | None, place: str | None) -> None:
         """Store what became of an effect in doubt."""
+        check_id(run_id)
         self._secrets.check(value or b"", f"the value of effect {key!r}")
         await self._store.info(run_id)  # raises if there is none
         found = [wait.wait.place async for wait in self._open(run_id=run_id) if _is_effect(wait, key, place)]
@@ -118,6 +128,14 @@ class Inbox:
         if not found:
             raise EffectNotFound(run_id, key, place)
         await self._store.settle(run_id, found[0], key, value)
+
+    async def _near(self, wait_id: str) -> Sequence[str]:
+        """Ids of open waits that somebody may have meant: of the same run, of the same place, or alike."""
+        page = await self._store.waits(limit=_PAGE)
+        known = {wait_id_of(wait.run_id, wait.wait): wait for wait in page if wait.wait.kind is WaitKind.ANSWER}
+        run_id, _, place = wait_id.rpartition("/")
+        same = [id_ for id_, wait in known.items() if wait.run_id in (run_id, wait_id) or id_.endswith(f"/{place}")]
+        return tuple(dict.fromkeys((*same, *get_close_matches(wait_id, known))))[:_NEAR]
 
     async def _all(self, run_id: str | None) -> AsyncIterator[OpenWait]:
         """Open waits; those of one run with those of the runs that it waits for, each run once."""

@@ -24,6 +24,7 @@ from stagepost.hub import Emitter, Hub, Message, Observer, check_name
 from .._background._means import Means
 from .._engine._intermediates import Intermediate
 from .._lifespans import open_lifespans
+from .._patterns._given import workflow_of
 from .._patterns._pattern import Pattern, Servable
 from .._programs._run_diagram import run_diagram
 from .._runs._handles import handle_of
@@ -37,12 +38,13 @@ from ..errors import (
     RunParked,
 )
 from ._cancelling import Cancelling
+from ._checks import check_id, check_means
 from ._correspondence import Correspondence
 from ._inbox import Inbox
 from ._inspecting import RunView, inspect
 from ._reception import Reception
 from ._recovering import Recovering
-from ._retention import KeepChoice, Keeping, Sweeper
+from ._retention import KeepChoice, Keeping, Sweeper, kept
 from ._serving import Serving
 
 if TYPE_CHECKING:
@@ -101,6 +103,7 @@ class Runner(Correspondence):
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}: give at least 1, or None for no limit")
+        check_means(store, keep_for)
         self._store = store
         self._hub = hub
         self._registry = Registry(workflows, migrations)
@@ -235,19 +238,20 @@ class Runner(Correspondence):
             RunConflict: The id or key stands for a run of another workflow or with another input.
             StoreError: The run could not be stored.
         """
+        pattern = workflow_of(workflow, "start()")
         order = Order(
             run_id=run_id,
             key=key,
             trace=trace,
             intermediates=intermediates,
-            keep=self._keeping.of(workflow.as_workflow().name) if keep is None else Keep(keep),
+            keep=self._keeping.of(pattern.name) if keep is None else kept(keep),
         )
-        order.check(self._secrets, workflow.as_workflow().name)
+        order.check(self._secrets, pattern.name)
         if run_id is not None:
             check_name("run id", run_id)
         reception = self._open()
-        self._registry.check(workflow.as_workflow())
-        return await reception.start(workflow.as_workflow(), state, order)
+        self._registry.check(pattern)
+        return await reception.start(pattern, state, order)
 
     async def recover(self) -> RecoveryReport:
         """Take up every open run of the store that this runner does not work on yet; may be called again.
@@ -272,7 +276,7 @@ class Runner(Correspondence):
             IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
         """
         reception = self._open()
-        return await reception.claim(await self._store.info(run_id), reopen=True)
+        return await reception.claim(await self._store.info(check_id(run_id)), reopen=True)
 
     async def cancel(self, run_id: str) -> Run:
         """End an open run for good, wherever it stands, with the runs that its steps have started and that are open.
@@ -290,7 +294,7 @@ class Runner(Correspondence):
             RunNotOpen: It has ended.
         """
         desk = self._open().desk
-        run = await desk.find(run_id)
+        run = await desk.find(check_id(run_id))
         await Cancelling(desk, self._grace).cancel(run_id)
         return run or handle_of(await self._store.load(run_id), self._registry, desk.outcomes)
 
@@ -302,7 +306,7 @@ class Runner(Correspondence):
             UnknownWorkflow: It has completed, and the runner does not know its workflow.
         """
         reception = self._open()
-        return await reception.attach(await self._store.info(run_id), claim=False)
+        return await reception.attach(await self._store.info(check_id(run_id)), claim=False)
 
     async def info(self, run_id: str) -> RunInfo:
         """What is stored of a run beside its state, such as its workflow and status: the quickest look at it.
@@ -311,7 +315,7 @@ class Runner(Correspondence):
             RunNotFound: There is none.
         """
         self._open()
-        return await self._store.info(run_id)
+        return await self._store.info(check_id(run_id))
 
     async def inspect(self, run_id: str) -> RunView:
         """A run as it is stored: where it stands, its state, what it waits for.
@@ -321,7 +325,7 @@ class Runner(Correspondence):
             UnknownWorkflow: The runner does not know its workflow.
             IncompatibleCheckpoint: It is of an older version, and its migration failed.
         """
-        return await inspect(self._store, self._registry, self._inbox, self._open().desk, run_id)
+        return await inspect(self._store, self._registry, self._inbox, self._open().desk, check_id(run_id))
 
     def workflow(self, name: str) -> Pattern:
         """The newest version of a workflow that the runner knows.
@@ -339,7 +343,7 @@ class Runner(Correspondence):
             UnknownWorkflow: The runner does not know its workflow.
         """
         self._open()
-        snapshot = await self._store.load(run_id)
+        snapshot = await self._store.load(check_id(run_id))
         return run_diagram(self._registry.find(snapshot.run).workflow.program, snapshot)
 
     async def serve(self, service: Servable) -> None:
@@ -358,7 +362,7 @@ class Runner(Correspondence):
             DefinitionError: Another workflow has its name and version.
             DuplicateAgent: The name is taken on the hub.
         """
-        reception, workflow = self._open(), service.as_workflow()
+        reception, workflow = self._open(), workflow_of(service, "serve()")
         self._serving.check(workflow.name)
         self._registry.check_new(workflow)
         for member in family(workflow):

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from stagepost.checkpoint import RunInfo
 
+from .._patterns._given import listed, workflow_of
 from .._patterns._pattern import Pattern, Servable
 from .._programs._places import check_signals
 from ..errors import DefinitionError, UnknownWorkflow, WorkflowNotFound
@@ -25,8 +26,8 @@ class Registry:
     def __init__(self, workflows: Iterable[Servable], migrations: Migrations | None = None) -> None:
         self._known: dict[tuple[str, int], Pattern] = {}
         self._migrations = {name: dict(steps) for name, steps in (migrations or {}).items()}
-        for workflow in workflows:
-            self.add(workflow.as_workflow())
+        for workflow in listed("Runner", "workflows=", workflows):
+            self.add(workflow_of(workflow, "workflows= of a Runner"))
 
     def add(self, workflow: Pattern) -> None:
         """Add a definition with all its companions; the same one may be added again.

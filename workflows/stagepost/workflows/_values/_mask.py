@@ -1,10 +1,11 @@
-"""Finds texts that nobody may keep, however they are written, and puts stars in their place.
+r"""Finds texts that nobody may keep, however they are written, and puts stars in their place.
 
-What is searched is brought into one form: escapes of JSON, Python, URLs and HTML are read, again and again until nothing
-changes, since a text may have been encoded several times. Each round
+What is searched is brought into one form: escapes of JSON, Python, URLs and HTML are read, again and again until
+nothing changes, since a text may have been encoded several times. Each round
 
-- reads ``\\u00fc``, ``\\xfc``, ``\\xc3\\xbc``, ``%FC``, ``%C3%BC``, ``&uuml;`` and ``&#252;`` as the character they mean,
-- drops all other backslashes, and writes line ends and tabs as the letters of their escapes: so ``\\n``, ``\\\\n`` and
+- reads ``\u00fc``, ``\xfc``, ``\xc3\xbc``, ``%FC``, ``%C3%BC``, ``&uuml;`` and ``&#252;`` as
+  the character that they mean,
+- drops all other backslashes, and writes line ends and tabs as the letters of their escapes: so ``\n``, ``\\n`` and
   a line end are the same, whatever stands before them,
 - writes ``+`` as a space, as forms in URLs do.
 

@@ -33,6 +33,8 @@ class Secrets(Mapping[str, str]):
     __slots__ = ("_hidden", "_texts", "mask")
 
     def __init__(self, given: Given | None = None, *, hidden: Iterable[tuple[str, str]] = ()) -> None:
+        if not isinstance(given, Mapping | None):
+            raise DefinitionError("secrets", f'they are a mapping, and not a {type(given).__name__}: {{"name": text}}')
         self._texts = {name: _text(name, value) for name, value in (given or {}).items()}
         self._hidden = frozenset(hidden)
         self.mask = self._made(self._hidden)

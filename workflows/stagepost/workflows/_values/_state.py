@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stagepost.checkpoint import (
     PLAIN,
@@ -98,6 +98,14 @@ class State(Mapping[str, Any]):
         if key not in self._made:
             self._made[key] = codec.load(value.data)
         return self._made[key]
+
+    if not TYPE_CHECKING:  # a type checker says it better
+
+        def __setitem__(self, key: str, value: object) -> None:
+            raise TypeError(f'a state cannot be changed: return {{"{key}": …}} from the step, or state.set("{key}", …)')
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f'a state has keys, no attribute {name!r}: write state["{name}"]')
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or something else if there is none."""

@@ -12,6 +12,7 @@ _ROUNDS: Final = 8  # each undoes one encoding; the limit is for texts that were
 # Line ends and tabs as the letters of their escapes, from which the backslash is dropped; and spaces of forms in URLs.
 _FOLD: Final = str.maketrans("\n\r\t\b\f\a\v+", "nrtbfav ")
 
+_LAST: Final = 0x10FFFF  # character of Unicode
 _HEX: Final = "[0-9a-fA-F]"
 
 
@@ -92,39 +93,60 @@ class Reading:
         return self._starts[start], self._ends[end - 1]
 
     def go_on(self) -> bool:
-        """Read the escapes; whether that has changed anything."""
-        self._rounds += 1
-        parts: list[str] = []
-        starts: list[int] = []
-        ends: list[int] = []
+        """Read the escapes; whether it is worth going on."""
+        before, following = self.text, _Following(self.text, self._starts, self._ends)
         at = 0
-        dropped: int | None = None  # where backslashes began that belong to the next character
-        for match in ESCAPE.finditer(self.text):
-            start, end = match.span()
-            self._copy(parts, starts, ends, at, start, dropped)
-            meant = _meant(match)
-            first = self._starts[start]
-            if dropped is not None and at == start and not meant.isalnum():
-                first = dropped
-            parts.append(meant)
-            starts += [first] * len(meant)
-            ends += [self._ends[end - 1]] * len(meant)
-            dropped, at = None if meant else first, end
-        self._copy(parts, starts, ends, at, len(self.text), dropped)
-        before, self.text = self.text, "".join(parts)
-        self._starts, self._ends = starts, ends
+        for match in ESCAPE.finditer(before):
+            following.keep(at, match.start())
+            following.read(match)
+            at = match.end()
+        following.keep(at, len(before))
+        self.text, self._starts, self._ends = "".join(following.parts), following.starts, following.ends
+        self._rounds += 1
         return before != self.text and self._rounds < _ROUNDS
 
-    def _copy(
-        self, parts: list[str], starts: list[int], ends: list[int], at: int, to: int, dropped: int | None
-    ) -> None:
-        """Take over what is no escape. Backslashes belong to a quote or slash after them, and to no letter."""
-        if at == to:
-            return
-        parts.append(self.text[at:to])
-        starts.append(self._starts[at] if dropped is None or self.text[at].isalnum() else dropped)
-        starts += self._starts[at + 1 : to]
-        ends += self._ends[at:to]
+
+class _Following:
+    r"""The next reading of a text, as it is put together.
+
+    Backslashes that are dropped belong to a quote or a slash after them. To a letter they do not: of ``C:\name`` only
+    the name may be a secret.
+
+    Args:
+        text: The text.
+        starts: Where its characters begin in the first text.
+        ends: Where they end there.
+    """
+
+    __slots__ = ("_dropped", "_ends", "_starts", "_text", "ends", "parts", "starts")
+
+    def __init__(self, text: str, starts: list[int], ends: list[int]) -> None:
+        self._text, self._starts, self._ends = text, starts, ends
+        self._dropped: int | None = None
+        self.parts: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+
+    def keep(self, at: int, to: int) -> None:
+        """Take over what is no escape."""
+        if at < to:
+            self._add(self._text[at:to], [self._starts[at], *self._starts[at + 1 : to]], self._ends[at:to])
+
+    def read(self, match: re.Match[str]) -> None:
+        """Take over what an escape stands for."""
+        meant, start, end = _meant(match), self._starts[match.start()], self._ends[match.end() - 1]
+        if meant:
+            self._add(meant, [start] * len(meant), [end] * len(meant))
+        elif self._dropped is None:
+            self._dropped = start
+
+    def _add(self, text: str, starts: list[int], ends: list[int]) -> None:
+        if self._dropped is not None and not text[0].isalnum():
+            starts[0] = self._dropped
+        self._dropped = None
+        self.parts.append(text)
+        self.starts += starts
+        self.ends += ends
 
 
 def _meant(match: re.Match[str]) -> str:
@@ -152,8 +174,9 @@ def _character(digits: str) -> str:
 
 
 def _code_points(digits: str) -> str:
-    """What ``\\u`` and ``\\U`` mean: one character, which may be written as two halves."""
+    """The character that a number stands for; two numbers of four digits may be its halves."""
     number = int(digits, 16)
-    if number >> 16 and (number >> 26) == 0x36 and (number >> 10) & 0x3F == 0x37:  # noqa: PLR2004  # two surrogates
-        return chr(0x10000 + ((number >> 16 & 0x3FF) << 10) + (number & 0x3FF))
-    return chr(number) if number <= 0x10FFFF else ""  # noqa: PLR2004  # the last of Unicode
+    if number <= _LAST:
+        return chr(number)
+    halves = bytes.fromhex(digits) if digits[:1] in "dD" else b""
+    return halves.decode("utf-16-be", errors="replace")

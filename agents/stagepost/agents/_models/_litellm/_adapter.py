@@ -228,7 +228,7 @@ class LiteLLM:
             raise InvalidModel(repr(self), f"options={{{own[0]!r}: …}} is not for options: LiteLLM sets it itself")
 
     def _secrets(self) -> list[str]:
-        """The key, what stands in headers and the address, and the keys in the environment, one of which may be used."""
+        """The key, what stands in headers and the address, and the environment's keys, one of which may be used."""
         headers = self._options.get("extra_headers") or {}
         elsewhere = [value for name, value in os.environ.items() if name.upper().endswith(_KEY_NAMES)]
         own = [*filter(None, [self._key]), *named_secrets(headers), *address_secrets(self.api_base or "")]

@@ -49,7 +49,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "text for steps": (lambda: a_chain("w", "work"), "is a list, and not 'work'"),
     "a called step": (
-        lambda: a_chain("w", [work({})]),
+        lambda: a_chain("w", [{"a": 1}]),
         r"what a call has returned: give the function itself, without \(\)",
     ),
     "steps at once": (lambda: a_parallel("w", [work]), 'for several at once give each a name: {"name": step, …}'),
@@ -105,7 +105,7 @@ async def test_a_state_says_how_it_is_changed_and_read() -> None:
 
 
 async def test_a_route_is_a_name() -> None:
-    choosing = Conditional("w", step("choose", lambda _: True).call, {"a": work})  # type: ignore[arg-type]  # any function
+    choosing = Conditional("w", step("choose", lambda _: True).call, {"a": work})
     with pytest.raises(ConditionalError, match="returned True, and its routes are a: it has to return the name of one"):
         await choosing.run()
 

@@ -415,12 +415,13 @@ async def test_p11_a_key_that_shows_a_secret_is_refused_before_anything_is_writt
 @pytest.mark.parametrize("name", ["run_id", "key", "trace"])
 @pytest.mark.parametrize("text", ["{}", "a{}-7", "a {}/7"])
 async def test_p11_what_names_a_run_is_refused_if_it_shows_a_secret(name: str, text: str, store: Store) -> None:
+    given: dict[str, Any] = {name: text.format(TOKEN)}
     recorder = Recorder()
     async with running(store, CHILD, secrets={"token": TOKEN}, observer=recorder) as runner:
         with pytest.raises(
             CannotStore, match="of a run of 'child' cannot be stored: it holds the text of secret"
         ) as caught:
-            await runner.start(CHILD, **{name: text.format(TOKEN)})
+            await runner.start(CHILD, **given)
         assert TOKEN not in str(caught.value)
         assert not await store.find()
     assert recorder.events == []

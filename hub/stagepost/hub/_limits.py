@@ -16,10 +16,9 @@ def seconds(duration: Duration | None) -> float:
     """
     if duration is None:
         return math.inf
-    if isinstance(duration, timedelta):
-        duration = duration.total_seconds()
-    if isinstance(duration, int | float) and duration >= 0:
-        return float(duration)
+    value: object = duration.total_seconds() if isinstance(duration, timedelta) else duration
+    if isinstance(value, int | float) and value >= 0:
+        return float(value)
     raise ValueError(f"{duration!r} is no duration: use seconds from 0 up, a timedelta, or None for no limit")
 
 

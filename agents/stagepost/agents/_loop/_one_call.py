@@ -101,7 +101,8 @@ class OneCall:
         Raises:
             InvalidDecision: It says something else, or cannot be awaited.
         """
-        decision: object = approve(call) if callable(approve) else approve
+        given: object = approve  # a mistake is told, whatever it is
+        decision = given(call) if callable(given) else given
         if isawaitable(decision):
             decision = await decision
         if not isinstance(decision, Allow | Deny):

@@ -8,6 +8,7 @@ from tests.checkpoint._processes import environment
 
 from stagepost.agents import AsyncioRequired, InvalidModel, LiteLLM, Model, ModelRequest, ScriptedModel, UserMessage
 from stagepost.agents._models._as_model import as_model
+from stagepost.workflows._installing import how_to_install
 
 MISSING = """
 import sys, anyio
@@ -65,5 +66,5 @@ def test_what_is_not_installed_is_said_in_a_sentence(package: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", MISSING, package], capture_output=True, check=True, timeout=30, env=environment()
     )
-    said = f"LiteLLM needs {package}, which is not installed: pip install 'stagepost[llm]'"
+    said = f"LiteLLM needs {package}, which is not installed: {how_to_install('llm')}"
     assert done.stdout.decode().strip() == said

@@ -14,8 +14,11 @@ from stagepost.agents import (
     Agent,
     Allow,
     AssistantMessage,
+    Fallback,
     LiteLLM,
+    McpServer,
     ModelResponse,
+    RateLimited,
     ScriptedModel,
     ToolCall,
     ToolContext,
@@ -23,7 +26,7 @@ from stagepost.agents import (
     tool,
 )
 from stagepost.agents.testing import LocalServer, Status
-from stagepost.checkpoint import SqliteStore
+from stagepost.checkpoint import CannotStore, SqliteStore
 from stagepost.workflows import RunFailed, Runner
 
 SECRET = "open-sesame-4711"  # noqa: S105  # nobody else's
@@ -137,7 +140,7 @@ async def test_p11_tool_is_called_with_stars_where_its_model_has_written_a_secre
         assert wait.shown["arguments"] == {"body": "***"}
         await runner.answer(wait.id, Allow())
         result = await result_of(run, agent)
-    assert [message.text for message in results(result)] == ["sent ***", f"read {IN_JSON}", "read ***"]
+    assert [message.text for message in results(result)] == ["sent ***", "read ***", "read ***"]
 
 
 @pytest.mark.parametrize("secret", [SECRET, IN_JSON], ids=["plain", "escapes"])
@@ -163,6 +166,48 @@ async def test_p11_key_of_a_model_is_not_stored_even_if_its_provider_repeats_it(
             with pytest.raises(RunFailed, match="Incorrect API key provided"):
                 await run.result()
         assert len(server.requests) == 2
+
+
+@tool
+async def repeat(context: ToolContext) -> str:
+    return f"I was called with {SECRET}"
+
+
+class Keyed:
+    """A model with a key."""
+
+    def __init__(self, *script: Any) -> None:
+        self._model = ScriptedModel(script)
+        self.answer = self._model.answer
+        self.requests = self._model.requests
+
+    @property
+    def secrets(self) -> list[str]:
+        return [SECRET]
+
+
+@pytest.mark.parametrize(
+    "around", [lambda model: model, lambda model: Fallback([RateLimited(model)])], ids=["it", "inside"]
+)
+async def test_p11_key_of_a_model_is_masked_wherever_it_comes_from_though_nobody_has_declared_it(
+    tmp_path: Path, around: Any
+) -> None:
+    below = Agent("below", prompt="", model=around(Keyed(call("repeat"), f"it is {SECRET}")), tools=[repeat])
+    model = ScriptedModel([[call("message_agent", agent_name="below", message="?"), call("repeat")], f"{SECRET}!"])
+    lead = Agent("lead", prompt="", model=model, tools=[repeat], sub_agents=[below])
+    async with working_in(tmp_path, lead) as runner:
+        result = await result_of(await started(runner, lead), lead)
+        with pytest.raises(CannotStore, match="it holds the text of the key of"):
+            await started(runner, lead, f"use {SECRET}")
+    assert results(result)[1].text == "I was called with ***"
+    assert "***" in results(result)[0].text
+    assert result.output == "***!"
+
+
+async def test_p11_key_of_a_server_is_masked_in_what_a_model_writes() -> None:
+    server = McpServer.http(f"https://tools.example/mcp?key={SECRET}", name="web")
+    agent = Agent("chatty", prompt="", model=ScriptedModel([f"{SECRET}!"]), servers=[server])
+    assert dict(agent.as_workflow().hidden) == {"a key of MCP server 'web'": SECRET}
 
 
 async def test_tool_reads_a_secret_of_the_run_and_cannot_tell_it() -> None:

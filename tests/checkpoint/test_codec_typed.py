@@ -1,11 +1,12 @@
 """Typed values: what is read back dumps to the very same bytes, or is refused with what to do."""
 
+import re
 from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Optional
 from uuid import UUID
 
 import pytest
@@ -378,3 +379,30 @@ def test_what_a_subclass_of_a_member_adds_is_refused_where_it_is_checked_and_lef
     lion = Lion(born=BORN)
     assert "does not declare" in refusal(Pets, lion)
     assert TypedCodec(Pets, verify=False).dump(lion, "pet") == codec_for(Pets).dump(Cat(born=BORN), "pet")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (Annotated[int, "a note"], "int"),
+        (int | None, "int or None"),
+        (Optional[int], "int or None"),  # noqa: UP045  # the older form
+        (list[int], "list[int]"),
+        (Literal["a", "b"], "Literal['a', 'b']"),
+    ],
+)
+def test_a_type_is_named_as_its_users_write_it(kind: Any, name: str) -> None:
+    with pytest.raises(CannotStore, match=re.escape(f"it is no valid {name}: ")) as caught:
+        codec_for(kind).convert(object(), "it")
+    assert "pydantic.dev" not in str(caught.value)
+
+
+def test_what_is_missing_is_said_without_what_is_there() -> None:
+    class Pair(BaseModel):
+        first: int
+        second: int
+
+    with pytest.raises(
+        CannotStore, match=r"it is no valid Pair: first: Field required; second: Input should be .*, but it is 'x'$"
+    ):
+        codec_for(Pair).convert({"second": "x"}, "it")

@@ -337,3 +337,18 @@ async def test_one_that_found_room_before_its_turn_to_wait_does_not_wait() -> No
             gate.opened.set()
     assert publication.report().delivered == ("gate",)
     assert gate.seen == [0, 1]
+
+
+def test_a_delivery_says_whom_it_has_reached() -> None:
+    assert Delivery().reached_nobody
+    assert Delivery().complete
+    assert str(Delivery()) == "reached nobody: nobody subscribes to this"
+    assert str(Delivery(full=("a",), stopped=("b", "c"))) == "reached nobody: 1 had no room, 2 left"
+    some = Delivery(delivered=("a", "b"), not_handled=("c",))
+    assert not some.reached_nobody
+    assert str(some) == "reached 2, 1 do not handle it"
+
+
+async def test_a_publication_to_a_topic_that_nobody_has_says_so() -> None:
+    async with Hub() as hub:
+        assert (await hub.publish("a.b", Ping())).reached_nobody

@@ -15,7 +15,7 @@ from pydantic import BaseModel, SecretStr, TypeAdapter
 from tests.workflows._words import PATIENCE, Gate, Recorder, Store, leave_at, running
 
 from stagepost.checkpoint import CannotStore, MemoryStore, SqliteStore
-from stagepost.hub import Hub, LogObserver, MultiObserver
+from stagepost.hub import HandlerFailed, Hub, LogObserver, MultiObserver
 from stagepost.workflows import (
     Chain,
     ChainError,
@@ -26,6 +26,7 @@ from stagepost.workflows import (
     MissingSecret,
     Parallel,
     PatternError,
+    Receive,
     RunEvent,
     RunFailed,
     State,
@@ -321,8 +322,9 @@ async def test_p11_no_byte_of_file_log_or_event_holds_a_secret_after_failing_run
     assert b"was refused" in found["runs.db-wal"]  # that is where it would be
     assert "was refused" in log.getvalue()
     found |= {"log": log.getvalue().encode(), "events": recorder.text.encode()}
-    for form in Secrets(SECRETS)._forms:
-        assert [name for name, data in found.items() if form.encode() in data] == []
+    secrets = Secrets(SECRETS)
+    for name, data in found.items():
+        assert secrets.mask.find(data.decode(errors="replace")) is None, name
     assert [name for name, data in found.items() if KEY[8:24].encode() in data] == []
 
 
@@ -357,6 +359,149 @@ def test_secrets_do_not_show_themselves() -> None:
 def test_a_secret_is_text() -> None:
     with pytest.raises(DefinitionError, match="secret 'key' is int, not text"):
         Secrets({"key": 7})  # type: ignore[dict-item]  # what a type checker would have said
+
+
+TOKEN = "sk-live-4711-0815"  # noqa: S105  # nobody's; it could be a name
+
+
+async def put_key(context: StepContext) -> None:
+    await context.once(context.secrets["token"], lambda: None)
+
+
+async def put_first(context: StepContext) -> None:
+    await context.first(context.secrets["token"])
+
+
+async def ask_by_key(context: StepContext) -> None:
+    await context.wait_for_answer(context.secrets["token"])
+
+
+async def start_child(context: StepContext) -> None:
+    await context.child(CHILD, context.secrets["token"], {})
+
+
+async def fall_back(context: StepContext) -> None:
+    await context.wait_for_answer("question", within=0, otherwise=context.secrets["token"])
+
+
+CHILD = Chain("child", [step("nothing", lambda _: None)])
+IDENTIFIERS: dict[str, tuple[Any, str]] = {
+    "once": (put_key, "the key of an effect of act"),
+    "first": (put_first, "a key of act"),
+    "question": (ask_by_key, "the key of a question of act"),
+    "child": (start_child, "the key of a child of act"),
+    "otherwise": (fall_back, "otherwise of 'question'"),
+}
+
+
+@pytest.mark.parametrize(("act", "where"), IDENTIFIERS.values(), ids=IDENTIFIERS)
+async def test_p11_a_key_that_shows_a_secret_is_refused_before_anything_is_written(
+    act: Callable[[StepContext], Any], where: str, store: Store
+) -> None:
+    async def go(state: State, context: StepContext) -> None:
+        await act(context)
+
+    work = Chain("work", [step("act", go, answers=str)], companions=[CHILD])
+    recorder = Recorder()
+    async with running(store, work, secrets={"token": TOKEN}, observer=recorder) as runner:
+        with fail_after(PATIENCE), pytest.raises(RunFailed, match=f"{where} cannot be stored") as caught:
+            await (await runner.start(work, run_id="r1")).result()
+        snapshot = await store.load("r1")
+    assert TOKEN not in texts_of(caught.value)
+    assert TOKEN not in f"{snapshot} {recorder.events}"
+    assert "secret 'token'" in str(snapshot.run.error)
+
+
+@pytest.mark.parametrize("name", ["run_id", "key", "trace"])
+@pytest.mark.parametrize("text", ["{}", "a{}-7", "a {}/7"])
+async def test_p11_what_names_a_run_is_refused_if_it_shows_a_secret(name: str, text: str, store: Store) -> None:
+    given: dict[str, Any] = {name: text.format(TOKEN)}
+    recorder = Recorder()
+    async with running(store, CHILD, secrets={"token": TOKEN}, observer=recorder) as runner:
+        with pytest.raises(
+            CannotStore, match="of a run of 'child' cannot be stored: it holds the text of secret"
+        ) as caught:
+            await runner.start(CHILD, **given)
+        assert TOKEN not in str(caught.value)
+        assert not await store.find()
+    assert recorder.events == []
+
+
+async def test_p11_trace_of_a_run_in_memory_is_refused_if_it_shows_a_secret() -> None:
+    with pytest.raises(CannotStore, match="trace"):
+        await CHILD.run(trace=f"for {TOKEN}", secrets={"token": TOKEN})
+
+
+async def test_p11_what_a_request_names_its_run_by_is_refused_if_it_shows_a_secret(store: Store) -> None:
+    async with Hub() as hub, running(store, CHILD, secrets={"token": TOKEN}, hub=hub) as runner:
+        await runner.serve(CHILD)
+        with pytest.raises(HandlerFailed, match="cannot be stored") as caught:
+            await hub.request("child", {}, headers={"idempotency-key": TOKEN}, timeout=PATIENCE)
+        assert TOKEN not in texts_of(caught.value)
+
+
+async def test_p11_who_answers_and_what_a_signal_is_known_by_are_refused_if_they_show_a_secret(store: Store) -> None:
+    work = Chain("work", [Wait("approval"), Receive("news")])
+    async with running(store, work, secrets={"token": TOKEN}) as runner:
+        run = await runner.start(work, run_id="r1")
+        await run.settled()
+        with pytest.raises(CannotStore, match=r"by= of the answer to r1/approval cannot be stored"):
+            await runner.answer("r1/approval", "yes", by=f"key {TOKEN}")
+        with pytest.raises(CannotStore, match=r"dedup= of signal 'news' to run 'r1' cannot be stored"):
+            await runner.signal("r1", "news", 1, dedup=TOKEN)
+        assert [wait.id for wait in await runner.waits()] == ["r1/approval"]
+
+
+async def test_p11_details_of_events_are_masked_wherever_they_are() -> None:
+    @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+    class Told(RunEvent):
+        texts: object
+
+    given: object = ["a", ("b", TOKEN), {TOKEN: [TOKEN], "n": 7}]
+    recorder = Recorder()
+    tell = step("tell", lambda _, context: context.emit(Told, texts=given))
+    await Chain("work", [tell]).run(secrets={"token": TOKEN}, observer=recorder)
+    (told,) = recorder.of(Told)
+    assert told.texts == ["a", ("b", "***"), {"***": ["***"], "n": 7}]
+
+
+class Keyed(Chain):
+    """A workflow that knows a key."""
+
+    @property
+    def hidden(self) -> tuple[tuple[str, str], ...]:
+        return (("the key of something", TOKEN),)
+
+
+async def test_what_a_workflow_hides_is_masked_and_refused_though_nobody_has_given_it(store: Store) -> None:
+    def fail(state: State) -> None:
+        raise Refused(f"no {TOKEN}")
+
+    for work in (Keyed("work", [fail]), Chain("work", [Keyed("inner", [fail])])):
+        with pytest.raises(ChainError, match=r"Refused: no \*\*\*"):
+            await work.run()
+    work = Keyed("work", [step("tell", lambda _: {"a": TOKEN})])
+    async with running(store, work) as runner:
+        with pytest.raises(RunFailed, match="it holds the text of the key of something"):
+            await (await runner.start(work)).result()
+        with pytest.raises(CannotStore, match="the key of a run"):
+            await runner.start(work, key=TOKEN)
+
+
+async def test_what_a_served_workflow_or_a_companion_hides_is_known(store: Store) -> None:
+    hiding = Keyed("hiding", [step("nothing", lambda _: None)])
+
+    async def start_hiding(state: State, context: StepContext) -> None:
+        await context.child(hiding, "one", {"a": TOKEN})
+
+    lead = Chain("lead", [start_hiding], companions=[hiding])
+    with pytest.raises(ChainError, match="the key of something"):
+        await lead.run()
+    async with Hub() as hub, running(store, CHILD, hub=hub) as runner:
+        await runner.start(CHILD, {"a": TOKEN})
+        await runner.serve(lead)
+        with pytest.raises(CannotStore, match="the key of something"):
+            await runner.start(CHILD, {"a": TOKEN})
 
 
 async def test_map_takes_secrets() -> None:

@@ -145,7 +145,7 @@ async def test_where_there_is_no_terminal_nothing_is_drawn() -> None:
 
 def test_what_is_missing_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    with pytest.raises(ExtraMissing, match=r"ProgressObserver needs rich, .* pip install 'stagepost\[progress\]'"):
+    with pytest.raises(ExtraMissing, match=r"ProgressObserver needs rich, .* pip install .*\[progress\]"):
         ProgressObserver()
 
 

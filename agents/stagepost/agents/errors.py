@@ -10,6 +10,7 @@
     ├── ToolClash(ValueError)       two tools have one name, and one comes from a server
     ├── ToolUnavailable(ConnectionError)    raised by a tool: what it needs cannot be reached just now
     ├── InvalidHook(TypeError)      a hook has given something that it may not give
+    ├── InvalidDecision(TypeError)  what was said to a call that a person has to allow is no decision
     ├── NobodyToAsk                 a run in memory makes a call that a person has to allow
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
@@ -65,7 +66,7 @@ from ._errors._model import (
     UnreadableAnswer,
 )
 from ._errors._root import AgentError
-from ._errors._task import CallNotInDoubt, ConversationOver, NotAnAgent, TaskFinished, TaskNotFinished
+from ._errors._task import CallNotInDoubt, ConversationOver, InvalidDecision, NotAnAgent, TaskFinished, TaskNotFinished
 
 __all__ = [
     "AgentError",
@@ -82,6 +83,7 @@ __all__ = [
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",
+    "InvalidDecision",
     "InvalidHook",
     "InvalidModel",
     "InvalidRequest",
@@ -220,7 +222,8 @@ class NobodyToAsk(AgentError):
     def __init__(self, agent: str, tool: str, rule: str) -> None:
         super().__init__(
             f"agent {agent!r} wants to call {tool!r}, which a person has to allow ({rule}), and in memory nobody can "
-            "be asked: give run(…, approve=…), or run it on a Runner, where the call waits for runner.answer",
+            'be asked: give run(…, approve=…), an async function that returns Allow() or Deny("why"), or run it on a '
+            "Runner, where the call waits for Tasks(runner).decide(…)",
         )
         self.agent = agent
         self.tool = tool

@@ -6,10 +6,11 @@ of a type and validates them back into it. Nothing that is read ever chooses a c
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Annotated, Generic, Literal, Protocol, TypeVar, cast, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Generic, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator, PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, SchemaSerializer, from_json, to_json
+from pydantic_core import ErrorDetails, PydanticSerializationError, SchemaSerializer, from_json, to_json
 
 from ._frozen import FrozenDict, FrozenList, JsonValue, Unusual, freeze_any, freeze_parsed, freeze_usual
 from ._pitfalls import only_reordered, outline, pitfall
@@ -147,7 +148,7 @@ class TypedCodec(Generic[T]):
 
     @property
     def _name(self) -> str:
-        return getattr(self.kind, "__name__", str(self.kind))
+        return _type_name(self.kind)
 
     def _check(self, value: T, data: bytes, where: str) -> None:
         check_depth(data, where)
@@ -210,7 +211,28 @@ def _members(kind: object) -> Iterator[type[BaseModel]]:
         yield from (member for member in get_args(union) if isinstance(member, type) and issubclass(member, BaseModel))
 
 
+def _type_name(kind: object) -> str:
+    """A type as its users call it: ``Order``, ``list[int]``, ``Allow or Deny``."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return _type_name(get_args(kind)[0])
+    if origin in (Union, UnionType):
+        return " or ".join(map(_type_name, get_args(kind)))
+    if isinstance(kind, type) and origin is None:
+        return "None" if kind is NoneType else kind.__name__
+    return str(kind).removeprefix("typing.")
+
+
+def _problem(found: ErrorDetails) -> str:
+    """What is wrong, and where, without pydantic's addresses."""
+    place = f"{'.'.join(map(str, found['loc']))}: " if found["loc"] else ""
+    given = "" if found["type"] == "missing" else f", but it is {found['input']!r:.60}"
+    return f"{place}{found['msg']}{given}"
+
+
 def _one_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return "; ".join(map(_problem, error.errors(include_url=False, include_context=False)))[:300]
     return " ".join(str(error).split())[:300]
 
 

@@ -35,6 +35,7 @@
 """
 
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -195,17 +196,23 @@ class RunNotOpen(CheckpointError):
 
 
 class WaitNotFound(CheckpointError, LookupError):
-    """The run does not wait for an answer at this place, and never has.
+    """The run does not wait for an answer at this place, and never has; or what was given is no id of a wait.
 
     Attributes:
         run_id: The run.
-        place: The place.
+        place: The step; empty if the id names none.
+        near: Ids of open waits that may have been meant.
     """
 
-    def __init__(self, run_id: str, place: str, instead: str = "the inbox lists those there are") -> None:
-        super().__init__(f"run {run_id!r} has no wait {place!r} that takes an answer: {instead}")
+    def __init__(self, run_id: str, place: str, instead: str = "", *, near: Sequence[str] = ()) -> None:
+        what = f"run {run_id!r} has no wait {place!r} that takes an answer"
+        if not place:
+            what = f"{run_id!r} is no id of a wait, which is made of the run and the place: run/place"
+        known = f"; open is {', '.join(near)}" if near else ": the inbox lists those there are"
+        super().__init__(f"{what}: {instead}" if instead else f"{what}{known}")
         self.run_id = run_id
         self.place = place
+        self.near = tuple(near)
 
 
 class AlreadyAnswered(CheckpointError):
@@ -327,23 +334,29 @@ class StoreInUse(StoreError):
 
 
 class StoreLocked(StoreError, TimeoutError):
-    """Another process owns the file and did not let go in time.
+    """Another process, or another store of this process, owns the file and did not let go in time.
 
     Attributes:
         path: The database file.
         holder: Who holds it, as written by the holder.
         waited: Seconds spent waiting.
+        is_ours: Whether this process holds it.
     """
 
-    def __init__(self, path: Path, holder: str, waited: float) -> None:
+    def __init__(self, path: Path, holder: str, waited: float, *, is_ours: bool = False) -> None:
         super().__init__(
-            f"{path} is owned by {holder}, which did not let go within {waited:g} s: "
+            f"{path} is open in this process already ({holder}): another store has it and did not let go within "
+            f"{waited:g} s: "
+            "use that store wherever the file is needed, or leave its `async with` first"
+            if is_ours
+            else f"{path} is owned by {holder}, which did not let go within {waited:g} s: "
             "wait for it or end it, raise lock_timeout=, pass take_over=True if it is stopped and will not go on, "
             "or open another file",
         )
         self.path = path
         self.holder = holder
         self.waited = waited
+        self.is_ours = is_ours
 
 
 class StoreTakenOver(StoreError):
@@ -387,7 +400,10 @@ class StoreNotWritable(StoreError, OSError):
     """The database file or its folder refuses to be written."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} cannot be written ({reason}): give a file in a folder that this user may write")
+        hint = "give a file in a folder that this user may write"
+        if not path.parent.exists():
+            hint = f"there is no folder {path.parent}: make it first, or give a file in another one"
+        super().__init__(f"{path} cannot be written ({reason}): {hint}")
         self.path = path
         self.reason = reason
 

@@ -1,5 +1,6 @@
 """What became of a publication."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -26,9 +27,20 @@ class Delivery:
 
     @property
     def reached_nobody(self) -> bool:
-        """Whether nobody got it, be it that nobody subscribed."""
+        """Whether no mailbox took it. Nobody may have subscribed to the topic: then it is complete, and still lost."""
         return not self.delivered
 
+    def __str__(self) -> str:
+        missed = [f"{len(who)} {name}" for name, who in self._missed.items() if who]
+        if self.reached_nobody:
+            return f"reached nobody: {', '.join(missed) or 'nobody subscribes to this'}"
+        return ", ".join([f"reached {len(self.delivered)}", *missed])
+
+    @property
+    def _missed(self) -> Mapping[str, Sequence[str]]:
+        return {"had no room": self.full, "do not handle it": self.not_handled, "left": self.stopped}
+
+    @property
     @property
     def complete(self) -> bool:
         """Whether everybody who subscribed got it; also if nobody did."""

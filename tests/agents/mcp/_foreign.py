@@ -8,6 +8,8 @@ import json
 import os
 import socket
 import sys
+from base64 import b64decode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -106,19 +108,38 @@ class Legacy:
         await self._app(scope, again, send)
 
 
+class Locked:
+    """Lets in who has the key in the address, and the password."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            told = dict(scope["headers"]).get(b"authorization", b"").removeprefix(b"Basic ")
+            if scope["query_string"] != b"key=open-sesame-4711" or b64decode(told) != b"me:pass-word-0815":
+                text = f"refused {scope['query_string'].decode()}"
+                await JSONResponse({"error": text}, status_code=401)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
 async def serve_stdio(folder: Path) -> None:
     server = build(folder)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-def serve_http(folder: Path, port: int, *, legacy: bool) -> None:
+def serve_http(folder: Path, port: int, kind: str) -> None:
     app: ASGIApp = build(folder).streamable_http_app()
     listening = socket.create_server(("127.0.0.1", port))
     sys.stdout.write(f"{listening.getsockname()[1]}\n")
     sys.stdout.flush()
-    config = uvicorn.Config(Legacy(app) if legacy else app, log_level="critical", lifespan="on")
+    config = uvicorn.Config(_AROUND[kind](app), log_level="critical", lifespan="on")
     uvicorn.Server(config).run(sockets=[listening])
+
+
+_AROUND: dict[str, Callable[[ASGIApp], ASGIApp]] = {"http": lambda app: app, "legacy": Legacy, "locked": Locked}
 
 
 if __name__ == "__main__":
@@ -126,4 +147,4 @@ if __name__ == "__main__":
     if kind == "stdio":
         anyio.run(serve_stdio, Path(place))
     else:
-        serve_http(Path(place), int(more[0]), legacy=kind == "legacy")
+        serve_http(Path(place), int(more[0]), kind)

@@ -3,6 +3,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import format_exception
 
 import anyio
 import pytest
@@ -112,3 +113,24 @@ async def test_a_place_without_a_server_is_one_clear_error(tmp_path: Path) -> No
         async with McpConnections([wrong]) as connections:
             with anyio.fail_after(10), pytest.raises(McpUnavailable, match="check the address"):
                 await connections.tools()
+
+
+@pytest.mark.parametrize(("anyio_backend", "kind"), [("asyncio", "locked"), ("trio", "locked")])
+async def test_a_key_in_the_address_lets_in_and_is_in_no_log_and_no_error(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(1)
+    key, password = "open-sesame-4711", "pass-word-0815"
+    with serving(tmp_path, kind) as (_process, port), anyio.fail_after(30):
+        server = McpServer.http(f"http://me:{password}@127.0.0.1:{port}/mcp?key={key}", name="web")
+        async with McpConnections([server]) as connections:
+            assert (await use(await connections.tools(), "echo", text="7")).text == "7"
+        shown = f"{caplog.text} {server!r}"
+        wrong = McpServer.http(f"http://me:{key}@127.0.0.1:{port}/mcp?key={password}", headers={"X-Key": "third-key"})
+        async with McpConnections([wrong]) as connections:
+            with pytest.raises(McpUnavailable) as caught:
+                await connections.tools()
+    assert "HTTP Request: POST http" in caplog.text
+    told = "".join(format_exception(caught.value))
+    assert "check the address" in told
+    assert not [each for each in (key, password, "third-key") if each in f"{shown} {caplog.text} {told}"]

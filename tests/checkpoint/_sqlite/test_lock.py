@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from tests.checkpoint._builders import started
 from tests.checkpoint._processes import running
 from tests.checkpoint._users import as_nobody
 
-from stagepost.checkpoint import SqliteStore, StoreLocked, StoreNotWritable, StoreTakenOver
+from stagepost.checkpoint import NotAStore, SqliteStore, StoreLocked, StoreNotWritable, StoreTakenOver
 from stagepost.checkpoint._sqlite import _lock
 from stagepost.checkpoint._sqlite._lock import FileLock
 
@@ -222,3 +223,29 @@ def test_a_lock_whose_file_was_deleted_is_lost(tmp_path: Path) -> None:
 async def test_a_lock_that_cannot_be_made_is_not_writable(tmp_path: Path) -> None:
     with pytest.raises(StoreNotWritable, match="No such file or directory"):
         await FileLock(tmp_path / "missing" / "lock").acquire(0, tmp_path)
+
+
+async def test_a_second_store_of_the_same_process_is_told_to_use_the_first(file: Path) -> None:
+    async with SqliteStore(file) as first:
+        link = file.with_name("link.db")
+        link.symlink_to(file)
+        with pytest.raises(StoreLocked, match=r"is open in this process already .*: use that store") as caught:
+            async with SqliteStore(file, lock_timeout=0):
+                pass
+        assert caught.value.is_ours
+        assert await first.find() == ()
+    async with SqliteStore(file, lock_timeout=0):
+        pass
+
+
+async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreNotWritable, match=f"there is no folder {re.escape(str(tmp_path / 'no'))}: make it first"):
+        async with SqliteStore(tmp_path / "no" / "runs.db"):
+            pass
+
+
+@pytest.mark.parametrize("path", [":memory:", "sqlite:///runs.db", "postgresql://host/runs"])
+async def test_a_path_is_no_address(path: str) -> None:
+    with pytest.raises(NotAStore, match=r"a path is wanted, .* MemoryStore\(\) keeps runs in memory"):
+        async with SqliteStore(path):
+            pass

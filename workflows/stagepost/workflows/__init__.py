@@ -46,6 +46,7 @@ from ._steps._wait import Receive, Sleep, Wait
 from ._strand import guarded
 from ._threads import in_thread
 from ._values._append import Append, ListCodec
+from ._values._mask import Mask
 from ._values._state import State
 from .errors import (
     BranchError,
@@ -134,6 +135,7 @@ __all__ = [
     "Lifespan",
     "LifespanFailed",
     "ListCodec",
+    "Mask",
     "MaskedError",
     "MergeConflict",
     "MissingKey",

@@ -53,6 +53,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from ._installing import how_to_install
 from ._pattern_errors import (
     BranchError,
     ChainError,
@@ -175,7 +176,7 @@ class ExtraMissing(WorkflowError, ImportError):
     """
 
     def __init__(self, what: str, package: str, extra: str) -> None:
-        super().__init__(f"{what} needs {package}, which is not installed: pip install 'stagepost[{extra}]'")
+        super().__init__(f"{what} needs {package}, which is not installed: {how_to_install(extra)}")
         self.what = what
         self.package = package
         self.extra = extra

@@ -19,8 +19,10 @@ from .._loop._session import Approve
 from .._mcp import McpServer
 from .._models._model import Model
 from .._tools._tool import Tool, ToolLike
+from ..errors import InvalidRequest
 from ._checks import (
     check_approvals,
+    check_budget,
     check_hooks,
     check_models,
     check_prompt,
@@ -30,7 +32,7 @@ from ._checks import (
 )
 from ._describing import describe
 from ._failure import failure_of
-from ._given import listed, read_approvals, read_tools
+from ._given import listed, read_approvals, read_servers, read_tools
 from ._team import Team
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
@@ -92,8 +94,8 @@ class Agent(Generic[OutputT_co]):
     def __init__(
         self: "Agent[str]",
         name: str,
-        *,
         prompt: str | PromptFunction,
+        *,
         model: Model | str | None = None,
         tools: Iterable[ToolLike | McpServer] = (),
         servers: Iterable[McpServer] = (),
@@ -110,8 +112,8 @@ class Agent(Generic[OutputT_co]):
     def __init__(
         self: "Agent[ModelT]",
         name: str,
-        *,
         prompt: str | PromptFunction,
+        *,
         model: Model | str | None = None,
         tools: Iterable[ToolLike | McpServer] = (),
         servers: Iterable[McpServer] = (),
@@ -127,8 +129,8 @@ class Agent(Generic[OutputT_co]):
     def __init__(
         self,
         name: str,
-        *,
         prompt: str | PromptFunction,
+        *,
         model: Model | str | None = None,
         tools: Iterable[ToolLike | McpServer] = (),
         servers: Iterable[McpServer] = (),
@@ -148,13 +150,13 @@ class Agent(Generic[OutputT_co]):
             prompt=prompt,
             model=model,
             tools=made,
-            servers=(*among, *servers),
+            servers=(*among, *read_servers(name, servers)),
             sub_agents=listed(name, "sub_agents", sub_agents),
             input=input,
             output=output,
             budget=budget,
             approvals=read_approvals(name, approvals),
-            hooks=tuple(hooks),
+            hooks=listed(name, "hooks", hooks),
             description=description,
             models=MappingProxyType(dict(models)),
         )
@@ -191,6 +193,8 @@ class Agent(Generic[OutputT_co]):
             BudgetExceeded: The run needs more than its budget.
             AgentFailed: Something else went wrong, such as the model; the cause says what.
         """
+        if not (after is None or isinstance(after, AgentResult)):
+            raise InvalidRequest(self.name, f"after={after!r:.80} is no AgentResult: give what an earlier run returned")
         team = self._team if model is None else Team(self, model)
         start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
         async with team.open(approve) as session:
@@ -227,6 +231,7 @@ class Agent(Generic[OutputT_co]):
         return Team(self)
 
     def _check(self) -> None:
+        check_budget(self)
         check_schemas(self)
         check_models(self)
         check_sub_agents(self, Agent)

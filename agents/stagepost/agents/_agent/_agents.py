@@ -34,6 +34,8 @@ class Agents(Mapping[str, Agent[object]]):
 
     def __init__(self, agents: Iterable[Agent[object]]) -> None:
         known: dict[str, Agent[object]] = {}
+        if isinstance(agents, Agent | Mapping):
+            raise TypeError(f"Agents takes a list of agents, and not a single {type(agents).__name__}: Agents([…])")
         for agent in agents:
             if agent.name in known:
                 raise InvalidAgent(agent.name, "two agents have this name: rename one, or leave one out")

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from stagepost.hub import get_logger
 
+from .._definition._budget import Budget
 from .._definition._definition import AgentDefinition, reachable, reserved, sub_agents_of
 from .._definition._prompt import placeholders
 from .._definition._prompting import prompt_problem
@@ -29,6 +30,16 @@ def check_models(agent: AgentDefinition) -> None:
         _check_model(agent.name, f"models[{name!r}]", model)
         if isinstance(model, str) and model in agent.models:
             raise InvalidAgent(agent.name, f"models[{name!r}] is {model!r}, another name of models=: give the model")
+
+
+def check_budget(agent: AgentDefinition) -> None:
+    """See that its budget is one.
+
+    Raises:
+        InvalidAgent: It is something else.
+    """
+    if not isinstance(agent.budget, Budget):
+        raise InvalidAgent(agent.name, f"budget={agent.budget!r} is no Budget: give Budget(turns=…, tool_calls=…)")
 
 
 def check_schemas(agent: AgentDefinition) -> None:
@@ -135,7 +146,7 @@ def _check_placeholders(agent: AgentDefinition, names: Iterable[str]) -> None:
 
 def _check_model(agent: str, what: str, model: object) -> None:
     named = isinstance(model, str) and bool(model)
-    if not named and not callable(getattr(model, "answer", None)):
+    if isinstance(model, type) or (not named and not callable(getattr(model, "answer", None))):
         way_out = 'give a name such as "openai/gpt-5-mini", or an object with `async def answer(request)`'
         raise InvalidAgent(agent, f"{what}={model!r} is no model: {way_out}")
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TypeAlias
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, JsonValue
 from pydantic_core import from_json, to_json
@@ -12,6 +11,7 @@ from .._definition._definition import AgentDefinition, Delegating
 from .._definition._prompting import prompt_name
 from .._mcp import McpServer
 from .._mcp._server import Http, Stdio, Transport
+from .._models._addresses import bare_address
 from .._models._model import Model
 from .._tools._tool import Tool
 
@@ -78,14 +78,8 @@ def _transport(transport: Transport) -> Mapping[str, object]:
         shown = {"command": transport.command, "args": transport.args, "cwd": transport.cwd}
         return {"kind": "stdio", **shown, "env": list(transport.env)}
     if isinstance(transport, Http):
-        return {"kind": "http", "url": _address(transport.url), "headers": list(transport.headers)}
+        return {"kind": "http", "url": bare_address(transport.url), "headers": list(transport.headers)}
     return {"kind": "memory"}
-
-
-def _address(url: str) -> str:
-    """An address without a name, a password and a query."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def _schema(model: type[BaseModel] | None) -> Mapping[str, object] | None:

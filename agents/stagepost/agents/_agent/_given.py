@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeVar
 
 from .._definition._approvals import Approvals
 from .._mcp import McpServer
+from .._models._addresses import shown_address
 from .._tools._tool import Tool, ToolLike, as_tool
 from ..errors import InvalidAgent
 
@@ -32,16 +33,17 @@ def read_tools(agent: str, given: Iterable[ToolLike | McpServer]) -> GivenTools:
     """
     tools: list[Tool[..., object]] = []
     servers: list[McpServer] = []
-    for each in given:
+    for each in listed(agent, "tools", given):
         if isinstance(each, McpServer):
             servers.append(each)
         elif callable(each):
             tools.append(as_tool(each))
         else:
+            shown = shown_address(each) if isinstance(each, str) else each
             raise InvalidAgent(
                 agent,
-                f"tools holds {each!r}, which cannot be called: give functions, tools and servers here, "
-                "agents in sub_agents=, or as AgentTool(agent)",
+                f"tools holds {shown!r}, which cannot be called: give functions, tools and servers here, "
+                f"agents in sub_agents=, or as AgentTool(agent){_server_hint(each)}",
             )
     return GivenTools(tuple(tools), tuple(servers))
 
@@ -54,6 +56,8 @@ def read_approvals(agent: str, given: Approvals | Iterable[str] | None) -> Appro
     """
     if isinstance(given, Approvals):
         return given
+    if isinstance(given, bool):
+        raise InvalidAgent(agent, f'approvals={given}: give patterns of tools, such as ["send_*"] or ["*"]')
     try:
         return Approvals(() if given is None else given)
     except TypeError as error:
@@ -64,8 +68,28 @@ def listed(agent: str, what: str, given: Iterable[T]) -> tuple[T, ...]:
     """Several of something.
 
     Raises:
-        InvalidAgent: It is one text, whose letters would each be one.
+        InvalidAgent: It is one text, whose letters would each be one, or something else that is no list.
     """
     if isinstance(given, str):
         raise InvalidAgent(agent, f"{what}={given!r} is one text: use a list, [{given!r}]")
+    if not isinstance(given, Iterable):
+        raise InvalidAgent(agent, f"{what}= is a list, and not a single {type(given).__name__}: write [ ] around it")
     return tuple(given)
+
+
+def read_servers(agent: str, given: Iterable[McpServer]) -> tuple[McpServer, ...]:
+    """MCP servers.
+
+    Raises:
+        InvalidAgent: Something is none.
+    """
+    servers = listed(agent, "servers", given)
+    for each in servers:
+        if not isinstance(each, McpServer):
+            shown = shown_address(each) if isinstance(each, str) else each
+            raise InvalidAgent(agent, f"servers holds {shown!r}, which is no McpServer{_server_hint(each)}")
+    return servers
+
+
+def _server_hint(given: object) -> str:
+    return "; a server is made by McpServer.http(url) or McpServer.stdio(command)" if isinstance(given, str) else ""

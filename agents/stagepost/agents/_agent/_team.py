@@ -1,6 +1,6 @@
 """An agent and all that it can reach, as the workflows that do their work."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from functools import cached_property
 from typing import Final
@@ -13,7 +13,7 @@ from .._loop._loop import AgentLoop
 from .._loop._member import Member
 from .._loop._session import Approve, Session
 from .._mcp import McpConnections
-from .._models._around import can_prepare, prepare_model
+from .._models._around import can_prepare, model_secrets, prepare_model
 from .._models._model import Model
 from ..errors import ModelMissing
 from ._inheritance import Link, resolve_model
@@ -76,6 +76,13 @@ class Team:
         """Whether there is anything to prepare, to connect or to close."""
         return any(map(can_prepare, self._models)) or any(loop.agent.servers for loop in self._loops)
 
+    @property
+    def hidden(self) -> Collection[tuple[str, str]]:
+        """What its runs may not keep of models and servers."""
+        keys = [(f"the key of {model!r}", key) for model in self._models for key in model_secrets(model)]
+        servers = {server.name: server for loop in self._loops for server in loop.agent.servers}
+        return (*keys, *((f"a key of MCP server {name!r}", key) for name, it in servers.items() for key in it.secrets))
+
     @cached_property
     def _models(self) -> Sequence[Model]:
         return tuple({id(loop.model): loop.model for loop in self._loops}.values())
@@ -103,7 +110,7 @@ class Team:
             depth=len(way) - 1,
             is_alone=len(way) == 1 and not agents and not tools,
         )
-        loop = AgentLoop(member, Delegation(agents, tools), self.lifespan)
+        loop = AgentLoop(member, Delegation(agents, tools), self)
         self._loops.append(loop)
         return loop
 

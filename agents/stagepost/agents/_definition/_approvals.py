@@ -45,6 +45,9 @@ class Deny(BaseModel):
     kind: Literal["deny"] = "deny"
     reason: Text = ""
 
+    def __init__(self, reason: str = "", **others: object) -> None:
+        super().__init__(reason=reason, **others)
+
 
 Decision: TypeAlias = Annotated[Allow | Deny, Discriminator("kind")]
 """What a person says to a call."""

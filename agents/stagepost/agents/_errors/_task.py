@@ -18,6 +18,18 @@ class NotAnAgent(AgentError, TypeError):
         self.run_id = run_id
 
 
+class InvalidDecision(AgentError, TypeError):
+    """What was said to a call that a person has to allow is neither `Allow` nor `Deny`.
+
+    Attributes:
+        decision: What was said.
+    """
+
+    def __init__(self, decision: object, where: str) -> None:
+        super().__init__(f'{where} is to be Allow(), Allow(arguments={{…}}) or Deny("why"), and not {decision!r}')
+        self.decision = decision
+
+
 class TaskFinished(AgentError):
     """A task has ended, and can be told nothing more.
 

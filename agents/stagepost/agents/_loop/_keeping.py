@@ -1,13 +1,10 @@
 """Results of tools, and answers of models, in a form that a run can keep: whatever they say, it fails no run."""
 
-import re
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from pydantic import JsonValue
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from stagepost.workflows import StepContext
 
@@ -17,7 +14,6 @@ from .._tools._invoking import ToolResult
 
 _LONGEST: Final = 6  # bytes of JSON that one character can take
 _BESIDE: Final = 4096  # bytes for what is kept beside a result
-_ESCAPES: Final = re.compile(r"(?:\\u[0-9a-fA-F]{4})+|\\.", re.DOTALL)
 
 
 def keepable(result: ToolResult, context: StepContext) -> ToolResult:
@@ -36,9 +32,9 @@ def keepable(result: ToolResult, context: StepContext) -> ToolResult:
 
 def without_secrets(answer: ModelResponse, context: StepContext) -> ModelResponse:
     """An answer without the secrets that the runner knows: what is called is called with stars in their place."""
-    if not context.secrets:
+    mask = context.execution.secrets.mask
+    if not mask:
         return answer
-    mask = partial(_masked, mask=context.execution.secrets.mask)
     calls = [ToolCall(id=mask(call.id), name=mask(call.name), arguments=mask(call.arguments)) for call in answer.calls]
     return replace(answer, text=mask(answer.text), calls=calls)
 
@@ -56,24 +52,6 @@ def shown(value: JsonValue, context: StepContext) -> JsonValue:
         case _:
             text = to_json(value).decode()
             return value if (hidden := mask(text)) == text else hidden
-
-
-def _masked(text: str, mask: Callable[[str], str]) -> str:
-    """A text that may be JSON: letters that it writes as escapes are read before anybody looks for secrets."""
-    if "\\" in text:
-        plain = _ESCAPES.sub(_plain, text)
-        shown = mask(plain)
-        if shown != plain:
-            return shown
-    return mask(text)
-
-
-def _plain(escapes: re.Match[str]) -> str:
-    """The same letters as `to_json` writes them; what is no JSON stays."""
-    try:
-        return to_json(from_json(f'"{escapes[0]}"')).decode()[1:-1]
-    except ValueError:
-        return escapes[0]
 
 
 def _is_too_large(text: str, limit: int) -> bool:

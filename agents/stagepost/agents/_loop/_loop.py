@@ -23,8 +23,7 @@ ended          there is nothing to do: the run only says that such a conversatio
 =============  ==========================================================================================
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel
@@ -51,7 +50,7 @@ from ._call_ids import distinct
 from ._calling import Due, ToolCalling, pending_calls
 from ._counter import COUNTER, Allowance, Counter, Shares
 from ._keeping import without_secrets
-from ._member import Member
+from ._member import Member, Team
 from ._news import MESSAGE, NO_NEWS, news_of
 from ._opening import ENDED, asked, asked_again, over
 from ._session import Session
@@ -69,7 +68,7 @@ class AgentLoop(Graph):
     Args:
         member: The agent in its place.
         delegation: Asks the agents below it.
-        lifespan: Opens what it works with.
+        team: Opens what it works with, and knows what of that is secret.
 
     Attributes:
         agent: The agent.
@@ -80,15 +79,16 @@ class AgentLoop(Graph):
         self,
         member: Member,
         delegation: Delegation,
-        lifespan: Callable[[], AbstractAsyncContextManager[object]],
+        team: Team,
     ) -> None:
         agent = member.agent
         types = {"messages": _MESSAGES, "spent": _SPENT, "fields": agent.input, "output": agent.output}
-        super().__init__(agent.name, max_steps=None, types=types, lifespan=lifespan)  # the budget sets the limits
+        super().__init__(agent.name, max_steps=None, types=types, lifespan=team.lifespan)  # the budget sets the limits
         self.name = member.name
         self.agent = agent
         self.below: Sequence[AgentLoop] = ()
         self._member = member
+        self._team = team
         self._brief = Brief(agent.name, agent.prompt, agent.input)
         self._ask = model_chain(agent.hooks, member.model.answer)
         self._closing = Closing(agent.output)
@@ -105,6 +105,10 @@ class AgentLoop(Graph):
     @property
     def companions(self) -> Sequence[Pattern]:
         return self.below
+
+    @property
+    def hidden(self) -> Collection[tuple[str, str]]:
+        return self._team.hidden
 
     @property
     def depth(self) -> int:

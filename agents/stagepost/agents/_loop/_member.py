@@ -1,6 +1,9 @@
 """An agent in its place: what it has of its own, and what those above it have left it."""
 
+from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
@@ -29,3 +32,16 @@ class Member:
     root: tuple[str, Budget]
     depth: int
     is_alone: bool
+
+
+class Team(Protocol):
+    """What an agent belongs to; what it is knows this module."""
+
+    @property
+    def hidden(self) -> Collection[tuple[str, str]]:
+        """What its runs may not keep of models and servers: each with what it is."""
+        ...
+
+    def lifespan(self) -> AbstractAsyncContextManager[object]:
+        """Opens models and connections."""
+        ...

@@ -15,6 +15,7 @@ joined again. The arguments are checked before anything else, each time: a call 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from inspect import isawaitable
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -32,11 +33,11 @@ from .._tools._arguments import InvalidArguments
 from .._tools._context import ToolContext
 from .._tools._invoking import ToolResult, invoke
 from .._tools._tool import Tool
-from ..errors import NobodyToAsk
+from ..errors import InvalidDecision, NobodyToAsk
 from ._beginning import call_key, is_first, is_in_doubt, mark
 from ._keeping import keepable, shown
 from ._member import Member
-from ._session import Session
+from ._session import Approve, Session
 
 
 @dataclass(slots=True)
@@ -80,7 +81,7 @@ class OneCall:
         session: Session = self.context.resources
         decision: Allow | Deny
         if session.approve is not None:
-            decision = await session.approve(call)
+            decision = await self._approved(session.approve, call)
         elif not self.context.is_durable:
             raise NobodyToAsk(self.member.agent.name, call.name, rule)
         else:
@@ -93,6 +94,20 @@ class OneCall:
             )
         told = decided(call, decision)
         return ToolResult(told, is_error=True) if isinstance(told, str) else told
+
+    async def _approved(self, approve: Approve, call: ToolCall) -> Allow | Deny:
+        """What a function says to a call.
+
+        Raises:
+            InvalidDecision: It says something else, or cannot be awaited.
+        """
+        given: object = approve  # a mistake is told, whatever it is
+        decision = given(call) if callable(given) else given
+        if isawaitable(decision):
+            decision = await decision
+        if not isinstance(decision, Allow | Deny):
+            raise InvalidDecision(decision, f"what approve= says to a call of {call.name!r}")
+        return decision
 
     def _complaint(self, call: ToolCall) -> ToolResult | None:
         try:

@@ -163,9 +163,10 @@ class Connection:
     async def _call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
         link = await self._current()
         try:
-            return await link.call(tool, arguments)
+            result = await link.call(tool, arguments)
         except CallLost as error:
             raise McpCallLost(self._server.name, tool) from error
+        return RemoteResult(self._server.mask(result.text), is_error=True) if result.is_error else result
 
     async def _current(self) -> Link:
         """An open link."""
@@ -205,7 +206,7 @@ class Connection:
                         link.ended.set()
             except BaseException as error:  # noqa: BLE001  # a foreign program's failures, and an SDK's groups of them
                 failure = own_failure(error)
-                opening.why = self._why(failure)
+                opening.why = self._server.mask(self._why(failure))
 
     def _why(self, failure: BaseException) -> str:
         if isinstance(failure, Exception):

@@ -29,6 +29,7 @@ from mcp_types import (
     Tool,
 )
 
+from .._models._addresses import bare_address, shown_address
 from ._link import CallLost, LinkStale
 from ._remote import RemoteResult, RemoteTool, join_content
 from ._server import Http, McpServer, Memory, Stdio
@@ -53,10 +54,27 @@ _FATE: ContextVar[_Fate | None] = ContextVar(
 )  # the SDK sends in the caller's context
 
 
+class _ShownUrl(httpx2.URL):
+    """An address that is used as it is, and shown in logs and errors without what is secret."""
+
+    def __str__(self) -> str:
+        return shown_address(super().__str__())
+
+
 class _HttpClient(httpx2.AsyncClient):
-    """Notes which calls are refused: the SDK tells of all that fail in one way."""
+    """Keeps the keys in an address to itself: the SDK, which logs and quotes it, knows only the `bare_address`.
+
+    Notes which calls are refused: the SDK tells of all that fail in one way.
+    """
+
+    def __init__(self, http: Http, **options: Any) -> None:
+        super().__init__(headers=dict(http.headers), **options)
+        self._shown = httpx2.URL(bare_address(http.url))
+        self._url = _ShownUrl(http.url)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        if request.url == self._shown:
+            request.url = self._url
         try:
             response = await super().send(request, **options)
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
@@ -122,13 +140,17 @@ def reason(server: McpServer, error: Exception) -> str:
     transport, cause = server.transport, _innermost(error)
     if isinstance(transport, Stdio):
         if isinstance(cause, FileNotFoundError):
+            if " " in transport.command:
+                first, *others = (repr(part) for part in transport.command.split())
+                return f"there is no program {transport.command!r}: give {', '.join((first, *others))} one by one"
             return (
                 f"there is no program {transport.command!r}: install it, or give its whole path (cwd={transport.cwd!r})"
             )
         if isinstance(cause, MCPError) and cause.code == CONNECTION_CLOSED:
             return f"{transport.command!r} ended before it had answered: run it by hand to see what it says"
     if isinstance(transport, Http):
-        return f"{transport.url} answers with {_told(cause)}: check the address, the headers, and that it is running"
+        where = shown_address(transport.url)
+        return f"{where} answers with {_told(cause)}: check the address, the headers, and that it is running"
     return _told(cause)
 
 
@@ -143,8 +165,8 @@ async def _target(server: McpServer, ended: anyio.Event, stack: AsyncExitStack) 
         case Http() as http:
             # Calls and connecting have limits of their own; the defaults here would be others.
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-            client = _HttpClient(headers=dict(http.headers), timeout=None, limits=limits)
-            return streamable_http_client(http.url, http_client=await stack.enter_async_context(client))
+            client = _HttpClient(http, timeout=None, limits=limits)
+            return streamable_http_client(bare_address(http.url), http_client=await stack.enter_async_context(client))
         case Memory() as memory:
             return memory.server
         case _:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias, TypedDict, Unpack, get_args
@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from stagepost.hub import Duration, seconds
 
+from .._models._addresses import address_secrets, named_secrets, shown_address
+from .._models._masking import Mask
 from .._retries import Retries
 from .._tools._globs import matches, read_globs
 from .._tools._tool import TOOL_RETRIES, OnUnknown
@@ -30,12 +32,15 @@ class Stdio:
     cwd: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Http:
     """A server that is reached by streamable HTTP."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Http(url={shown_address(self.url)!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +142,10 @@ class McpServer:
         Raises:
             InvalidServer: Something about it cannot be.
         """
+        if not isinstance(command, str):
+            raise InvalidServer(
+                "stdio", f"its command is {command!r:.80}: give the program, and its arguments one by one"
+            )
         transport = Stdio(command, args, dict(env or {}), None if cwd is None else os.fspath(cwd))
         return cls(transport, Path(command).stem, options)
 
@@ -152,7 +161,7 @@ class McpServer:
         Raises:
             InvalidServer: Something about it cannot be.
         """
-        return cls(Http(url, dict(headers or {})), urlsplit(url).hostname or url, options)
+        return cls(Http(url, dict(headers or {})), _host(url), options)
 
     @classmethod
     def memory(cls, server: object, **options: Unpack[McpOptions]) -> "McpServer":
@@ -166,6 +175,15 @@ class McpServer:
             InvalidServer: Something about it cannot be.
         """
         return cls(Memory(server), str(getattr(server, "name", "memory")), options)
+
+    @property
+    def secrets(self) -> Sequence[str]:
+        """What runs of agents that use the server may not keep: keys in its address, headers and variables."""
+        return _secrets(self.transport, likely=True)
+
+    def mask(self, text: str) -> str:
+        """What may be told about the server: a text with stars for what its address, headers or variables hold."""
+        return Mask(_secrets(self.transport, likely=False)).known(text)
 
     def offers(self, tool: str) -> bool:
         """Whether the agent may use a tool of this name."""
@@ -186,9 +204,27 @@ class McpServer:
             raise InvalidServer(self.name, f"prefix={self.prefix!r}: use up to 32 of A-Z, a-z, 0-9, '_' and '-'")
         if isinstance(self.transport, Http) and not self.transport.url.startswith(("http://", "https://")):
             raise InvalidServer(
-                self.name, f"url={self.transport.url!r} is no address: begin it with http:// or https://"
+                self.name, f"url={shown_address(self.transport.url)!r} is no address: begin it with http:// or https://"
             )
         if self.on_unknown not in get_args(OnUnknown):
             raise InvalidServer(self.name, f"on_unknown={self.on_unknown!r}: give 'tell' or 'park'")
         if not self.connect_timeout:
             raise InvalidServer(self.name, "connect_timeout=0 leaves no time to connect: give more than 0 seconds")
+
+
+def _host(url: str) -> str:
+    """The host in an address; or what may be shown of it, if it is none."""
+    try:
+        return urlsplit(url).hostname or shown_address(url)
+    except ValueError:
+        return shown_address(url)
+
+
+def _secrets(transport: Transport, *, likely: bool) -> Sequence[str]:
+    match transport:
+        case Http(url, headers):
+            return (*address_secrets(url, likely=likely), *named_secrets(headers, likely=likely))
+        case Stdio():
+            return tuple(named_secrets(transport.env, likely=likely))
+        case _:
+            return ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from ..errors import InvalidModel
 from ._as_model import as_model
 from ._model import Model
 
@@ -14,7 +15,14 @@ class Around:
     """
 
     def __init__(self, models: Iterable[Model | str]) -> None:
+        if isinstance(models, str):
+            raise InvalidModel(type(self).__name__, f"it takes a list of models, and not one text: [{models!r}]")
         self._inside: Sequence[Model] = tuple(map(as_model, models))
+
+    @property
+    def secrets(self) -> Sequence[str]:
+        """What those inside keep secret: see `LiteLLM.secrets`."""
+        return tuple(secret for model in self._inside for secret in model_secrets(model))
 
     async def prepare(self) -> None:
         """Prepare those that can be prepared: see `LiteLLM.prepare`."""
@@ -25,6 +33,11 @@ class Around:
         """Close those that can be closed: see `LiteLLM.aclose`."""
         for model in self._inside:
             await close_model(model)
+
+
+def model_secrets(model: Model) -> Sequence[str]:
+    """What runs may not keep of a model, if it has an attribute ``secrets`` that says so."""
+    return tuple(getattr(model, "secrets", ()))
 
 
 def can_prepare(model: Model) -> bool:

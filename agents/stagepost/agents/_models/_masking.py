@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from pydantic_core import to_json
+from stagepost.workflows import Mask as Known
 
 _MASK: Final = "***"
-_SHORTEST: Final = 6  # characters; a shorter text is found in much that has nothing to do with it
 _KEYS: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|key)-[\w*-]{6,}|\bAIza[\w-]{10,}|(?<=Bearer )[\w.~+/=*-]+", re.IGNORECASE
 )
@@ -18,18 +17,13 @@ class Mask:
 
     Args:
         secrets: Texts that are not to be seen; very short ones are not looked for.
+
+    Attributes:
+        known: Gives a text without the secrets.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        texts = [secret for secret in secrets if len(secret) >= _SHORTEST]
-        in_json = [to_json(text).decode()[1:-1] for text in texts]
-        self._known = sorted({*texts, *in_json}, key=len, reverse=True)
-
-    def known(self, text: str) -> str:
-        """The text without the secrets."""
-        for secret in self._known:
-            text = text.replace(secret, _MASK)
-        return text
+        self.known: Final = Known(secrets)
 
     def all(self, text: str) -> str:
         """The text without the secrets and without what looks like one."""

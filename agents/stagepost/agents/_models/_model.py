@@ -91,6 +91,8 @@ class Model(Protocol):
     """A language model: anything with ``answer``.
 
     It may be asked the same again after a crash, by another process, and must not count on being asked in order.
+
+    It may have an attribute ``secrets``, texts such as its key: they are masked in what its agents' runs keep.
     """
 
     async def answer(self, request: ModelRequest) -> ModelResponse:

@@ -21,6 +21,8 @@ class Script(Generic[FaultT]):
     """
 
     def __init__(self, script: Iterable[Answer | FaultT], faults: tuple[type[FaultT], ...]) -> None:
+        if isinstance(script, str | ToolCall | ModelResponse):
+            raise TypeError(f"a script is a list of answers, and not a single one: [{script!r:.80}]")
         self.answers: list[ModelResponse] = []
         self._faults: list[list[FaultT]] = [[]]
         for entry in script:

@@ -1,6 +1,6 @@
 """What a service does with agents whose runs outlive its processes: start, look, decide, tell, follow up, cancel."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeVar, overload
 
 from stagepost.checkpoint import EffectNotFound, RunNotOpen, WaitKind
@@ -9,7 +9,7 @@ from stagepost.workflows import PendingWait, Run, Runner, Servable, WorkflowNotF
 from .._definition._approvals import Allow, Deny
 from .._loop._loop import AgentLoop
 from .._loop._news import MESSAGE
-from ..errors import CallNotInDoubt, NotAnAgent, TaskFinished, TaskNotFinished
+from ..errors import CallNotInDoubt, InvalidDecision, NotAnAgent, TaskFinished, TaskNotFinished
 from ._task import CallInDoubt, PendingApproval, Task, approval_of, doubt_of, task_of
 
 T = TypeVar("T")
@@ -84,17 +84,20 @@ class Tasks:
 
         Args:
             approval_id: The call, as in `PendingApproval.id`.
-            decision: ``Allow()``, ``Allow(arguments={…})`` to have it made differently, or ``Deny(reason="…")``, which
-                the model is told.
+            decision: ``Allow()``, ``Allow(arguments={…})`` to have it made differently, or ``Deny("why")``, which the
+                model is told.
             by: Who decides; stored with it.
 
         Raises:
+            InvalidDecision: It is something else.
             AlreadyAnswered: Another decision came first, or the time was up.
             WaitNotFound: There is no such call.
             RunNotFound: There is no such task.
             RunNotOpen: The task has ended.
             IncompatibleCheckpoint: The task cannot go on in the agent as it is now defined; nothing is stored.
         """
+        if not isinstance(decision, Allow | Deny | Mapping):  # one that came as JSON is checked like any answer
+            raise InvalidDecision(decision, "the decision")
         await self._runner.answer(approval_id, decision, by=by)
 
     async def doubts(self) -> Sequence[CallInDoubt]:

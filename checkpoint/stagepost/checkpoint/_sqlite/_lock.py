@@ -140,7 +140,13 @@ class FileLock:
             return False
 
     def _refuse(self, store: Path, waited: float) -> NoReturn:
-        raise StoreLocked(store, self.holder() or "a process that has not written its name yet", waited)
+        holder = self.holder() or "a process that has not written its name yet"
+        raise StoreLocked(store, holder, waited, is_ours=any(map(self._is_same, tuple(_OPEN))))
+
+    def _is_same(self, other: "FileLock") -> bool:
+        """Whether another lock of this process holds the file that this one wants."""
+        held = other._fd  # noqa: SLF001  # of this class
+        return other is not self and held is not None and self._is_at_path(held)
 
 
 def _open(path: Path) -> int:

@@ -13,7 +13,7 @@ import anyio
 
 from .._admission import Admission
 from .._limits import DEFAULT, Limits
-from ..errors import StoreClosed, StoreError, StoreLocked
+from ..errors import NotAStore, StoreClosed, StoreError, StoreLocked
 from ._batch import run_batch
 from ._connect import Connection, Durability, connector, read_only
 from ._files import resolve
@@ -99,6 +99,8 @@ class SqliteStore(Runs):
 
     async def __aenter__(self) -> Self:
         check_backend()
+        if str(self.path) == ":memory:" or ":/" in str(self.path):
+            raise NotAStore(self.path, "a path is wanted, no address: give a file; MemoryStore() keeps runs in memory")
         async with AsyncExitStack() as stack:
             lock = await stack.enter_async_context(self._locked())
             self._writer = await stack.enter_async_context(self._writing(lock))

@@ -140,7 +140,8 @@ def _way(place: RoutePlace, route: object) -> tuple[str, str]:
     refuse_unawaited(route, f"the route function of {place.step.name!r}")
     if place.default is not None:
         return place.ways[place.default], place.default
-    raise LookupError(f"its route function returned {route!r}, and its routes are {', '.join(place.ways)}")
+    hint = "" if isinstance(route, str) else ": it has to return the name of one"
+    raise LookupError(f"its route function returned {route!r:.200}, and its routes are {', '.join(place.ways)}{hint}")
 
 
 async def _fan_out(branch: Branch, place: FanOutPlace) -> None:

@@ -1,6 +1,6 @@
 """Runs without a store, and the runs that their steps start."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from secrets import token_hex
 from typing import Any, Protocol
 
@@ -39,6 +39,11 @@ class Workflow(Protocol):
         ...
 
     @property
+    def hidden(self) -> Collection[tuple[str, str]]:
+        """What its runs may not keep."""
+        ...
+
+    @property
     def signals(self) -> Mapping[str, Codec[Any]]:
         """What its runs may be sent."""
         ...
@@ -61,8 +66,9 @@ async def run_in_memory(
     execution = Execution(f"memory-{token_hex(16)}", workflow.name, Emitter(observer), deps, hub, trace=trace or "")
     execution.intermediates = intermediates
     execution.check_states = check_states
-    if secrets:
-        execution.secrets = Secrets(secrets)
+    if secrets or workflow.hidden:
+        execution.secrets = Secrets(secrets, hidden=workflow.hidden)
+    execution.secrets.check_text(trace, "the trace of the run")
     branch = _first_branch(workflow, {} if state is None else state, execution)
     around = () if resources is None or workflow.lifespan is None else ((workflow.lifespan, resources),)
     await _MemoryChildren({}, around).execute(workflow, branch)
@@ -197,7 +203,7 @@ def _execution(parent: Execution, run_id: str, workflow: Workflow) -> Execution:
         parent.emitter,
         parent.deps,
         parent.hub,
-        parent.secrets,
+        parent.secrets.beside(workflow.hidden),
         clock=parent.clock,
         trace=parent.trace,
         check_states=parent.check_states,

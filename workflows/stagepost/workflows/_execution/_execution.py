@@ -207,12 +207,20 @@ class Execution:
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Build an event and tell the observer, if there is one that wants to hear of such events."""
         if self.emitter.wants(kind.level):
-            if self.secrets:
+            if self.secrets.mask:
                 details = {name: self._shown(value) for name, value in details.items()}
-            self.emitter.emit(kind(run_id=self.run_id, workflow=self.workflow, **details))
+            self.emitter.emit(kind(run_id=self.secrets.mask(self.run_id), workflow=self.workflow, **details))
 
     def _shown(self, detail: object) -> object:
-        return self.secrets.mask(detail) if isinstance(detail, str) else detail
+        match detail:
+            case str():
+                return self.secrets.mask(detail)
+            case list() | tuple():
+                return type(detail)(map(self._shown, detail)) if type(detail) in (list, tuple) else detail
+            case dict():
+                return {self._shown(key): self._shown(value) for key, value in detail.items()}
+            case _:
+                return detail
 
     def note_cancelled(self, item: Item) -> None:
         """Remember an item that was cancelled, for the commit that says why: a failure beside it, or the run's end."""

@@ -13,6 +13,7 @@ from .._steps._retry import Retry
 from .._steps._step import StepFunction
 from ..errors import ChainError, DefinitionError
 from ._fold import Fold
+from ._given import listed
 from ._over import Over
 from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
 
@@ -48,7 +49,7 @@ class Chain(Pattern):
     ) -> None:
         super().__init__(name, state=state, types=types, version=version, companions=companions, lifespan=lifespan)
         self._children: dict[str, Node] = {}
-        for part in steps:
+        for part in listed(f"chain {name!r}", "what comes after the name", steps):
             child = as_node(part)
             if child.name in self._children:
                 raise DefinitionError(

@@ -11,6 +11,7 @@ from .._programs._program import Builder, RoutePlace, Within, child_path
 from .._steps._step import StepFunction, step
 from .._values._types import item_types
 from ..errors import ConditionalError, DefinitionError
+from ._given import mapped
 from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
 from ._takes import check_takes
 
@@ -46,7 +47,9 @@ class Conditional(Pattern):
     ) -> None:
         super().__init__(name, state=state, types=types, version=version)
         self._route = step(name, route, inline=True)
-        self._children: dict[str, Node] = {key: as_node(part) for key, part in routes.items()}
+        self._children: dict[str, Node] = {
+            key: as_node(part) for key, part in mapped(f"conditional {name!r}", "routes", routes).items()
+        }
         self._default = _DEFAULT if default is not None else None
         if default is not None:
             self._add_default(as_node(default))

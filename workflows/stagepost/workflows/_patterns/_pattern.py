@@ -1,8 +1,10 @@
 """What all patterns have in common: a name, a state, and that they can be compiled and run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from inspect import isawaitable
+from itertools import chain
 from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
@@ -23,6 +25,7 @@ from .._values._secrets import Given
 from .._values._state import Types
 from .._values._types import codec_of
 from ..errors import DefinitionError, WorkflowError
+from ._given import check_model, listed
 from ._nesting import check_nesting
 from ._takes import check_takes
 
@@ -57,11 +60,12 @@ class Pattern(ABC):
         lifespan: Lifespan | None = None,
     ) -> None:
         check_name(f"{self.kind} name", name)
+        check_model(f"{self.kind} {name!r}", state)
         self.name = name
         self.state = state
         self.version = version
         self._types = {key: codec for key, kind in (types or {}).items() if (codec := codec_of(kind))}
-        self._companions = tuple(companions)
+        self._companions = listed(f"{self.kind} {name!r}", "companions=", companions)
         self._lifespan = lifespan
 
     def as_workflow(self) -> "Pattern":
@@ -81,6 +85,15 @@ class Pattern(ABC):
         and leaves it behind all runs; lifespans that are equal (``==``) are one.
         """
         return self._lifespan
+
+    @property
+    def hidden(self) -> Collection[tuple[str, str]]:
+        """Texts that its runs may not keep, though nobody has given them as secrets: each with what it is.
+
+        Such as the keys of the models that an agent asks. Runs of it mask and refuse them like secrets, and so do all
+        runs of a runner that knows the workflow.
+        """
+        return tuple(chain.from_iterable(part.hidden for part in self.parts if isinstance(part, Pattern)))
 
     @property
     def parts(self) -> Sequence["Node"]:
@@ -288,7 +301,12 @@ def as_node(part: NodeLike) -> Node:
         return part
     if callable(part):
         return step(part)
-    raise DefinitionError(f"step {part!r}", "a step is a function, step(…), Ask(…) or a pattern")
+    why = "a step is a function, step(…), Ask(…) or a pattern"
+    if isawaitable(part) or isinstance(part, Mapping):
+        why += "; this is what a call has returned: give the function itself, without ()"
+    elif isinstance(part, list | tuple):
+        why += '; for several at once give each a name: {"name": step, …}'
+    raise DefinitionError(f"step {part!r:.100}", why)
 
 
 def as_worker(part: NodeLike) -> Node:

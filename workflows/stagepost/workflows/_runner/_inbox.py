@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import from_json
@@ -13,7 +13,6 @@ from stagepost.checkpoint import (
     PLAIN,
     CannotStore,
     CorruptRun,
-    EffectNotFound,
     OpenWait,
     RunNotFound,
     RunNotOpen,
@@ -32,15 +31,8 @@ from .._runs._ids import read_wait_id, wait_id_of
 from .._runs._registry import Registry
 from .._steps._step import Receives
 from ..errors import UnknownSignal
-
-_PAGE = 200
-_ENDED_BY: Final = {
-    WaitKind.EFFECT: "it waits for word of effect {wait.name!r}: call settle({run!r}, {wait.name!r}, value=…) "
-    "if that has happened, or retry=True if it has not",
-    WaitKind.SIGNAL: "it waits for a signal: call signal({run!r}, {wait.name!r}, value)",
-    WaitKind.TIMER: "it waits for the time, until {wait.due_at:%Y-%m-%d %H:%M:%S} UTC",
-    WaitKind.CHILD: "it waits for the end of run {wait.name!r}: answer what that one waits for",
-}
+from ._checks import check_id
+from ._hints import ended_by, no_doubt, no_wait, open_waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +85,29 @@ class Inbox:
     async def waits(self, run_id: str | None, kind: WaitKind | None) -> Sequence[PendingWait]:
         """Open waits of all runs; or of one run and those below it and, instead of waits for other runs, of those."""
         if run_id is not None:
-            await self._store.info(run_id)  # raises if there is none
+            await self._store.info(check_id(run_id))  # raises if there is none
         found = [wait async for wait in self._all(run_id)]
         waits = [await self._pending(wait) for wait in found if kind is None or wait.wait.kind is kind]
         return tuple(waits if run_id is None else sorted(waits, key=attrgetter("id")))
 
     async def answer(self, wait_id: str, value: object, by: str | None) -> str:
         """Store an answer; returns the run's id."""
+        check_id(wait_id, "a wait")
+        self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
         run_id, place, name = read_wait_id(wait_id)
+        if not place:
+            raise await no_wait(self._store, wait_id, wait_id, place)
         step = step_at((await self._workflow(run_id)).program, place)
         receives = None if step is None else step.receives
         try:
             await self._answer(wait_id, value, receives, name=name, by=by)
         except (WaitNotFound, CannotStore) as error:
-            instead = await self._ended_by(run_id, place)
-            if instead is None:
+            instead = await ended_by(self._store, run_id, place)
+            if instead is not None:
+                raise WaitNotFound(run_id, place, instead) from error
+            if isinstance(error, CannotStore):
                 raise
-            raise WaitNotFound(run_id, place, instead) from error
+            raise await no_wait(self._store, wait_id, run_id, place) from error
         return run_id
 
     async def _answer(
@@ -126,6 +124,10 @@ class Inbox:
 
     async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
         """Store a signal; returns whether it is new."""
+        check_id(run_id)
+        self._secrets.check_text(
+            dedup, f"dedup= of signal {self._secrets.mask(name)!r} to run {self._secrets.mask(run_id)!r}"
+        )
         codecs = (await self._workflow(run_id)).signals
         if name not in codecs:
             raise UnknownSignal(run_id, name, tuple(codecs))
@@ -137,13 +139,16 @@ class Inbox:
 
     async def settle(self, run_id: str, key: str, value: bytes | None, place: str | None) -> None:
         """Store what became of an effect in doubt."""
+        check_id(run_id)
         self._secrets.check(value or b"", f"the value of effect {key!r}")
         await self._workflow(run_id)
-        found = [wait.wait.place async for wait in self._open(run_id=run_id) if _is_effect(wait, key, place)]
+        found = [
+            wait.wait.place async for wait in open_waits(self._store, run_id=run_id) if _is_effect(wait, key, place)
+        ]
         if len(found) > 1:
             raise ValueError(f"effect {key!r} of run {run_id!r} is in doubt at {', '.join(found)}: give place= too")
         if not found:
-            raise await self._no_doubt(run_id, key, place)
+            raise await no_doubt(self._store, run_id, key, place)
         await self._store.settle(run_id, found[0], key, value)
 
     async def _workflow(self, run_id: str) -> Pattern:
@@ -183,29 +188,10 @@ class Inbox:
             return None
         return self._fitness.reason(snapshot) if snapshot.run.status.is_open else None
 
-    async def _ended_by(self, run_id: str, place: str) -> str | None:
-        """What ends the wait that is open there, if no answer does."""
-        for found in [wait async for wait in self._open(run_id=run_id)]:
-            if found.wait.place == place and found.wait.kind in _ENDED_BY:
-                return _ENDED_BY[found.wait.kind].format(run=run_id, wait=found.wait)
-        return None
-
-    async def _no_doubt(self, run_id: str, key: str, place: str | None) -> EffectNotFound:
-        """The error that says what to do about the wait that may be meant, if there is one."""
-        for found in [wait async for wait in self._open(run_id=run_id)]:
-            wait = found.wait
-            if wait.kind is WaitKind.ANSWER and (place == wait.place or key in (wait.name, wait.place)):
-                why = f"it waits for an answer there: call answer({wait_id_of(run_id, wait)!r}, value)"
-                return EffectNotFound(run_id, key, place, why)
-            if wait.kind is WaitKind.EFFECT:
-                why = f"in doubt is effect {wait.name!r} at {wait.place!r}"
-                return EffectNotFound(run_id, key, place, why)
-        return EffectNotFound(run_id, key, place)
-
     async def _all(self, run_id: str | None) -> AsyncIterator[OpenWait]:
         """Open waits; those of one run with those of the runs that it waits for, each run once."""
         if run_id is None:
-            async for wait in self._open():
+            async for wait in open_waits(self._store):
                 yield wait
             return
         seen, ahead = {run_id}, [run_id]
@@ -219,10 +205,10 @@ class Inbox:
 
     async def _below(self, run_id: str) -> AsyncIterator[OpenWait]:
         """Those of a run and of all that its steps have started, which may wait while it goes on itself."""
-        async for wait in self._open(run_id=run_id):
+        async for wait in open_waits(self._store, run_id=run_id):
             yield wait
         if await self._starts_others(run_id):
-            async for wait in self._open(below=run_id):
+            async for wait in open_waits(self._store, below=run_id):
                 yield wait
 
     async def _starts_others(self, run_id: str) -> bool:
@@ -230,14 +216,6 @@ class Inbox:
             return self._registry.starts_others(await self._store.info(run_id))
         except RunNotFound:  # it has ended and was forgotten since
             return False
-
-    async def _open(self, *, run_id: str | None = None, below: str | None = None) -> AsyncIterator[OpenWait]:
-        """Those of all runs, of one, or of those below one."""
-        after = ""
-        while page := await self._store.waits(run_id=run_id, below=below, after=after, limit=_PAGE):
-            for wait in page:
-                yield wait
-            after = f"{page[-1].run_id}/{page[-1].wait.place}"
 
 
 def stored(value: object, where: str) -> bytes:

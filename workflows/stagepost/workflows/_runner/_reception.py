@@ -73,8 +73,7 @@ class Reception:
         """
         check_hub(workflow.name, workflow.program, self._means.hub)
         new = new_run(workflow, state, self._means.owner, order)
-        if self._means.secrets:
-            self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
+        self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
         check_input(self.store.limits, new)
         if workflow.lifespan is not None:
             await self.prepare(workflow)

@@ -21,6 +21,19 @@ _AT_ONCE: Final = 20  # runs that one transaction deletes: commits wait no longe
 _REST: Final = 0.05  # seconds between two of them
 
 
+def kept(choice: KeepChoice) -> Keep:
+    """What stays of runs.
+
+    Raises:
+        ValueError: That is not known.
+    """
+    try:
+        return Keep(choice)
+    except ValueError:
+        known = ", ".join(repr(each.value) for each in Keep)
+        raise ValueError(f"keep={choice!r}: give one of {known}") from None
+
+
 class Keeping:
     """What stays of the runs of each workflow.
 
@@ -29,8 +42,8 @@ class Keeping:
     """
 
     def __init__(self, choice: KeepChoice | Mapping[str, KeepChoice]) -> None:
-        self._named = {} if isinstance(choice, str) else {name: Keep(keep) for name, keep in choice.items()}
-        self._others = Keep(choice) if isinstance(choice, str) else Keep.RESULT
+        self._named = {} if isinstance(choice, str) else {name: kept(keep) for name, keep in choice.items()}
+        self._others = kept(choice) if isinstance(choice, str) else Keep.RESULT
 
     def of(self, workflow: str) -> Keep:
         """What stays of the runs of a workflow."""

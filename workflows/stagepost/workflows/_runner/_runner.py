@@ -19,6 +19,7 @@ from stagepost.hub import Emitter, Hub, Message, Observer, check_name, get_logge
 from .._background._means import Means
 from .._engine._intermediates import Intermediate
 from .._lifespans import open_lifespans
+from .._patterns._given import workflow_of
 from .._patterns._pattern import Pattern, Servable
 from .._programs._run_diagram import run_diagram
 from .._runs._handles import handle_of
@@ -29,11 +30,12 @@ from .._runs._run import Run
 from .._values._secrets import Given, Secrets
 from ..errors import RunnerNotOpen, RunParked
 from ._cancelling import Cancelling
+from ._checks import check_id, check_means
 from ._correspondence import Correspondence
 from ._inspecting import RunView, inspect
 from ._reception import Reception
 from ._recovering import Recovering
-from ._retention import KeepChoice, Keeping, Sweeper
+from ._retention import KeepChoice, Keeping, Sweeper, kept
 from ._serving import Serving
 
 if TYPE_CHECKING:
@@ -97,6 +99,7 @@ class Runner(Correspondence):
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}: give at least 1, or None for no limit")
+        check_means(store, keep_for)
         self._store = store
         self._hub = hub
         self._registry = Registry(workflows, migrations)
@@ -109,7 +112,7 @@ class Runner(Correspondence):
         self._kept_for = (keep_for, keep_keys)
         self._clock = clock
         self._check_states = check_states
-        self._secrets = Secrets(secrets)
+        self._secrets = Secrets(secrets, hidden=self._registry.hidden)
         self._serving = Serving(hub)
         self._log = get_logger("workflows", mask=self._secrets.mask)
         self._stack = AsyncExitStack()
@@ -243,14 +246,13 @@ class Runner(Correspondence):
         Raises:
             DefinitionError: The runner does not know the workflow.
             HubRequired: A step asks an agent and the runner has no hub.
-            CannotStore: What to start with has no stored form.
+            CannotStore: What to start with has no stored form; or it, the id, the key or the trace holds a secret.
             LifespanFailed: What its steps need could not be opened; nothing is stored.
             RunConflict: The id or key stands for a run of another workflow or with another input.
             RunForgotten: The id or key is that of a run that has ended and was deleted since (`keep_for`, `keep`).
             StoreError: The run could not be stored.
         """
-        if run_id is not None:
-            check_name("run id", run_id)
+        pattern = workflow_of(workflow, "start()")
         order = Order(
             run_id=run_id,
             key=key,
@@ -258,11 +260,14 @@ class Runner(Correspondence):
             remember_key=key is not None,
             trace=trace,
             intermediates=intermediates,
-            keep=self._keeping.of(workflow.as_workflow().name) if keep is None else Keep(keep),
+            keep=self._keeping.of(pattern.name) if keep is None else kept(keep),
         )
+        order.check(self._secrets, pattern.name)
+        if run_id is not None:
+            check_name("run id", run_id)
         reception = self._open()
-        self._registry.check(workflow.as_workflow())
-        return await reception.start(workflow.as_workflow(), state, order)
+        self._registry.check(pattern)
+        return await reception.start(pattern, state, order)
 
     async def recover(self) -> RecoveryReport:
         """Take up every open run of the store that this runner does not work on yet; may be called again.
@@ -285,7 +290,7 @@ class Runner(Correspondence):
             IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
         """
         reception = self._open()
-        return await reception.claim(await self._store.info(run_id), reopen=True)
+        return await reception.claim(await self._store.info(check_id(run_id)), reopen=True)
 
     async def cancel(self, run_id: str) -> Run:
         """End an open run for good, wherever it stands, with the runs that its steps have started and that are open.
@@ -303,7 +308,7 @@ class Runner(Correspondence):
             RunNotOpen: It has ended.
         """
         desk = self._open().desk
-        run = await desk.find(run_id)
+        run = await desk.find(check_id(run_id))
         await Cancelling(desk, self._grace).cancel(run_id)
         return run or handle_of(await self._store.load(run_id), self._registry, desk.outcomes)
 
@@ -316,7 +321,7 @@ class Runner(Correspondence):
             IncompatibleCheckpoint: It has completed, and its state cannot be read any more.
         """
         reception = self._open()
-        return await reception.attach(await self._store.info(run_id), claim=False)
+        return await reception.attach(await self._store.info(check_id(run_id)), claim=False)
 
     async def info(self, run_id: str) -> RunInfo:
         """What is stored of a run beside its state, such as its workflow and status: the quickest look at it.
@@ -325,7 +330,7 @@ class Runner(Correspondence):
             RunNotFound: There is none.
         """
         self._open()
-        return await self._store.info(run_id)
+        return await self._store.info(check_id(run_id))
 
     async def inspect(self, run_id: str) -> RunView:
         """A run as it is stored: where it stands, its state, what it waits for.
@@ -335,7 +340,7 @@ class Runner(Correspondence):
             UnknownWorkflow: The runner does not know its workflow.
             IncompatibleCheckpoint: It is of an older version, and its migration failed.
         """
-        return await inspect(self._open(), run_id)
+        return await inspect(self._open(), check_id(run_id))
 
     def workflow(self, name: str) -> Pattern:
         """The newest version of a workflow that the runner knows.
@@ -353,7 +358,7 @@ class Runner(Correspondence):
             UnknownWorkflow: The runner does not know its workflow.
         """
         self._open()
-        snapshot = await self._store.load(run_id)
+        snapshot = await self._store.load(check_id(run_id))
         return run_diagram(self._registry.find(snapshot.run).workflow.program, snapshot)
 
     async def serve(self, service: Servable) -> None:
@@ -372,12 +377,13 @@ class Runner(Correspondence):
             DefinitionError: Another workflow has its name and version.
             DuplicateAgent: The name is taken on the hub.
         """
-        reception, workflow = self._open(), service.as_workflow()
+        reception, workflow = self._open(), workflow_of(service, "serve()")
         self._serving.check(workflow.name)
         self._registry.check_new(workflow)
         for member in family(workflow):
             await reception.prepare(member)
         self._registry.add(workflow)
+        self._secrets.hide(self._registry.hidden)
         self._serving.put(workflow.name, partial(self._handle, workflow))
 
     async def _handle(self, workflow: Pattern, message: Message[object]) -> object:
@@ -390,6 +396,7 @@ class Runner(Correspondence):
             keep=self._keeping.of(workflow.name),
             urgent=True,
         )
+        order.check(self._secrets, workflow.name)
         run = await self._open().start(workflow, workflow.accept(message.data), order)
         if await run.settled() is RunStatus.WAITING:
             raise RunParked(run.id, run.waits)

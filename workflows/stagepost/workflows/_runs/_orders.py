@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from stagepost.checkpoint import Keep
 
 from .._engine._intermediates import Intermediate
+from .._values._secrets import Secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,3 +33,13 @@ class Order:
     intermediates: list[Intermediate] | None = None
     urgent: bool = False
     any_input: bool = False
+
+    def check(self, secrets: Secrets, workflow: str) -> None:
+        """See that what the run is named and found by holds no secret.
+
+        Raises:
+            CannotStore: It does.
+        """
+        secrets.check_text(self.run_id, f"the id of a run of {workflow!r}")
+        secrets.check_text(self.key, f"the key of a run of {workflow!r}")
+        secrets.check_text(self.trace, f"the trace of a run of {workflow!r}")

@@ -1,10 +1,12 @@
 """The workflows that a runner knows, by name and version."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 from stagepost.checkpoint import RunInfo
 
+from .._patterns._given import listed, workflow_of
 from .._patterns._nesting import check_nesting
 from .._patterns._pattern import Pattern, Servable
 from .._programs._places import check_signals
@@ -25,8 +27,8 @@ class Registry:
     def __init__(self, workflows: Iterable[Servable], migrations: Migrations | None = None) -> None:
         self._known: dict[tuple[str, int], Pattern] = {}
         self._migrations = {name: dict(steps) for name, steps in (migrations or {}).items()}
-        for workflow in workflows:
-            self.add(workflow.as_workflow())
+        for workflow in listed("Runner", "workflows=", workflows):
+            self.add(workflow_of(workflow, "workflows= of a Runner"))
 
     def add(self, workflow: Pattern) -> None:
         """Add a definition with all its companions; the same one may be added again.
@@ -83,6 +85,11 @@ class Registry:
         """Whether steps of a run may have started other runs, as far as is known."""
         workflow = self._known.get((info.workflow, info.version))
         return workflow is None or len(family(workflow)) > 1
+
+    @property
+    def hidden(self) -> Collection[tuple[str, str]]:
+        """What runs of these workflows may not keep, whether or not somebody has given it as a secret."""
+        return frozenset(chain.from_iterable(workflow.hidden for workflow in self._known.values()))
 
     def find(self, info: RunInfo) -> Definition:
         """The definition that a stored run belongs to: of its own version, or of the next that it can be migrated to.

@@ -43,23 +43,26 @@ class Question:
         Raises:
             Parks: There is none yet.
         """
+        execution.secrets.check_text(self._key, f"the key of a question of {path}")
         known = execution.ledger.effect(place, self._key)
         if known is not None:
             return self._codec.load(known.value or b"null")
-        data = self._data(execution.ledger.ended(place))
+        data = self._data(execution.ledger.ended(place), execution)
         if data is None:
             due_at = None if self._within is None else due_in(self._within, execution)
             raise Parks(WaitKind.ANSWER, self._key, prompt=shown(self._show, execution, path), due_at=due_at)
         await execution.ledger.note(Effect(place, self._key, EffectStatus.DONE, data))
         return self._codec.load(data)
 
-    def _data(self, ended: Wait | None) -> bytes | None:
+    def _data(self, ended: Wait | None, execution: Execution) -> bytes | None:
         if ended is None or (ended.kind, ended.name) != (WaitKind.ANSWER, self._key):
             return None
         if ended.status is WaitStatus.ANSWERED:
             return ended.value or b"null"
         where = f"otherwise of {self._key!r}"
-        return self._codec.dump(self._codec.convert(self._otherwise, where), where)
+        data = self._codec.dump(self._codec.convert(self._otherwise, where), where)
+        execution.secrets.check(data, where)
+        return data
 
 
 def shown(value: object, execution: Execution, path: str) -> bytes:

@@ -118,6 +118,7 @@ class StepContext:
         Args:
             key: A name within the step.
         """
+        self.execution.secrets.check_text(key, f"a key of {self.path}")
         return await first(self.ledger, self.place, check_name("key", key))
 
     def has_begun(self, key: str) -> bool:
@@ -195,6 +196,7 @@ class StepContext:
             LifespanFailed: What the child needs could not be opened.
             RunConflict: The key stands for a child of another workflow.
         """
+        self.execution.secrets.check_text(key, f"the key of a child of {self.path}")
         return await self._children.run(self.execution, workflow.as_workflow(), key, start)
 
     async def cancel_child(self, workflow: Startable, key: str) -> None:

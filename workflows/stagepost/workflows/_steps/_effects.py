@@ -47,6 +47,7 @@ class Once:
         self._secrets = secrets
         self._place = place
         self._path = path
+        secrets.check_text(key, f"the key of an effect of {path}")
         self._key = check_name("effect key", key)
         self._codec = codec
         self._prompt = prompt

@@ -77,6 +77,8 @@ def retried(call: "Call", retry: Retry) -> "Call":
         call: What may fail.
         retry: When to try again.
     """
+    if not isinstance(retry, Retry):
+        raise DefinitionError("retry", f"{retry!r} is no Retry: give Retry(attempts=…)")
 
     async def trying(value: Any, context: "StepContext") -> Any:
         def tell(state: "RetryCallState") -> None:

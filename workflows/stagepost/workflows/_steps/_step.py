@@ -269,6 +269,8 @@ def caller(name: str, function: StepFunction, *, inline: bool, may_leave: bool =
         inline: Not in a thread, if it is not async.
         may_leave: Whether a cancelled call may leave its thread behind instead of waiting for it.
     """
+    if not callable(function):
+        raise DefinitionError(f"step {name!r}", f"it needs a function, and {function!r:.80} is none")
     _check_kind(name, function)
     bound = _with_context(function) if wants_context(name, function) else _without_context(function)
 

@@ -1,47 +1,44 @@
 """Values that steps may use and nobody may keep: never stored, never in an event, masked in errors."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from traceback import TracebackException
 from typing import Final, NoReturn, TypeAlias
-from urllib.parse import quote, quote_plus
 
 from pydantic import SecretStr
-from pydantic_core import to_json
 
 from stagepost.checkpoint import CannotStore
 from stagepost.hub import traceback_text
 
 from .._pattern_errors import describe
 from ..errors import DefinitionError, MaskedError, MissingSecret, PatternError, WorkflowError
+from ._mask import Mask
 from ._state import Values
 
 Given: TypeAlias = Mapping[str, str | SecretStr]
 
-SHORTEST: Final = 6  # characters; a shorter text is found in much that has nothing to do with it
-_PIECE: Final = 12  # characters of a secret that are masked by themselves: libraries quote values cut in the middle
-_MASK: Final = "***"
-
 
 class Secrets(Mapping[str, str]):
-    """Secrets by name. Knows their text where it sees it, also as JSON, as Python and URLs write it.
+    """Secrets by name. Knows their text where it sees it, however it is written; see `Mask`.
 
     Args:
         given: Text of each, plain or as pydantic's `SecretStr`.
+        hidden: What nobody may keep either, though steps cannot read it: names for errors, and texts.
+
+    Attributes:
+        mask: Puts three stars where a text shows a secret, or a longer piece of one.
 
     Raises:
         DefinitionError: One is no text.
     """
 
-    __slots__ = ("_forms", "_pattern", "_pieces", "_stored", "_texts")
+    __slots__ = ("_hidden", "_texts", "mask")
 
-    def __init__(self, given: Given | None = None) -> None:
+    def __init__(self, given: Given | None = None, *, hidden: Iterable[tuple[str, str]] = ()) -> None:
+        if not isinstance(given, Mapping | None):
+            raise DefinitionError("secrets", f'they are a mapping, and not a {type(given).__name__}: {{"name": text}}')
         self._texts = {name: _text(name, value) for name, value in (given or {}).items()}
-        known = {name: text for name, text in self._texts.items() if len(text) >= SHORTEST}
-        self._forms = {form: name for name, text in known.items() for form in _forms(text)}
-        self._pattern = _any_of(self._forms) if self._forms else None
-        self._stored = re.compile(self._pattern.pattern.encode()) if self._pattern else None
-        self._pieces = {form[i : i + _PIECE] for form in self._forms for i in range(len(form) - _PIECE + 1)}
+        self._hidden = frozenset(hidden)
+        self.mask = self._made(self._hidden)
 
     def __getitem__(self, name: str) -> str:
         if name not in self._texts:
@@ -60,16 +57,34 @@ class Secrets(Mapping[str, str]):
     def __reduce__(self) -> NoReturn:
         raise TypeError("secrets are not pickled: give them to each process")
 
+    def beside(self, hidden: Iterable[tuple[str, str]]) -> "Secrets":
+        """These, and others that are hidden: itself, if it knows them."""
+        more = self._hidden.union(hidden)
+        return self if more == self._hidden else Secrets(self._texts, hidden=more)
+
+    def hide(self, hidden: Iterable[tuple[str, str]]) -> None:
+        """Look for these texts as well from now on."""
+        more = self._hidden.union(hidden)
+        if more != self._hidden:
+            self._hidden, self.mask = more, self._made(more)
+
     def check(self, data: bytes, where: str) -> None:
         """See that what is to be stored holds no secret.
 
         Raises:
             CannotStore: It does.
         """
-        found = self._stored.search(data) if self._stored else None
-        if found is not None:
-            name = self._forms[found[0].decode()]
-            raise CannotStore(where, f"it holds the text of secret {name!r}: leave it out, and read context.secrets")
+        if self.mask:
+            self._check(data.decode(errors="replace"), where)
+
+    def check_text(self, text: str | None, where: str) -> None:
+        """See that a text that is stored as it is, such as a key, holds no secret.
+
+        Raises:
+            CannotStore: It does.
+        """
+        if text is not None and self.mask:
+            self._check(text, where)
 
     def check_values(self, values: Values, step: str) -> None:
         """See that nothing that a step returned holds a secret.
@@ -77,20 +92,14 @@ class Secrets(Mapping[str, str]):
         Raises:
             CannotStore: A value does; the error names its key.
         """
-        if self._stored:
+        if self.mask:
             for key, value in values.items():
-                self.check(value.data, f"{key!r}, returned by step {step!r},")
-                self.check(to_json(key), f"a key that step {step!r} returned")
-
-    def mask(self, text: str) -> str:
-        """A text with three stars for each secret in it, and for each longer piece of one."""
-        if self._pattern is None:
-            return text
-        return _without(self._pattern.sub(_MASK, text), self._pieces)
+                self._check(key, f"a key that step {step!r} returned")
+                self._check(value.data.decode(errors="replace"), f"{key!r}, returned by step {step!r},")
 
     def cover(self, error: BaseException) -> BaseException:
         """The error; or, if it would show a secret wherever it is printed, one that says the same with stars."""
-        if self._pattern is None or self._is_clean(error):
+        if not self.mask or self._is_clean(error):
             return error
         covered = MaskedError(type(error).__name__, self.mask(describe(error)))
         covered.add_note(traceback_text(error, self.mask))
@@ -99,12 +108,21 @@ class Secrets(Mapping[str, str]):
     def clean(self, error: WorkflowError) -> None:
         """Mask what patterns say about an error inside of them, and cover that error."""
         outer: BaseException | None = error
-        while self._pattern is not None and isinstance(outer, PatternError):
+        while self.mask and isinstance(outer, PatternError):
             outer.args = (self.mask(str(outer)),)
             cause = outer.__cause__
             if cause is not None and not isinstance(cause, PatternError):
                 outer.__cause__ = self.cover(cause)
             outer = cause
+
+    def _made(self, hidden: Iterable[tuple[str, str]]) -> Mask:
+        named = ((f"secret {name!r}", text) for name, text in self._texts.items())
+        return Mask([*named, *sorted(hidden)])
+
+    def _check(self, text: str, where: str) -> None:
+        found = self.mask.find(text)
+        if found is not None:
+            raise CannotStore(where, f"it holds the text of {found}: leave it out, and read context.secrets")
 
     def _is_clean(self, error: BaseException) -> bool:
         printed = "".join(TracebackException.from_exception(error).format())
@@ -120,28 +138,3 @@ def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise DefinitionError("secrets", f"secret {name!r} is {type(value).__name__}, not text")
     return value
-
-
-def _forms(text: str) -> set[str]:
-    """A text as it is, as JSON, as Python and as an URL write it."""
-    in_code = {to_json(text).decode()[1:-1], repr(text)[1:-1]}
-    in_urls = {quote(text), quote(text, safe=""), quote_plus(text)}
-    return {text, *in_code, *in_urls}
-
-
-def _any_of(forms: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)))
-
-
-def _without(text: str, pieces: set[str]) -> str:
-    """The text with stars where pieces overlap it."""
-    shown: list[str] = []
-    end = 0  # of what is covered
-    for start in range(len(text)):
-        if text[start : start + _PIECE] in pieces:
-            if start >= end:
-                shown.append(_MASK)
-            end = start + _PIECE
-        elif start >= end:
-            shown.append(text[start])
-    return "".join(shown)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stagepost.checkpoint import (
     PLAIN,
@@ -102,6 +102,14 @@ class State(Mapping[str, Any]):
     def read_typed(self) -> list[tuple[str, Any]]:
         """What has been read of values that can be changed in place."""
         return list(self._made.items())
+
+    if not TYPE_CHECKING:  # a type checker says it better
+
+        def __setitem__(self, key: str, value: object) -> None:
+            raise TypeError(f'a state cannot be changed: return {{"{key}": …}} from the step, or state.set("{key}", …)')
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f'a state has keys, no attribute {name!r}: write state["{name}"]')
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or something else if there is none."""

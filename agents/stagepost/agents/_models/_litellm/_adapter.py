@@ -1,7 +1,7 @@
 """Models of all providers that litellm knows."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
@@ -14,6 +14,7 @@ from stagepost.hub import Duration, seconds
 
 from ..._retries import Retries, retried
 from ...errors import AnswerCut, AnswerTooLong, AsyncioRequired, ContentRefused, InvalidModel, ModelError, ModelTimeout
+from .._addresses import address_secrets, named_secrets, shown_address
 from .._masking import Mask
 from .._messages import AssistantMessage
 from .._model import ModelRequest, ModelResponse
@@ -90,8 +91,20 @@ class LiteLLM:
         self._vendor: Vendor | None = None
 
     def __repr__(self) -> str:
-        where = "" if self.api_base is None else f", api_base={self.api_base!r}"
+        where = "" if self.api_base is None else f", api_base={shown_address(self.api_base)!r}"
         return f"LiteLLM({self.name!r}{where})"
+
+    @property
+    def secrets(self) -> Sequence[str]:
+        """What runs of agents that ask the model may not keep: its key, and keys in its address and headers.
+
+        Without a key of its own, that in the environment variable of its provider (``OPENAI_API_KEY`` for
+        ``"openai/…"``) as it is now.
+        """
+        key = self._key or os.environ.get(f"{self.name.partition('/')[0].upper()}_API_KEY")
+        headers = self._options.get("extra_headers") or {}
+        address = address_secrets(self.api_base or "", likely=True)
+        return tuple(filter(None, [key, *named_secrets(headers, likely=True), *address]))
 
     async def prepare(self) -> None:
         """Import litellm now, in a thread, rather than when the model is first asked.
@@ -215,7 +228,8 @@ class LiteLLM:
             raise InvalidModel(repr(self), f"options={{{own[0]!r}: …}} is not for options: LiteLLM sets it itself")
 
     def _secrets(self) -> list[str]:
-        """The key, what stands in headers of one's own, and the keys in the environment, one of which may be used."""
+        """The key, what stands in headers and the address, and the environment's keys, one of which may be used."""
         headers = self._options.get("extra_headers") or {}
         elsewhere = [value for name, value in os.environ.items() if name.upper().endswith(_KEY_NAMES)]
-        return [*filter(None, [self._key]), *map(str, headers.values()), *elsewhere]
+        own = [*filter(None, [self._key]), *named_secrets(headers), *address_secrets(self.api_base or "")]
+        return [*own, *elsewhere]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Coroutine
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from ._blueprint import Blueprint
@@ -95,10 +96,11 @@ class Desk:
         """How many messages wait."""
         return len(self._mailbox.queue)
 
-    def metrics(self, refused: int) -> AgentMetrics:
-        """The counts, and how things stand here."""
+    def metrics(self, refused: int) -> Callable[[], AgentMetrics]:
+        """Notes the counts, and how things stand here; what it returns makes a value of that."""
         since, stamps = self._workers.running_since, self._engine.stamps
-        return self.tally.read(
+        return partial(
+            self.tally.copy().read,
             refused=refused,
             depth=self.depth,
             blocked=len(self._mailbox.blocked),

@@ -1,7 +1,9 @@
 """Who is on a hub, and who may be reached when."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -13,13 +15,11 @@ from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, Subs
 from ._handlers import Handlers
 from ._listener import Listener
 from ._message import MessageType
-from ._metrics import AgentMetrics, latency, merged, new_buckets
+from ._metrics import AgentCounts, AgentMetrics, latency, merged, new_buckets
 from ._parcel import State
 from ._supervision import Supervision
 from ._topics import Topics
 from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped, InvalidName
-
-_UNUSED: Final = AgentMetrics()
 
 
 class Phase(Enum):
@@ -73,11 +73,9 @@ class Registration:
         self.desk: Desk | None = None
         self.refused = 0
 
-    def metrics(self) -> AgentMetrics:
-        """What happened here so far."""
-        if self.desk is not None:
-            return self.desk.metrics(self.refused)
-        return AgentMetrics(refused=self.refused) if self.refused else _UNUSED
+    def metrics(self) -> Callable[[], AgentMetrics]:
+        """Notes what happened here so far; what it returns makes a value of that."""
+        return partial(AgentMetrics, refused=self.refused) if self.desk is None else self.desk.metrics(self.refused)
 
     def open_desk(self, engine: Engine) -> Desk:
         """Begin to take messages."""
@@ -238,7 +236,7 @@ class Directory:
         desks = self.desks()
         parcels = [parcel for desk in desks for parcel in desk.parcels()]
         return {
-            "agents": MappingProxyType({agent.id: agent.metrics() for agent in self._all()}),
+            "agents": AgentCounts({agent.id: agent.metrics() for agent in self._all()}),
             "latency": latency(merged([self._left, *(desk.tally.totals for desk in desks)])),
             "depths": MappingProxyType({desk.id: desk.depth for desk in desks if desk.depth}),
             "blocked": sum(parcel.state is State.BLOCKED for parcel in parcels),

@@ -84,7 +84,7 @@ class Mailbox:
     def turn_away(self, parcel: Parcel) -> None:
         """End the wait of a message for room. It was never accepted, so there is nothing to count."""
         del self.blocked[parcel]
-        parcel.state = State.ENDED
+        parcel.state = State.TURNED_AWAY
 
     def _lanes(self) -> Lanes:
         """The queue as lanes, opened when a plain deque would not do."""

@@ -18,7 +18,7 @@ from .errors import MailboxFull, RequestTimeout
 class State(Enum):
     """Where a parcel is.
 
-    A message that finds no room is BLOCKED and belongs to its sender still: it is turned away, which ends it uncounted
+    A message that finds no room is BLOCKED and belongs to its sender still: it is TURNED_AWAY, which ends it uncounted
     and most often by an error there, or becomes QUEUED, which is the moment of acceptance. From then on it ends once,
     and the ledger counts it: from QUEUED as cancelled or dead, from RUNNING as handled, failed or cancelled.
 
@@ -30,6 +30,7 @@ class State(Enum):
     QUEUED = 2
     RUNNING = 3
     ENDED = 4
+    TURNED_AWAY = 5
 
 
 _STAGES: dict[State, Literal["room", "turn", "handler"]] = {
@@ -37,8 +38,9 @@ _STAGES: dict[State, Literal["room", "turn", "handler"]] = {
     State.QUEUED: "turn",
     State.RUNNING: "handler",
     State.ENDED: "handler",
+    State.TURNED_AWAY: "room",
 }
-_BLOCKED = State.BLOCKED  # looked up once: it costs as much as several of the assignments below
+_BLOCKED, _TURNED_AWAY = State.BLOCKED, State.TURNED_AWAY  # looked up once: it costs as much as several assignments
 
 
 class Trail(NamedTuple):
@@ -215,7 +217,7 @@ class Parcel:
         """Whether it ended by an error without being accepted."""
         if isinstance(error, MailboxFull):
             return not error.dropped
-        return self.state is _BLOCKED
+        return self.state is _TURNED_AWAY
 
     def id(self, stamps: Stamps) -> str:
         """The message's id."""

@@ -41,7 +41,6 @@ class Delivery:
         return {"had no room": self.full, "do not handle it": self.not_handled, "left": self.stopped}
 
     @property
-    @property
     def complete(self) -> bool:
         """Whether everybody who subscribed got it; also if nobody did."""
         return not self.lost

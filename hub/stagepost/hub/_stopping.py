@@ -18,7 +18,7 @@ from ._parcel import Parcel, State
 from .errors import AgentStopped, DeliveryError, HubStopped
 
 _PATIENCE: Final = 1.0
-_AT_ONCE: Final = 64  # agents that are stopped between two looks at the turn
+_AT_ONCE: Final = 64  # agents that are stopped in one turn
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
 _STAGES: Final[dict[State, Stage]] = {
@@ -169,7 +169,7 @@ async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller
     try:
         for batch in batches:
             _abort(batch, engine, spared)
-            await engine.turns.take_shielded(_AT_ONCE)
+            await engine.turns.next_shielded()  # their workers end now, which takes some milliseconds
     finally:
         for batch in batches:  # no shield keeps off asyncio's own cancellation
             _abort(batch, engine, spared)

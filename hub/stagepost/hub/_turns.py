@@ -65,8 +65,12 @@ class Turns:
     async def take_shielded(self, calls: int = 1) -> None:
         """The same for what has to be finished, also by a task that was cancelled."""
         if self.spend(calls):
-            await cancel_shielded_checkpoint()
-            self._begin()
+            await self.next_shielded()
+
+    async def next_shielded(self) -> None:
+        """Let others run, and begin a new turn, also in a task that was cancelled."""
+        await cancel_shielded_checkpoint()
+        self._begin()
 
     def _begin(self) -> None:
         self._spent = 0

@@ -42,6 +42,7 @@ EXAMPLES = [
     errors.ConditionalError("choice", "route", CAUSE, state=STATE),
     errors.GraphError("graph", "node", "why", path=["node"], state=STATE),
     errors.RunFailed("r1", "why"),
+    errors.RunForgotten("r1", "completed", datetime(2026, 1, 2, tzinfo=UTC), is_same=False),
     errors.RunCancelled("r1"),
     errors.RunParked("r1", ["r1/wait"]),
     errors.RunDead("r1", 5),

@@ -56,8 +56,8 @@ class Sweeper:
         ]
 
     async def run(self) -> None:
-        """Sweep now and every hour, for ever."""
-        while True:
+        """Sweep now and every hour, for ever; return if nothing is ever deleted."""
+        while self._sweeps:
             await self.sweep()
             await anyio.sleep(EVERY)
 

@@ -113,7 +113,8 @@ class Runner(Correspondence):
         self._max_running = max_running
         self._max_attempts = max_attempts
         self._keeping = Keeping(keep)
-        self._kept_for = (keep_for, keep_keys)
+        self._keep_for = keep_for
+        self._keep_keys = keep_keys
         self._clock = clock
         self._secrets = Secrets(secrets)
         self._inbox = Inbox(store, self._registry, self._secrets)
@@ -182,8 +183,7 @@ class Runner(Correspondence):
             means = Means(self._store, owner, self._emitter, self._hub, self._deps, self._clock, self._secrets)
             self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
             self._group.start_soon(self._reception.desk.watch)
-            if any(time is not None for time in self._kept_for):
-                self._group.start_soon(Sweeper(self._store, self._clock, *self._kept_for).run)
+            self._group.start_soon(Sweeper(self._store, self._clock, self._keep_for, self._keep_keys).run)
             self._stack = stack.pop_all()
         return self
 

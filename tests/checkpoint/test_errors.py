@@ -1,6 +1,7 @@
 import copy
 import inspect
 import pickle
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from stagepost.checkpoint import CheckpointError, errors
 
 FILE = Path("runs.db")
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,11 @@ FILE = Path("runs.db")
         (errors.StoreNotWritable(FILE, "Permission denied"), "give a file in a folder that this user may write"),
         (errors.StoreNotReadable(FILE, "there is no such file"), "a store that this user may read"),
         (errors.StoreTakenOver(FILE), "this process must not go on"),
+        (errors.StoreLost(FILE, "it was deleted or moved"), "put the file back"),
+        (errors.StoreLost(FILE, "its file runs.db-wal was deleted or moved", is_whole=True), "leave the store, which"),
+        (errors.CorruptStore("row 1 missing from index runs_key"), "restore a copy"),
+        (errors.OrphanedRows("frames", 3, 2), "run `DELETE FROM frames WHERE rk NOT IN (SELECT rk FROM runs)`"),
+        (errors.KeyRemembered("r", "failed", NOON, is_same=True), "it ended 2026-01-02 12:00 UTC (failed)"),
         (errors.StoreFull(FILE), "free some space and resume the run"),
         (errors.StoreFailed(FILE, "disk I/O error"), "reopen the store, recover the runs"),
         (errors.NotAStore(FILE, "why"), "not usable as a checkpoint store: why"),
@@ -44,6 +51,9 @@ EXAMPLES = [
     errors.StoreLocked(FILE, "process 7", 1.5),
     errors.StoreNotWritable(FILE, "Permission denied"),
     errors.StoreFull(FILE),
+    errors.StoreLost(FILE, "why", is_whole=True),
+    errors.OrphanedRows("frames", 3, 2),
+    errors.KeyRemembered("r", "failed", NOON, is_same=True),
     errors.RunNotFound("r"),
     errors.BackendNotSupported(),
 ]

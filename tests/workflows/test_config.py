@@ -34,7 +34,7 @@ async def test_a_runner_and_its_store_are_made_from_one_file(tmp_path: Path) -> 
 
 async def test_the_defaults_are_those_of_code() -> None:
     made, written = Runner.from_config(RunnerConfig(), MemoryStore()), Runner(MemoryStore())
-    for name in ("_grace", "_max_running", "_max_attempts", "_keep_for"):
+    for name in ("_grace", "_max_running", "_max_attempts", "_keep_for", "_keep_keys"):
         assert getattr(made, name) == getattr(written, name), name
     assert made._keeping.of("work") == written._keeping.of("work") == Keep.RESULT
 
@@ -69,6 +69,7 @@ def test_an_explicit_zero_or_none_survives_merging() -> None:
         ({"max_attempts": 0}, "max_attempts: Input should be greater"),
         ({"keep": "some"}, "keep"),
         ({"keep_for": -1}, "keep_for: Input should be greater"),
+        ({"keep_keys": -1}, "keep_keys: Input should be greater"),
         ({"grace": "long"}, "grace: Input should be a valid number"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

@@ -46,6 +46,7 @@ EXAMPLES = [
     errors.UnknownField("step", "field", "Model", ["known"]),
     errors.UncleanStep("step", "left a scope open"),
     errors.RunFailed("r1", "why"),
+    errors.RunForgotten("r1", "completed", datetime(2026, 1, 2, tzinfo=UTC), is_same=False),
     errors.RunCancelled("r1"),
     errors.RunParked("r1", ["r1/wait"]),
     errors.RunDead("r1", 5),

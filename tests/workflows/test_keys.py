@@ -233,4 +233,4 @@ def test_how_long_keys_are_kept_is_configuration() -> None:
     assert config.keep_keys == timedelta(days=1000)
     assert RunnerConfig().keep_keys == timedelta(days=400)
     runner = Runner.from_config(config, MemoryStore())
-    assert runner._kept_for == (timedelta(days=30), timedelta(days=1000))
+    assert (runner._keep_for, runner._keep_keys) == (timedelta(days=30), timedelta(days=1000))

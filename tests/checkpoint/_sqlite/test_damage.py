@@ -26,7 +26,7 @@ from stagepost.checkpoint import (
     StoreFailed,
     WaitKind,
 )
-from stagepost.checkpoint._sqlite._queries import Query, Row
+from stagepost.checkpoint._sqlite._queries import ORPHANS, Query, Row
 
 OF_BAD = "rk = (SELECT rk FROM runs WHERE run_id = 'bad')"
 
@@ -213,6 +213,23 @@ async def test_a_damaged_list_of_runs_fails_the_store(file: Path) -> None:
 async def test_a_disk_that_cannot_be_read_is_no_damage_of_a_run(file: Path) -> None:
     with pytest.raises(StoreFailed):
         await Unreadable(file).load("run")
+
+
+async def test_a_disk_that_cannot_be_read_while_all_is_checked_is_no_damage(file: Path) -> None:
+    async with SqliteStore(file):
+        pass
+    async with Failing(file) as store:
+        with pytest.raises(StoreFailed):
+            await store.check()
+
+
+class Failing(SqliteStore):
+    """A store whose runs can be read, and nothing else."""
+
+    async def _read(self, query: Query) -> Sequence[Row]:
+        if query.text == ORPHANS:
+            raise StoreFailed(self.path, "disk I/O error")
+        return await super()._read(query)
 
 
 class Unreadable(SqliteStore):

@@ -245,8 +245,7 @@ class Writer:
     def _end(self, error: BaseException | None) -> None:
         if error is not None:
             self._break(StoreFailed(self._path, f"the writing thread died: {error!r}"))
-        if not self._ended.done():
-            self._ended.set_result(None)
+        self._ended.set_result(None)
 
     # in the thread
 

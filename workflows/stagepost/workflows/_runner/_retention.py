@@ -79,8 +79,8 @@ class Sweeper:
         ]
 
     async def run(self) -> None:
-        """Sweep now and every hour, for ever."""
-        while True:
+        """Sweep now and every hour, for ever; return if nothing is ever deleted."""
+        while self._sweeps:
             try:
                 await self.sweep()
             except BaseException as error:  # noqa: BLE001  # the clock is a user's; what is no failure is raised again

@@ -109,7 +109,8 @@ class Runner(Correspondence):
         self._max_running = max_running
         self._max_attempts = max_attempts
         self._keeping = Keeping(keep)
-        self._kept_for = (keep_for, keep_keys)
+        self._keep_for = keep_for
+        self._keep_keys = keep_keys
         self._clock = clock
         self._check_states = check_states
         self._secrets = Secrets(secrets, hidden=self._registry.hidden)
@@ -191,8 +192,8 @@ class Runner(Correspondence):
             )
             self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
             self._group.start_soon(self._reception.desk.watch)
-            if any(time is not None for time in self._kept_for):
-                self._group.start_soon(Sweeper(self._store, self._clock, *self._kept_for, log=self._log).run)
+            sweeper = Sweeper(self._store, self._clock, self._keep_for, self._keep_keys, log=self._log)
+            self._group.start_soon(sweeper.run)
             self._stack = stack.pop_all()
         return self
 

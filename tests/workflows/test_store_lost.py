@@ -121,7 +121,9 @@ async def test_whoever_waits_for_the_parent_is_told_that_the_disk_is_full_under_
         assert (await (await runner.get("r")).result())["ask"] == 1
 
 
-async def test_whoever_waits_for_a_parked_run_is_told_that_its_store_was_taken_over(tmp_path: Path) -> None:
+async def test_whoever_waits_for_a_parked_run_is_told_that_its_store_was_taken_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with running(SqliteStore(tmp_path / "runs.db"), PARKED) as runner:
         run = await runner.start(PARKED, run_id="parked")
         await run.settled()
@@ -130,6 +132,7 @@ async def test_whoever_waits_for_a_parked_run_is_told_that_its_store_was_taken_o
                 await runner.start(PARKED)
             with pytest.raises(StoreTakenOver):
                 await run.result()
+            assert [record.getMessage()[:18] for record in caplog.records] == ["all runs left open"]
 
 
 async def test_whoever_waits_for_a_run_is_told_that_the_file_was_deleted(tmp_path: Path) -> None:

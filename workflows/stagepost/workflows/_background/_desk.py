@@ -75,7 +75,7 @@ class Desk:
         self._line = Line(slots)
         self._lifespans = lifespans
         self._shift = Shift(means, self.lookout, lifespans, children, self._left)
-        self.left_open = LeftOpen(means, self.outcomes, self.lookout, self.works_on, self._spawn)
+        self.left_open = LeftOpen(means, self.outcomes, self.lookout, self.works_on, self._spawn, log=log)
         self._beginning: list[str] = []  # ids of the runs that are being stored
         self._waking: list[str] = []  # ids of the runs that are about to go on
         self._stopping = False
@@ -272,6 +272,7 @@ class Desk:
         Those that are worked on meet the store themselves, at their next commit.
         """
         failure = await self._store.failure()
+        self.left_open.lose(failure)
         self._line.close(lambda _: failure)
         self.outcomes.close(lambda _: failure, but=self._shift.runs)
 

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from stagepost.checkpoint import CheckpointError, RunInfo, StoreError, WaitKind
-from stagepost.hub import get_logger
+from stagepost.checkpoint import CheckpointError, RunInfo, StoreClosed, StoreError, WaitKind
 
 from .._pattern_errors import describe
 from .._runs._outcomes import Outcomes
@@ -14,6 +13,9 @@ from ..errors import RunnerNotOpen, RunnerStopped
 from ._lookout import Lookout
 from ._means import Means
 from ._shift import Active
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
 
 _SHOWN: Final = 20  # runs that one report writes to the log, each in a line
 
@@ -24,11 +26,12 @@ class LeftOpen:
     What concerns the runner or the store as a whole is no reason of a run's, and is told by them.
 
     Args:
-        means: Whose runs they are, and what must not be shown.
+        means: Whose runs they are.
         outcomes: What the handles of runs wait for.
         lookout: Knows which runs wait for others.
         works_on: Whether somebody works on a run at this moment.
         spawn: Runs a function in the runner's task group.
+        log: Where they are logged; shows no secrets.
 
     Attributes:
         knows_all: Whether each parked run was looked at since the runner was entered.
@@ -41,10 +44,12 @@ class LeftOpen:
         lookout: Lookout,
         works_on: Callable[[str], bool],
         spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
+        *,
+        log: "BoundLogger",
     ) -> None:
         self._outcomes = outcomes
         self._lookout = lookout
-        self._secrets = means.secrets
+        self._logger = log
         self._owner = means.owner
         self._works_on = works_on
         self._spawn = spawn
@@ -80,7 +85,12 @@ class LeftOpen:
         for run_id in noted[:_SHOWN]:
             self._log(run_id, found[run_id])
         if len(noted) > _SHOWN:
-            get_logger("workflows").error("more runs are left open", runs=len(noted) - _SHOWN)
+            self._logger.error("more runs left open", runs=len(noted) - _SHOWN)
+
+    def lose(self, failure: StoreError) -> None:
+        """The store takes nothing more, so that all are."""
+        if not isinstance(failure, StoreClosed):
+            self._logger.error("all runs left open", why=describe(failure))
 
     def left(self, active: Active) -> None:
         """A run is no longer worked on."""
@@ -92,19 +102,19 @@ class LeftOpen:
                 active.job.outcome.leave(why)
 
     def _note(self, run_id: str, error: BaseException) -> bool:
-        """Tell those who wait; returns whether it is the run's own."""
+        """Tell those who wait; returns whether it is to be written to the log."""
         if self._stopping:
             return False
         self._outcomes.of(run_id).leave(error)
         self._spawn(partial(self._leave_above, run_id, error))
-        if isinstance(error, StoreError | RunnerStopped | RunnerNotOpen):
+        if isinstance(error, StoreClosed | RunnerStopped | RunnerNotOpen):  # somebody is leaving
             return False
-        self._reasons[run_id] = error
+        if not isinstance(error, StoreError):
+            self._reasons[run_id] = error
         return True
 
     def _log(self, run_id: str, error: BaseException) -> None:
-        text = self._secrets.mask(describe(error))
-        get_logger("workflows").error("run is left open", run_id=run_id, reason=text)
+        self._logger.error("run left open", run_id=run_id, why=describe(error))
 
     async def _leave_above(self, run_id: str, error: BaseException) -> None:
         """Those that rest until the run has ended are told as well."""

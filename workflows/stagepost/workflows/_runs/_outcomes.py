@@ -6,17 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
-from stagepost.checkpoint import RunStatus, StoreClosed
+from stagepost.checkpoint import RunStatus
 
-from .._pattern_errors import describe
-from ..errors import RunnerNotOpen, RunnerStopped, RunNotHeld
 from ._run import Outcome
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
 _FAILURES_KEPT: Final = 100
-_EXPECTED: Final = (RunnerStopped, RunnerNotOpen, RunNotHeld, StoreClosed)  # somebody is leaving, or only looked
 
 
 class Outcomes:
@@ -25,7 +22,7 @@ class Outcomes:
     The last failures are kept for handles that are made later: in the store there is only their text.
 
     Args:
-        log: Where runs that are left open are logged; None for nowhere.
+        log: Where runs that are dead are logged; None for nowhere.
     """
 
     def __init__(self, log: "BoundLogger | None" = None) -> None:
@@ -54,8 +51,6 @@ class Outcomes:
                 self._failures.popitem(last=False)
         elif self._log is not None and status is RunStatus.DEAD:
             self._log.error("run is dead", run_id=run_id, why=str(error))
-        elif self._log is not None and status is RunStatus.RUNNING and not isinstance(error, _EXPECTED):
-            self._log.error("run left open", run_id=run_id, why=describe(error))
 
     def park(self, run_id: str, waits: Sequence[str]) -> Outcome:
         """The run rests until one of these waits ends; unless nothing goes on here any more."""

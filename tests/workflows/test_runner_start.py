@@ -20,6 +20,7 @@ from stagepost.hub import InvalidName
 from stagepost.workflows import (
     Ask,
     Chain,
+    ChainError,
     DefinitionError,
     HubRequired,
     Run,
@@ -138,7 +139,7 @@ async def test_a_failed_run_is_attached_to_as_failed(store: Store) -> None:
         again = await runner.start(work, run_id="r1")
         with pytest.raises(RunFailed, match="b is broken") as caught:
             await again.result()
-        assert caught.value.__cause__ is None
+        assert isinstance(caught.value.__cause__, ChainError)
         assert caught.value.error == "chain 'work' failed at step 'b': ValueError: b is broken"
         assert again.status is RunStatus.FAILED
         assert counted.calls == ["b"]

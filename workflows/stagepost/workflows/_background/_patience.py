@@ -9,7 +9,7 @@ from stagepost.checkpoint import StoreClosed, StoreError, StoreFailed
 
 T = TypeVar("T")
 
-PAUSE: Final = 1.0  # seconds
+_PAUSE: Final = 1.0  # seconds
 
 
 async def until_saved(save: Callable[[], Awaitable[T]]) -> T:
@@ -28,4 +28,4 @@ async def until_saved(save: Callable[[], Awaitable[T]]) -> T:
         except (StoreFailed, StoreClosed):
             raise
         except StoreError:
-            await anyio.sleep(PAUSE)
+            await anyio.sleep(_PAUSE)

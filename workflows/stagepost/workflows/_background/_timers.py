@@ -9,13 +9,14 @@ import anyio
 from stagepost.checkpoint import CheckpointStore, StoreClosed, StoreFailed
 
 from .._containment import own_failure
-from ._patience import PAUSE, until_saved
+from ._patience import until_saved
 from ._telling import Telling
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
 _LONGEST: Final = 60.0  # seconds between looks at the clock, which may be set while nobody looks
+_PAUSE: Final = 1.0  # seconds after a failure
 _AT_ONCE: Final = 100  # waits that one transaction ends
 
 
@@ -67,7 +68,7 @@ class Timers:
                 return
             except BaseException as error:  # noqa: BLE001  # the clock is a user's; what is no failure is raised again
                 self._log.error("timers failed", exc_info=own_failure(error))
-                await anyio.sleep(PAUSE)
+                await anyio.sleep(_PAUSE)
                 continue
             await self._sleep()
 

@@ -54,7 +54,7 @@ class FanOut:
         self._items: list[ItemRecord] = []
         self._done = 0
         self._failed = 0
-        self._gathered = Gathered(self._pattern, branch.program.schema.lists, self._run.limits)
+        self._gathered = Gathered(self._pattern, self._path, branch.program.schema.lists, self._run.limits)
 
     async def run(self) -> None:
         """Freeze the items, run the workers, save the values.

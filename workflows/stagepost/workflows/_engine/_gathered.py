@@ -13,6 +13,7 @@ class Gathered:
 
     Args:
         pattern: The fan-out.
+        path: Its path from the run's root.
         grows: Whether a key holds a list that only grows: of such a list only the single elements are limited.
         limits: How large a value may be.
 
@@ -20,9 +21,10 @@ class Gathered:
         excess: Says which value is too large, once one is.
     """
 
-    def __init__(self, pattern: Items, grows: frozenset[str], limits: Limits) -> None:
+    def __init__(self, pattern: Items, path: str, grows: frozenset[str], limits: Limits) -> None:
         self.excess: ValueTooLarge | None = None
         self._pattern = pattern
+        self._path = path
         self._values = self._failures = 1  # the brackets, but for a comma that is counted too many
         self._refused = limits.refuse or 0
         most = inf if limits.refuse is None else limits.refuse
@@ -44,4 +46,4 @@ class Gathered:
 
     def _exceed(self, key: str | None, size: int) -> None:
         if self.excess is None:
-            self.excess = ValueTooLarge(f"{key!r} of parallel {self._pattern.name!r}", size, self._refused)
+            self.excess = ValueTooLarge(f"{key} of {self._path!r}", size, self._refused)

@@ -72,6 +72,7 @@ class Engine:
         "stamps",
         "strike",
         "thread",
+        "watch_cancel",
     )
 
     def __init__(
@@ -93,6 +94,7 @@ class Engine:
         self.strike = owner.strike
         self.new_waiter = backend.new_waiter
         self.new_guard = backend.new_guard
+        self.watch_cancel = backend.watch_cancel
         self.is_here = backend.is_here
         self.thread = get_ident()
         self.failures: list[BaseException] = []

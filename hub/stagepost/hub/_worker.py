@@ -9,6 +9,7 @@ from ._contained import Containment
 from ._containment import is_fatal
 from ._engine import Engine
 from ._events import DeadReason
+from ._handlers import NOBODY
 from ._invoking import invoke
 from ._mailbox import Mailbox
 from ._message import MessageType
@@ -62,7 +63,7 @@ class Worker:
         self._interrupted = False
         self._scope = CancelScope()
         self._containment: Containment
-        self._culprit: str | None = None
+        self._culprit = NOBODY.name
         self.current: Parcel | None = None
 
     @property
@@ -81,6 +82,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until it is not needed any more."""
+        self.engine.watch_cancel(self.relieve)
         try:
             while await self._work_in_scope():
                 pass
@@ -123,7 +125,7 @@ class Worker:
         """
         pool, mailbox, ledger = self._pool, self._pool.mailbox, self.engine.ledger
         clock, latencies, wrapped = self.engine.stamps.clock, ledger.latencies, self.engine.onion is not None
-        is_changed = self._containment.is_changed
+        state, scope, handler = self._containment.guard.state, self._containment.guard.scope, NOBODY
         ledger.look_up_observer()
         now = clock()
         turn_ends = now + _TURN
@@ -153,14 +155,14 @@ class Worker:
             self.current = None
             now = clock()
             latencies[int((now - parcel.sent) * 1e6).bit_length()] += 1
-            if is_changed():  # most often by an interruption of the hub's own
-                self._culprit = handler.name
+            if state.cancel_scope is not scope:
                 self._interrupted = True
             elif now >= turn_ends:
                 await checkpoint()
                 now = clock()
                 turn_ends = now + _TURN
         set_running(None)
+        self._culprit = handler.name
         return self._interrupted
 
     def _expires(self, parcel: Parcel) -> bool:
@@ -204,6 +206,5 @@ class Worker:
         return late
 
     def _note_left(self, left: str) -> None:
-        culprit, self._culprit = self._culprit, None
-        if culprit is not None:
-            self.engine.log.warning("handler disturbed its task", hub=self.engine.hub, handler=culprit, left=left)
+        hub, handler = self.engine.hub, self._culprit
+        self.engine.log.warning("worker replaced, its task was disturbed", hub=hub, last_handler=handler, left=left)

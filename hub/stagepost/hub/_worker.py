@@ -15,7 +15,7 @@ from ._mailbox import Mailbox
 from ._message import MessageType
 from ._parcel import Parcel, State
 from ._running import set_running
-from ._wake import cancellation, is_cancelled
+from ._wake import TaskGuard, cancellation, is_cancelled
 from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
@@ -56,13 +56,14 @@ class Worker:
         current: What it handles.
     """
 
-    __slots__ = ("_containment", "_culprit", "_interrupted", "_pool", "_scope", "current")
+    __slots__ = ("_containment", "_culprit", "_guard", "_interrupted", "_pool", "_scope", "current")
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._interrupted = False
         self._scope = CancelScope()
         self._containment: Containment
+        self._guard: TaskGuard
         self._culprit = NOBODY.name
         self.current: Parcel | None = None
 
@@ -95,7 +96,8 @@ class Worker:
         self._interrupted, needed = False, True
         try:
             with CancelScope() as self._scope:
-                self._containment = Containment(self.engine.new_guard())
+                self._guard = self.engine.new_guard()
+                self._containment = Containment(self._guard)
                 needed = await self._serve()
                 self._containment.close_scopes()
         except cancellation():
@@ -125,7 +127,8 @@ class Worker:
         """
         pool, mailbox, ledger = self._pool, self._pool.mailbox, self.engine.ledger
         clock, latencies, wrapped = self.engine.stamps.clock, ledger.latencies, self.engine.onion is not None
-        state, scope, handler = self._containment.guard.state, self._containment.guard.scope, NOBODY
+        guard = self._guard
+        state, scope = guard.state, guard.scope
         ledger.look_up_observer()
         now = clock()
         turn_ends = now + _TURN
@@ -157,12 +160,13 @@ class Worker:
             latencies[int((now - parcel.sent) * 1e6).bit_length()] += 1
             if state.cancel_scope is not scope:
                 self._interrupted = True
+            if self._interrupted:
+                self._culprit = handler.name
             elif now >= turn_ends:
                 await checkpoint()
                 now = clock()
                 turn_ends = now + _TURN
         set_running(None)
-        self._culprit = handler.name
         return self._interrupted
 
     def _expires(self, parcel: Parcel) -> bool:

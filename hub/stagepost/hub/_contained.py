@@ -23,16 +23,15 @@ class Containment:
     """The border between a task of the hub and the code of others that it runs.
 
     Attributes:
-        is_changed: Whether the code left a cancel scope open, or the task cancelled.
+        guard: What the task looked like before.
         left_scopes: Whether scopes had to be closed for the code. The task must end then.
         left_cancellation: Whether a cancellation had to be undone.
     """
 
-    __slots__ = ("_guard", "is_changed", "left_cancellation", "left_scopes")
+    __slots__ = ("guard", "left_cancellation", "left_scopes")
 
     def __init__(self, guard: TaskGuard) -> None:
-        self._guard = guard
-        self.is_changed = guard.is_changed
+        self.guard = guard
         self.left_scopes = False
         self.left_cancellation = False
 
@@ -43,12 +42,12 @@ class Containment:
 
     def close_scopes(self) -> None:
         """Close the scopes that the code left open, so that they cancel nothing that comes later."""
-        if self.is_changed() and self._guard.close_scopes():
+        if self.guard.close_scopes():
             self.left_scopes = True
 
     async def drop_cancellation(self) -> None:
         """Undo what the code did to its own task. Call it outside of all scopes that the task has opened."""
-        if await self._guard.drop_cancellation():
+        if await self.guard.drop_cancellation():
             self.left_cancellation = True
 
     @property

@@ -76,6 +76,7 @@ class Engine:
         "strike",
         "thread",
         "turns",
+        "watch_cancel",
     )
 
     def __init__(
@@ -100,6 +101,7 @@ class Engine:
         self.strike = owner.strike
         self.new_waiter = backend.new_waiter
         self.new_guard = backend.new_guard
+        self.watch_cancel = backend.watch_cancel
         self.is_here = backend.is_here
         self.thread = get_ident()
         self.failures: list[BaseException] = []

@@ -9,13 +9,14 @@ from ._contained import Containment
 from ._containment import is_fatal
 from ._engine import Engine
 from ._events import DeadReason
+from ._handlers import NOBODY
 from ._invoking import invoke
 from ._mailbox import Mailbox
 from ._message import MessageType
 from ._parcel import Parcel, State
 from ._running import set_running
 from ._tally import Tally
-from ._wake import cancellation, is_cancelled
+from ._wake import TaskGuard, cancellation, is_cancelled
 from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
@@ -58,14 +59,15 @@ class Worker:
         began: Since when, on the hub's clock.
     """
 
-    __slots__ = ("_containment", "_culprit", "_interrupted", "_pool", "_scope", "began", "current")
+    __slots__ = ("_containment", "_culprit", "_guard", "_interrupted", "_pool", "_scope", "began", "current")
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._interrupted = False
         self._scope = CancelScope()
         self._containment: Containment
-        self._culprit: str | None = None
+        self._guard: TaskGuard
+        self._culprit = NOBODY.name
         self.current: Parcel | None = None
         self.began = 0.0
 
@@ -85,6 +87,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until it is not needed any more."""
+        self.engine.watch_cancel(self.relieve)
         try:
             while await self._work_in_scope():
                 pass
@@ -97,7 +100,8 @@ class Worker:
         self._interrupted, needed = False, True
         try:
             with CancelScope() as self._scope:
-                self._containment = Containment(self.engine.new_guard())
+                self._guard = self.engine.new_guard()
+                self._containment = Containment(self._guard)
                 needed = await self._serve()
                 self._containment.close_scopes()
         except cancellation():
@@ -127,8 +131,8 @@ class Worker:
         """
         pool, mailbox, ledger = self._pool, self._pool.mailbox, self.engine.ledger
         clock, wrapped = self.engine.stamps.clock, self.engine.onion is not None
-        is_changed = self._containment.is_changed
-        tally = pool.tally
+        guard, tally = self._guard, pool.tally
+        state, scope = guard.state, guard.scope
         totals, number = tally.totals, 0
         ledger.look_up_observer()
         since = now = clock()
@@ -165,9 +169,10 @@ class Worker:
             if now >= batch_ends:
                 tally.note(sent=sent, began=began, ended=now, since=since, number=number)
                 since, batch_ends, number = now, now + _TURN, 0
-            if is_changed():  # most often by an interruption of the hub's own
-                self._culprit = handler.name
+            if state.cancel_scope is not scope:
                 self._interrupted = True
+            if self._interrupted:
+                self._culprit = handler.name
             elif now >= turn_ends:
                 await checkpoint()
                 since = now = clock()
@@ -215,6 +220,5 @@ class Worker:
         return late
 
     def _note_left(self, left: str) -> None:
-        culprit, self._culprit = self._culprit, None
-        if culprit is not None:
-            self.engine.log.warning("handler disturbed its task", hub=self.engine.hub, handler=culprit, left=left)
+        hub, handler = self.engine.hub, self._culprit
+        self.engine.log.warning("worker replaced, its task was disturbed", hub=hub, last_handler=handler, left=left)

@@ -16,7 +16,7 @@ from ._workers import Worker, current_worker
 from .errors import AgentStopped, HubStopped
 
 _PATIENCE: Final = 1.0
-_AT_ONCE: Final = 32  # agents that are stopped between two looks at the turn
+_AT_ONCE: Final = 32  # agents that are stopped before others run
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
 _STAGES: Final[dict[State, Stage]] = {
@@ -152,7 +152,8 @@ async def abort(directory: Directory, engine: Engine, spare: Worker | None = Non
     try:
         for batch in batches:
             _abort(batch, engine, spare)
-            await engine.turns.take_shielded(len(batch))
+            if len(batch) == _AT_ONCE:  # whoever is stopped has more to do than this
+                await engine.turns.next_shielded()
     finally:
         for batch in batches:  # no shield keeps off asyncio's own cancellation
             _abort(batch, engine, spare)

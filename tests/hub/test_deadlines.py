@@ -164,3 +164,20 @@ async def test_an_entry_that_another_ones_end_takes_out_does_not_expire() -> Non
             await until(lambda: len(expired) == 2)
             tasks.cancel_scope.cancel()
     assert expired == ["first", "third"]
+
+
+async def test_many_empty_buckets_are_dropped_in_turns() -> None:
+    fired: list[tuple[float, float]] = []
+    backend = current_backend()
+    with fail_after(5):
+        async with create_task_group() as tasks:
+            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), Turns())
+            now = backend.clock()
+            for step in range(600):
+                gone = Entry(now + 10 + step, fired)
+                del deadlines.add(gone, gone.at)[gone]
+            first = Entry(now, fired)
+            deadlines.add(first, first.at)
+            await until(lambda: not deadlines._buckets)
+            tasks.cancel_scope.cancel()
+    assert len(fired) == 1

@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from anyio import CancelScope, create_task_group, current_time, fail_after, sleep_forever
+from anyio import CancelScope, Event, create_task_group, current_time, fail_after, sleep_forever
 from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, Pong, Recorder, Relay, echo, until
 
@@ -276,3 +276,31 @@ async def test_a_timeout_the_way_of_asyncio_cancels_the_handler(anyio_backend: s
             await gate.cancelled.wait()
             gate.opened.set()
             assert await hub.request("gate", Ping(1)) == Pong(1)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_stop_that_asyncio_cancels_is_finished_all_the_same(anyio_backend: str) -> None:
+    async def own() -> None:
+        async with hub:
+            for number in range(500):
+                hub.register(f"gate-{number}", Gate().pass_through)
+                await hub.send(f"gate-{number}", Ping())
+            while hub.metrics().depth:
+                await checkpoint()
+            stopping.set()
+            await hub.drain(timeout=0)
+
+    async def cancel() -> None:
+        await stopping.wait()
+        while not hub.metrics().cancelled:
+            await checkpoint()
+        owner.cancel()
+
+    hub, stopping = Hub(grace=0), Event()
+    with fail_after(30):
+        owner = asyncio.ensure_future(own())
+        await cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await owner
+    metrics = hub.metrics()
+    assert (metrics.cancelled, metrics.in_flight) == (500, 0)

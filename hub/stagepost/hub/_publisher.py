@@ -65,7 +65,7 @@ class Publisher:
         turns, alone = self._engine.turns, True
         for start in range(0, len(recipients), _AT_ONCE):
             some = recipients[start : start + _AT_ONCE]
-            if turns.spend(_AT_ONCE) and start:
+            if turns.spend(len(some)) and start:
                 await turns.next()
                 alone = False
             publication.deliver(some if alone else publication.present(some))

@@ -18,7 +18,7 @@ from ._parcel import Parcel, State
 from .errors import AgentStopped, DeliveryError, HubStopped
 
 _PATIENCE: Final = 1.0
-_AT_ONCE: Final = 64  # agents that are stopped in one turn
+_AT_ONCE: Final = 32  # agents that are stopped before others run
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
 _STAGES: Final[dict[State, Stage]] = {
@@ -169,7 +169,8 @@ async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller
     try:
         for batch in batches:
             _abort(batch, engine, spared)
-            await engine.turns.next_shielded()  # their workers end now, which takes some milliseconds
+            if len(batch) == _AT_ONCE:  # whoever is stopped has more to do than this
+                await engine.turns.next_shielded()
     finally:
         for batch in batches:  # no shield keeps off asyncio's own cancellation
             _abort(batch, engine, spared)

@@ -62,15 +62,15 @@ class Turns:
         if self.spend(calls):
             await self.next()
 
-    async def take_shielded(self, calls: int = 1) -> None:
-        """The same for what has to be finished, also by a task that was cancelled."""
-        if self.spend(calls):
-            await self.next_shielded()
-
     async def next_shielded(self) -> None:
-        """Let others run, and begin a new turn, also in a task that was cancelled."""
+        """Let others run in the middle of what has to be finished, also by a task that was cancelled."""
         await cancel_shielded_checkpoint()
         self._begin()
+
+    async def take_shielded(self) -> None:
+        """The same if the turn is used up."""
+        if self.spend():
+            await self.next_shielded()
 
     def _begin(self) -> None:
         self._spent = 0

@@ -1,9 +1,9 @@
 """What handlers and hooks of a program do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 import trio
 from anyio import (
@@ -49,7 +49,9 @@ _CANCELLED: Final = (asyncio.CancelledError, trio.Cancelled)
 
 def is_own(error: BaseException, words: Collection[str]) -> bool:
     """Whether an error is a handler's own in a program with these words."""
-    if isinstance(error, _RAISED) or (isinstance(error, _CANCELLED) and not {*CANCELS, "fake_cancel"}.isdisjoint(words)):
+    if isinstance(error, _RAISED) or (
+        isinstance(error, _CANCELLED) and not {*CANCELS, "fake_cancel"}.isdisjoint(words)
+    ):
         return True
     leaks = not {*LEAKS, "on_start leak_scope", "on_stop leak_scope"}.isdisjoint(words)
     return leaks and isinstance(error, (RuntimeError, TimeoutError, *_CANCELLED))
@@ -90,7 +92,7 @@ class Here:
             raise Oops(record.outcome)
 
 
-Deed: TypeAlias = Callable[[Here], Awaitable[object]]
+Deed: TypeAlias = Callable[[Here], Coroutine[Any, Any, object]]
 
 
 async def perform(here: Here) -> int:

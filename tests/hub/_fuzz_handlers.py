@@ -62,7 +62,7 @@ def implementation(world: "World", agent: str, generation: int, kind: Kind) -> o
     class Worker:
         def __init__(self) -> None:
             world.made[agent] += 1
-            if kind.form == "factory" and (kind.on_start == "raise" or world.made[agent] % 3 == 2):  # noqa: PLR2004 - now and then
+            if kind.form == "factory" and (kind.on_start == "raise" or world.made[agent] % 3 == 2):
                 raise Oops("not made")
 
         @handles

@@ -5,9 +5,17 @@ import gc
 import warnings
 from typing import Any
 
-from anyio import CancelScope, create_task_group, current_time, fail_after, get_cancelled_exc_class, get_running_tasks, sleep
+from anyio import (
+    CancelScope,
+    create_task_group,
+    current_time,
+    fail_after,
+    get_cancelled_exc_class,
+    get_running_tasks,
+    sleep,
+)
 from tests.hub import _fuzz_laws as laws
-from tests.hub._fuzz_deeds import LINGER, STUBBORN, Oops, is_own
+from tests.hub._fuzz_deeds import LINGER, STUBBORN, is_own
 from tests.hub._fuzz_program import AGENTS, LEAKS, Call, Program, Task
 from tests.hub._fuzz_time import run
 from tests.hub._fuzz_world import PROMPT, World
@@ -133,7 +141,9 @@ def _resistance(program: Program) -> float:
     """How long the handlers and hooks of a program may resist their cancellation, at worst one after the other."""
     words = program.words
     seconds = LINGER * ("linger" in words) + STUBBORN * ("stubborn" in words)
-    seconds += sum(_HOOK for kind in program.crew if kind.form == "hooks" and kind.on_stop not in ("ok", "raise", "exit"))
+    seconds += sum(
+        _HOOK for kind in program.crew if kind.form == "hooks" and kind.on_stop not in ("ok", "raise", "exit")
+    )
     seconds += STUBBORN * ("on_start stubborn" in words)
     return seconds + _AFTER_CANCELLATION if seconds else 0.0
 
@@ -164,7 +174,9 @@ async def _expect_answer(world: World, agent: str) -> None:
     begun = current_time()
     record = await world.call(world.hub, Call("request", agent, Task(), timeout=100), sender="x")
     kind = world.program.kind_of(agent)
-    unwell = kind.form in ("hooks", "factory") or kind.supervision == "stop" or not world.program.words.isdisjoint(LEAKS)
+    unwell = (
+        kind.form in ("hooks", "factory") or kind.supervision == "stop" or not world.program.words.isdisjoint(LEAKS)
+    )
     if record.outcome == "done" or (record.outcome in _GONE and (unwell or world.stopping)):
         return
     world.surprise(f"{agent} did not answer but {record.outcome} after {current_time() - begun:.3f} s")

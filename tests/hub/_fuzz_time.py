@@ -25,8 +25,12 @@ _TURN = 1e-5
 _PATIENCE = float(os.environ.get("FUZZ_PATIENCE", "20"))
 
 
+class Endless(AssertionError):
+    """A test did not end in real time."""
+
+
 class Stuck(KeyboardInterrupt):
-    """A test did not end in real time. It is a `KeyboardInterrupt` because nobody may contain those."""
+    """The time is up. It is a `KeyboardInterrupt` because nobody may contain those."""
 
 
 class _Time:
@@ -86,12 +90,19 @@ class VirtualTrioClock(trio.abc.Clock):
 
 
 def run(backend: str, function: Callable[..., Awaitable[ResultT]], *args: Any) -> ResultT:
-    """Run an async function in such a time; end it with `Stuck` if it takes too much real time."""
+    """Run an async function in such a time.
+
+    Raises:
+        Endless: It takes too much real time.
+    """
     options: dict[str, object] = (
         {"loop_factory": VirtualLoop} if backend == "asyncio" else {"clock": VirtualTrioClock()}
     )
-    with _watched():
-        return anyio.run(function, *args, backend=backend, backend_options=options)
+    try:
+        with _watched():
+            return anyio.run(function, *args, backend=backend, backend_options=options)
+    except Stuck as error:
+        raise Endless(str(error)) from None
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import weakref
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 from anyio import CancelScope, current_time, get_cancelled_exc_class, sleep
@@ -126,9 +127,7 @@ class World:
         kind = self.program.kind_of(agent)
         generation = self.generation[agent] + 1
         restartable = kind.form in ("class", "hooks", "factory")
-        supervision = (
-            "resume" if isinstance(kind.supervision, Restart) and not restartable else kind.supervision
-        )
+        supervision = "resume" if isinstance(kind.supervision, Restart) and not restartable else kind.supervision
         try:
             self.hub.register(
                 agent,
@@ -223,7 +222,7 @@ class World:
         job = Job(record.serial, call.task)
         self.payloads.append(weakref.ref(job))
         priority, timeout = call.priority, call.timeout
-        names = {"sender": record.sender, "trace": f"t{record.serial}"} if isinstance(via, Hub) else {}
+        names: dict[str, Any] = {"sender": record.sender, "trace": f"t{record.serial}"} if isinstance(via, Hub) else {}
         match call.verb:
             case "send":
                 await via.send(call.target, job, timeout=timeout, ttl=call.ttl, priority=priority, **names)
@@ -260,9 +259,7 @@ class World:
         with CancelScope() as scope:
             self.scopes.append(scope)
             if call.give_up is not None:
-                self.clients.start_soon(
-                    give_up, asyncio.current_task() if natively else None, name="program giving up"
-                )
+                self.clients.start_soon(give_up, asyncio.current_task() if natively else None, name="program giving up")
             try:
                 await self.call(self.hub, call, sender=call.sender)
             except get_cancelled_exc_class():

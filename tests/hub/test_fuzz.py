@@ -5,13 +5,18 @@ import io
 import logging
 import os
 import time
+import traceback
 from collections.abc import Iterator
 from itertools import count
+from types import TracebackType
+from typing import TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from tests.hub._fuzz_play import check
 from tests.hub._fuzz_program import Program, programs
+
+ExcInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 SETTINGS = settings(
     deadline=None,
@@ -45,10 +50,18 @@ class Hunt:
             raise
 
 
+class BriefFormatter(logging.Formatter):
+    """Asks errors for their text, but leaves out tracebacks, which cost more than all the rest."""
+
+    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - logging calls it so
+        return "".join(traceback.format_exception_only(ei[1]))
+
+
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Write logs to nowhere, since pytest would keep all records, and let the collector see only what is new."""
     logger, handler = logging.getLogger("stagepost"), logging.StreamHandler(io.StringIO())
+    handler.setFormatter(BriefFormatter())
     monkeypatch.setattr(logger, "propagate", False)
     monkeypatch.setattr(logging, "raiseExceptions", False)
     logger.addHandler(handler)
@@ -57,8 +70,6 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     gc.unfreeze()
     logger.removeHandler(handler)
-
-
 
 
 def test_p1_p2_p3_p4_p5_hold_for_any_program(anyio_backend: str) -> None:

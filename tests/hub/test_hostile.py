@@ -1,0 +1,103 @@
+"""Whatever somebody else's code does, wherever the hub calls it: it harms nobody else."""
+
+import gc
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+from tests.hub._fuzz_time import run
+from tests.hub._hostile_places import PLACES, Place
+from tests.hub._hostile_stage import Stage, account_of, perform
+from tests.hub._hostile_tricks import TRICKS, Trick, kept
+
+USUAL = {
+    "Exception",
+    "StopIteration",
+    "StopAsyncIteration",
+    "GeneratorExit",
+    "SystemExit",
+    "MemoryError",
+    "BaseException",
+}
+ESSENTIAL = {
+    *("Exception", "StopIteration", "SystemExit", "asyncio.CancelledError made up", "mute error", "mixed group"),
+    *("awaits a cancelled task", "cancels itself", "hangs", "leaves a deadline open", "leaves a scope open"),
+    *("caught cancellation", "returns an awkward value", "error without class"),
+}
+
+
+def _belongs(place: Place, trick: Trick) -> bool:
+    """The first place meets all errors of Python, others the usual ones; what is much the same the essential."""
+    if getattr(trick, place.calls) is None:
+        return False
+    if place.is_varied:
+        return trick.id in ESSENTIAL
+    return place is PLACES[0] or trick.id in USUAL or not trick.is_builtin
+
+
+CASES = [
+    pytest.param(place, trick, backend, id=f"{place.id}-{trick.id}-{backend}")
+    for place in PLACES
+    for trick in TRICKS
+    for backend in trick.loops
+    if _belongs(place, trick)
+]
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep no records of failures, and close in peace what a trick has left open."""
+    monkeypatch.setattr(logging.getLogger("stagepost"), "propagate", False)
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kept.clear()
+
+
+@pytest.mark.parametrize(("place", "trick", "backend"), CASES)
+def test_p5_hostile_code_harms_nobody_else(place: Place, trick: Trick, backend: str) -> None:
+    told = _error_of(place, trick, backend)
+    if told is not None:
+        pytest.fail(told)
+
+
+def _error_of(place: Place, trick: Trick, backend: str) -> str | None:
+    """What a case ends by. Not the error itself, at which pytest would have to look, nor what is left of its hub."""
+    stage = Stage(trick)
+    stage.hub = place.hub_for(stage)
+    try:
+        run(backend, perform, stage, place.play)
+    except BaseException as error:  # noqa: BLE001 - that is the question
+        told = account_of(error)
+    else:
+        return None
+    del stage
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore")
+        patch.setattr(sys, "unraisablehook", lambda _: None)
+        kept.clear()
+        gc.collect()
+    return told
+
+
+def _interrupt() -> NoReturn:
+    raise KeyboardInterrupt
+
+
+async def _interrupt_later() -> NoReturn:
+    raise KeyboardInterrupt
+
+
+INTERRUPT = Trick("KeyboardInterrupt", _interrupt, _interrupt_later, "raises")
+
+
+@pytest.mark.parametrize("place", [pytest.param(place, id=place.id) for place in PLACES if place.is_reached])
+def test_a_keyboard_interrupt_passes(place: Place, anyio_backend: str) -> None:
+    """It is the user's, who wants the program to end; a signal may raise it inside anybody's code."""
+    told = _error_of(place, INTERRUPT, anyio_backend)
+    assert told is not None
+    assert "KeyboardInterrupt" in told

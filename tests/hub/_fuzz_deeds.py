@@ -1,7 +1,7 @@
 """What handlers and hooks of a program do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
@@ -9,15 +9,15 @@ import trio
 from anyio import (
     CancelScope,
     create_task_group,
-    fail_after,
     get_cancelled_exc_class,
     move_on_after,
     sleep,
-    sleep_forever,
 )
 from anyio.lowlevel import checkpoint
+from tests.hub import _hostile_tasks as tasks
 from tests.hub._agents import Ping, Pong
 from tests.hub._fuzz_program import CALLS, CANCELS, LEAKS, RULES, Call, Task, Verb
+from tests.hub._hostile_errors import MuteError, Odd, mixed_group
 
 from stagepost.hub import Context, Hub, HubError, MailboxFull
 
@@ -30,20 +30,7 @@ PAUSE = 0.01
 BESIDE = frozenset({*CALLS, *RULES, "wait", "raise"})
 
 
-class Oops(Exception):
-    """A handler's own error."""
-
-
-class Mute(Exception):
-    """An error that cannot be printed."""
-
-    def __str__(self) -> str:
-        raise Oops("no text")
-
-    __repr__ = __str__
-
-
-_RAISED: Final = (Oops, Mute, SystemExit, GeneratorExit, BaseExceptionGroup, HubError)
+_RAISED: Final = (Odd, MuteError, SystemExit, GeneratorExit, BaseExceptionGroup, HubError)
 _CANCELLED: Final = (asyncio.CancelledError, trio.Cancelled)
 
 
@@ -89,7 +76,7 @@ class Here:
         via = self.hub if by_hub or self.context is None else self.context
         record = await self.world.call(via, call, sender=None if isinstance(via, Hub) else self.agent)
         if verb == "request" and record.outcome != "done":
-            raise Oops(record.outcome)
+            raise Odd(record.outcome)
 
 
 Deed: TypeAlias = Callable[[Here], Coroutine[Any, Any, object]]
@@ -102,8 +89,8 @@ async def perform(here: Here) -> int:
     if task.where == "inline" or task.how not in BESIDE:
         await deed(here)
     elif task.where == "child":
-        async with create_task_group() as tasks:
-            tasks.start_soon(deed, here, name="program child")
+        async with create_task_group() as group:
+            group.start_soon(deed, here, name="program child")
     else:
         world.clients.start_soon(_stray, here, deed, name="program stray")
     return here.job.serial
@@ -113,19 +100,8 @@ async def _stray(here: Here, deed: Deed) -> None:
     """A task that outlives its handler; what it raises reaches nobody."""
     try:
         await deed(here)
-    except (Oops, HubError):
+    except (Odd, HubError):
         return
-
-
-async def _caught_cancellation() -> BaseException:
-    """A cancellation as the loop makes them, out of the scope that it belongs to."""
-    with CancelScope() as scope:
-        scope.cancel()
-        try:
-            await checkpoint()
-        except get_cancelled_exc_class() as error:
-            return error
-    raise AssertionError
 
 
 async def _wait(here: Here) -> None:
@@ -151,7 +127,7 @@ async def _bitter(here: Here) -> None:
     try:
         await _wait(here)
     except get_cancelled_exc_class():
-        raise Oops("bitter") from None
+        raise Odd("bitter") from None
 
 
 async def _stubborn(here: Here) -> None:
@@ -159,12 +135,20 @@ async def _stubborn(here: Here) -> None:
         await sleep(STUBBORN)
 
 
-async def _fake_cancel(here: Here) -> NoReturn:
-    raise asyncio.CancelledError if here.world.is_asyncio else await _caught_cancellation()
+Function: TypeAlias = Callable[[], Coroutine[Any, Any, object]]
 
 
-async def _base_group(here: Here) -> NoReturn:
-    raise BaseExceptionGroup("all", [Oops("one"), await _caught_cancellation(), SystemExit(3)])
+async def _nothing() -> None:
+    return
+
+
+async def _on_asyncio(here: Here, function: Function, otherwise: Function = _nothing) -> None:
+    """What only asyncio has, or something else on trio."""
+    await (function if here.world.is_asyncio else otherwise)()
+
+
+async def _make_up_cancellation() -> NoReturn:
+    raise asyncio.CancelledError
 
 
 def _raising(error: Callable[[], BaseException]) -> Deed:
@@ -172,63 +156,6 @@ def _raising(error: Callable[[], BaseException]) -> Deed:
         raise error()
 
     return deed
-
-
-async def _cancel_self(here: Here) -> None:
-    if (task := _asyncio_task(here)) is not None:
-        task.cancel()
-
-
-async def _cancel_self_wait(here: Here) -> None:
-    await _cancel_self(here)
-    await checkpoint()
-
-
-def _asyncio_task(here: Here) -> "asyncio.Task[object] | None":
-    return asyncio.current_task() if here.world.is_asyncio else None
-
-
-async def await_cancelled(here: Here) -> None:
-    """Await a task that was cancelled, as the textbook ends a background task."""
-    if here.world.is_asyncio:
-        task = asyncio.ensure_future(asyncio.sleep(60))
-        task.set_name("program task")
-        task.cancel()
-        await task
-    raise await _caught_cancellation()
-
-
-async def _failing_group(here: Here) -> None:
-    async with create_task_group() as tasks:
-        tasks.start_soon(_raising(lambda: Oops("child")), here, name="program child")
-        await sleep_forever()
-
-
-async def leak_scope(here: Here) -> None:
-    """Enter a scope and never leave it."""
-    scope = CancelScope()
-    scope.__enter__()
-    here.world.kept.append(scope)
-
-
-async def _leak_deadline(here: Here) -> None:
-    async def numbers() -> AsyncIterator[int]:
-        with fail_after(PAUSE):
-            yield 1
-            yield 2
-
-    stream = numbers()
-    here.world.kept.append(stream)
-    await anext(stream)
-
-
-async def _leak_group(here: Here) -> None:
-    here.world.kept.append(await create_task_group().__aenter__())
-
-
-async def _leak_timeout(here: Here) -> None:
-    if here.world.is_asyncio:
-        here.world.kept.append(await asyncio.timeout(PAUSE).__aenter__())
 
 
 async def _forward(here: Here) -> None:
@@ -282,29 +209,29 @@ async def _return(here: Here) -> None:
 
 DEEDS: Final[dict[str, Deed]] = {
     "return": _return,
-    "yield": lambda here: checkpoint(),
-    "sleep": lambda here: sleep(PAUSE),
+    "yield": lambda _: checkpoint(),
+    "sleep": lambda _: sleep(PAUSE),
     "wait": _wait,
-    "raise": _raising(lambda: Oops("raised")),
+    "raise": _raising(lambda: Odd("raised")),
     "exit": _raising(lambda: SystemExit(2)),
     "generator_exit": _raising(GeneratorExit),
-    "fake_cancel": _fake_cancel,
-    "mute_error": _raising(Mute),
-    "group": _raising(lambda: ExceptionGroup("g", [Oops("one"), ExceptionGroup("h", [Mute()])])),
-    "base_group": _base_group,
+    "fake_cancel": lambda here: _on_asyncio(here, _make_up_cancellation, tasks.raise_caught),
+    "mute_error": _raising(MuteError),
+    "group": _raising(lambda: ExceptionGroup("g", [Odd("one"), ExceptionGroup("h", [MuteError()])])),
+    "base_group": _raising(mixed_group),
     "hub_error": _raising(lambda: MailboxFull("nobody", 1)),
     "swallow": _swallow,
     "linger": _linger,
     "bitter": _bitter,
     "stubborn": _stubborn,
-    "cancel_self": _cancel_self,
-    "cancel_self_wait": _cancel_self_wait,
-    "await_cancelled": await_cancelled,
-    "failing_group": _failing_group,
-    "leak_scope": leak_scope,
-    "leak_deadline": _leak_deadline,
-    "leak_group": _leak_group,
-    "leak_timeout": _leak_timeout,
+    "cancel_self": lambda here: _on_asyncio(here, tasks.cancel_self),
+    "cancel_self_wait": lambda here: _on_asyncio(here, tasks.cancel_self_and_wait),
+    "await_cancelled": lambda here: _on_asyncio(here, tasks.await_cancelled, tasks.raise_caught),
+    "failing_group": lambda _: tasks.failing_group(),
+    "leak_scope": lambda _: tasks.leave_scope(),
+    "leak_deadline": lambda _: tasks.leave_deadline(PAUSE)(),
+    "leak_group": lambda _: tasks.leave_group(),
+    "leak_timeout": lambda here: _on_asyncio(here, tasks.leave_asyncio_timeout),
     "tell": lambda here: here.call("send"),
     "ask": lambda here: here.call("request"),
     "tell_hub": lambda here: here.call("send", by_hub=True),

@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from anyio import get_cancelled_exc_class
-from tests.hub._fuzz_deeds import Here, Job, Oops, hook, perform
+from tests.hub._fuzz_deeds import Here, Job, hook, perform
 from tests.hub._fuzz_program import Kind, Task
+from tests.hub._hostile_errors import Odd
 
-from stagepost.hub import Context, Hub, Message, handles
+from stagepost.hub import Context, Message, handles
 
 if TYPE_CHECKING:
     from tests.hub._fuzz_world import World
@@ -34,7 +35,7 @@ class Post:
                 return job.serial
         if job.task.how == "raise":
             with self._noted(job):
-                raise Oops("raised")
+                raise Odd("raised")
         return self.handle(job, None)
 
     @contextmanager
@@ -50,6 +51,13 @@ class Post:
         finally:
             world.running[self.agent, self.generation] -= 1
 
+    def make(self, kind: Kind) -> None:
+        """Make an instance; a factory fails now and then."""
+        made = self.world.made
+        made[self.agent] += 1
+        if kind.form == "factory" and (kind.on_start == "raise" or made[self.agent] % 3 == 2):
+            raise Odd("not made")
+
     async def hook(self, word: str) -> None:
         """Run a hook."""
         await hook(Here(self.world, self.agent, Job(0, Task()), None), word)
@@ -61,16 +69,14 @@ def implementation(world: "World", agent: str, generation: int, kind: Kind) -> o
 
     class Worker:
         def __init__(self) -> None:
-            world.made[agent] += 1
-            if kind.form == "factory" and (kind.on_start == "raise" or world.made[agent] % 3 == 2):
-                raise Oops("not made")
+            post.make(kind)
 
         @handles
         async def work(self, job: Job, context: Context) -> int:
             return await post.handle(job, context)
 
     class Hooked(Worker):
-        async def on_start(self, hub: Hub) -> None:
+        async def on_start(self) -> None:
             await post.hook(kind.on_start)
 
         async def on_stop(self) -> None:

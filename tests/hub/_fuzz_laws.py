@@ -14,7 +14,6 @@ from stagepost.hub import (
     MessageDead,
     MessageEvent,
     MessageStarted,
-    MessageType,
 )
 
 if TYPE_CHECKING:
@@ -156,6 +155,3 @@ def nothing_kept(world: "World") -> None:
     """No payload is alive."""
     kept = [job for job in (reference() for reference in world.payloads) if job is not None]
     assert not kept, f"{len(kept)} payloads are kept alive: {kept[:3]}"
-
-
-__all__ = ["MessageType"]

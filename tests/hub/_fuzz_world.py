@@ -1,7 +1,6 @@
 """The hub under test, those who use it, and what is remembered about it all."""
 
 import asyncio
-import threading
 import weakref
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -9,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
-from anyio import CancelScope, current_time, get_cancelled_exc_class, sleep
+from anyio import CancelScope, get_cancelled_exc_class
 from anyio.abc import TaskGroup
-from anyio.lowlevel import checkpoint
-from tests.hub._agents import Ping, Pong, Recorder, echo
+from tests.hub._agents import Recorder
 from tests.hub._fuzz_deeds import Job, is_own
 from tests.hub._fuzz_handlers import implementation
 from tests.hub._fuzz_listening import Reader
-from tests.hub._fuzz_program import AGENTS, Call, Deed, Listen, Program, Task
+from tests.hub._fuzz_program import Call, Program, Task
+from tests.hub._fuzz_threads import problem_of_a_foreign_call
 
 from stagepost.hub import (
     AgentNotFound,
@@ -35,7 +34,6 @@ from stagepost.hub import (
 )
 
 PROMPT = 0.2
-CLOSELY = 0.3
 
 
 @dataclass
@@ -79,7 +77,6 @@ class World:
     leaving: set[str] = field(default_factory=set)
     readers: list[Reader] = field(default_factory=list)
     scopes: list[CancelScope] = field(default_factory=list)
-    kept: list[object] = field(default_factory=list)
     stopping: bool = False
     draining_inside: int = 0
     dismissing: int = 0
@@ -101,6 +98,12 @@ class World:
         """The place of a moment in the order of all that happens."""
         self.ticks += 1
         return self.ticks
+
+    def call_from_thread(self, agent: str) -> None:
+        """A call from another thread is an error at once, and does nothing."""
+        problem = problem_of_a_foreign_call(self.hub, agent, Job(-1, Task()), self.ticks)
+        if problem is not None:
+            self.surprise(problem)
 
     def surprise(self, what: str, error: BaseException | None = None) -> None:
         """Note what must not happen; the error's text only, since the error itself would keep payloads alive."""
@@ -238,145 +241,15 @@ class World:
             case "broadcast":
                 record.delivery = await via.broadcast(job, timeout=timeout, ttl=call.ttl, priority=priority, **names)
 
-    async def client(self, call: Call) -> None:
-        """Somebody outside of any handler, who may give up."""
-        natively = call.natively and self.is_asyncio
-        cancelled = False
-
-        async def give_up(task: "asyncio.Task[object] | None") -> None:
-            nonlocal cancelled
-            for _ in range(call.give_up or 0):
-                await checkpoint()
-            if task is None:
-                scope.cancel()
-            elif record_open():
-                cancelled = task.cancel()
-
-        def record_open() -> bool:
-            return not finished
-
-        finished = False
-        with CancelScope() as scope:
-            self.scopes.append(scope)
-            if call.give_up is not None:
-                self.clients.start_soon(give_up, asyncio.current_task() if natively else None, name="program giving up")
-            try:
-                await self.call(self.hub, call, sender=call.sender)
-            except get_cancelled_exc_class():
-                if cancelled and isinstance(task := asyncio.current_task(), asyncio.Task):
-                    task.uncancel()
-                    return
-                if not scope.cancel_called and not self.clients.cancel_scope.cancel_called:
-                    self.surprise("a client was cancelled by somebody else")
-                raise
-            finally:
-                finished = True
-
     @property
     def is_asyncio(self) -> bool:
         """Which loop runs."""
         return get_cancelled_exc_class() is asyncio.CancelledError
 
-    # -- what the owner does
-
-    async def do(self, step: Call | Deed | Listen) -> None:
-        """Do what comes next."""
-        if isinstance(step, Call):
-            self.clients.start_soon(self.client, step, name="program client")
-        elif isinstance(step, Listen):
-            reader = Reader(step)
-            self.readers.append(reader)
-            self.clients.start_soon(reader.run, self, name="program reader")
-        elif step.beside:
-            self.clients.start_soon(self.contained, step.kind, lambda: self.deed(step), name=f"program {step.kind}")
-        else:
-            await self.contained(step.kind, lambda: self.deed(step))
-        await checkpoint()
-
-    async def deed(self, deed: Deed) -> None:
-        """What the owner does."""
-        match deed.kind:
-            case "pause":
-                await sleep(deed.timeout)
-            case "turn":
-                await checkpoint()
-            case "dismiss" | "abandon":
-                await self.dismiss(deed.agent, drain=deed.kind == "dismiss")
-            case "enrol":
-                self.enrol(deed.agent)
-            case "subscribe":
-                self.hub.subscribe(deed.agent, "jobs.b")
-            case "unsubscribe":
-                self.hub.unsubscribe(deed.agent, "jobs.b")
-            case "cancel":
-                if self.scopes:
-                    self.scopes.pop(len(self.scopes) // 2).cancel()
-            case "thread":
-                self.call_from_thread(deed.agent)
-            case "drain":
-                await self.drain(deed.timeout)
-
-    def call_from_thread(self, agent: str) -> None:
-        """A call from another thread is an error at once, and does nothing."""
-        calls: list[Callable[[], Awaitable[object]]] = [
-            lambda: self.hub.send(agent, Job(-1, Task()), timeout=0.1),
-            lambda: self.hub.request(agent, Job(-1, Task()), timeout=0.1),
-            lambda: self.hub.publish("jobs.a", Job(-1, Task())),
-            lambda: self.hub.unregister(agent),
-            lambda: self.hub.drain(0),
-        ]
-        results: list[object] = []
-
-        def work() -> None:
-            for call in calls[self.ticks % len(calls) :][:1]:
-                try:
-                    results.append(anyio.run(call))
-                except HubError:
-                    results.append("refused")
-                except BaseException as error:  # noqa: BLE001 - that is the question
-                    results.append(error)
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        thread.join(5)
-        if results != ["refused"]:
-            self.surprise(f"a call from another thread was not refused but ended by {results}")
-
-    # -- the others
-
-    async def watch(self) -> None:
-        """Ask an agent that nobody else talks to, again and again."""
-        number, since = 0, current_time()
-        while not self.stopping:
-            number, begun = number + 1, current_time()
-            try:
-                reply = await self.hub.request("bystander", Ping(number), expect=Pong, timeout=5)
-            except HubStopped:
-                if not self.may_stop:
-                    self.surprise("the hub has stopped by itself")
-                return
-            except get_cancelled_exc_class():
-                if not self.clients.cancel_scope.cancel_called:
-                    self.surprise("the bystander's client was cancelled by somebody else")
-                raise
-            except BaseException as error:  # noqa: BLE001 - that is the question
-                self.surprise("the bystander failed", error)
-                return
-            if reply != Pong(number) or current_time() - begun > PROMPT:
-                self.surprise(f"the bystander answered {reply} to {number} after {current_time() - begun} s")
-            await sleep(0.002 if begun - since < CLOSELY else 0.7)
-
     @property
     def may_stop(self) -> bool:
         """Whether the hub may have ended."""
         return self.stopping or "escalate" in self.program.words
-
-    def begin(self) -> None:
-        """Register all, and begin to watch."""
-        for agent in AGENTS:
-            self.enrol(agent)
-        self.hub.register("bystander", echo)
-        self.clients.start_soon(self.watch, name="program bystander")
 
 
 def _text(error: BaseException) -> str:

@@ -11,7 +11,8 @@ import pytest
 from tests.hub._fuzz_time import run
 from tests.hub._hostile_places import PLACES, Place
 from tests.hub._hostile_stage import Stage, account_of, perform
-from tests.hub._hostile_tricks import TRICKS, Trick, kept
+from tests.hub._hostile_tasks import kept
+from tests.hub._hostile_tricks import TRICKS, Trick
 
 USUAL = {
     "Exception",

@@ -1,9 +1,7 @@
 """Running a program, and holding what happened against the promises."""
 
-import asyncio
 import gc
 import warnings
-from typing import Any
 
 from anyio import (
     CancelScope,
@@ -18,7 +16,7 @@ from tests.hub import _fuzz_laws as laws
 from tests.hub._fuzz_clients import begin, do
 from tests.hub._fuzz_deeds import LINGER, STUBBORN, is_own
 from tests.hub._fuzz_program import AGENTS, LEAKS, Call, Program, Task
-from tests.hub._fuzz_time import run
+from tests.hub._fuzz_time import collect_loop_errors, run
 from tests.hub._fuzz_world import PROMPT, World
 from tests.hub._hostile_tasks import kept
 
@@ -27,7 +25,6 @@ from stagepost.hub import AgentNotFound, AgentStopped, HandlerFailed, HubStopped
 _LONG = 10_000.0
 _HOOK = 6.0
 _AFTER_CANCELLATION = 1.5
-_CLOSED_ELSEWHERE = "asynchronous generator"
 
 
 class Bye(Exception):
@@ -52,7 +49,7 @@ def check(program: Program, backend: str) -> None:
 
 
 async def _play(program: Program) -> World:
-    loop_errors = _loop_errors()
+    loop_errors = collect_loop_errors()
     with fail_after(_LONG):
         async with create_task_group() as clients:
             world = World(program, clients)
@@ -69,20 +66,10 @@ async def _play(program: Program) -> World:
             clients.cancel_scope.cancel()
     if world.open_calls:
         world.surprise(f"{world.open_calls} calls have not ended")
-    for context in loop_errors:
-        world.surprise(f"the loop saw {context['message']} {context.get('exception')!r}")
+    for error in loop_errors:
+        world.surprise(f"the loop saw an error: {error}")
     world.clients = None  # type: ignore[assignment]  # its frames would keep payloads
     return world
-
-
-def _loop_errors() -> list[dict[str, Any]]:
-    """What reaches asyncio's handler of last resort, from now on."""
-    errors: list[dict[str, Any]] = []
-    if get_cancelled_exc_class() is asyncio.CancelledError:
-        asyncio.get_running_loop().set_exception_handler(
-            lambda _, context: None if _CLOSED_ELSEWHERE in context["message"] else errors.append(context)
-        )
-    return errors
 
 
 def _strangers() -> set[str]:

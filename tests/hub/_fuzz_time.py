@@ -24,6 +24,8 @@ _LOOK = 1e-6
 _TURN = 1e-5
 _PATIENCE = float(os.environ.get("FUZZ_PATIENCE", "20"))
 
+_CLOSED_ELSEWHERE = "asynchronous generator"  # one that a handler has left open, with a scope in it
+
 
 class Endless(AssertionError):
     """A test did not end in real time."""
@@ -103,6 +105,19 @@ def run(backend: str, function: Callable[..., Awaitable[ResultT]], *args: Any) -
             return anyio.run(function, *args, backend=backend, backend_options=options)
     except Stuck as error:
         raise Endless(str(error)) from None
+
+
+def collect_loop_errors() -> list[str]:
+    """What reaches asyncio's handler of last resort, from now on, as text; nothing on trio, which has none."""
+    errors: list[str] = []
+
+    def note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if _CLOSED_ELSEWHERE not in context["message"]:
+            errors.append(f"{context['message']} {type(context.get('exception'))}")
+
+    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+        asyncio.get_running_loop().set_exception_handler(note)
+    return errors
 
 
 @contextmanager

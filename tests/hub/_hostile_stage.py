@@ -2,10 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from types import TracebackType
 
 from anyio import current_time, fail_after, get_cancelled_exc_class, get_running_tasks, sleep
 from tests.hub._agents import Ping, Pong, Recorder, echo
 from tests.hub._fuzz_laws import accounted_for, nothing_open
+from tests.hub._fuzz_time import collect_loop_errors
 from tests.hub._hostile_tricks import Trick
 
 from stagepost.hub import Hub, HubError, Queued
@@ -81,20 +83,21 @@ class Stage:
         return await self.trick.later()
 
 
-def account_of(error: BaseException) -> str:
-    """What an error says and where it comes from, without trusting it."""
-    lines, trace = list[str](), error.__traceback__
+def account_of(error: BaseException, depth: int = 3) -> str:
+    """What an error says and where it comes from, without trusting it: only its true class is looked at."""
+    kind, lines = type(error), list[str]()
+    trace: TracebackType | None = BaseException.__getattribute__(error, "__traceback__")
     while trace is not None:
         code = trace.tb_frame.f_code
         if "/stagepost/" in code.co_filename or "/tests/" in code.co_filename:
             lines.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_qualname}")
         trace = trace.tb_next
-    name = type.__getattribute__(type(error), "__name__")
-    if isinstance(error, BaseExceptionGroup):
-        inner = "; ".join(account_of(part) for part in error.exceptions[:2])
+    if issubclass(kind, BaseExceptionGroup) and depth:
+        parts: tuple[BaseException, ...] = BaseException.__getattribute__(error, "exceptions")
+        inner = "; ".join(account_of(part, depth - 1) for part in parts[:2])
     else:
         inner = _text(error)
-    return f"{name}: {inner[:1000]} ({' > '.join(lines[-4:])})"
+    return f"{type.__getattribute__(kind, '__name__')}: {inner[:1000]} ({' > '.join(lines[-4:])})"
 
 
 def _text(error: BaseException) -> str:
@@ -109,7 +112,7 @@ Play = Callable[[Stage], Awaitable[None]]
 
 async def perform(stage: Stage, play: Play) -> None:
     """Let a trick be played on a hub, which goes on and ends as usual, and leaves no task."""
-    before = _tasks()
+    before, loop_errors = _tasks(), collect_loop_errors()
     with fail_after(1000):
         async with stage.hub as hub:
             hub.register("bystander", echo)
@@ -120,6 +123,7 @@ async def perform(stage: Stage, play: Play) -> None:
             await stage.others_are_well()
         assert not _tasks() - before
         await sleep(1)
+    assert not loop_errors
     nothing_open(hub)
     if stage.recorder.events:
         accounted_for(hub, stage.recorder)

@@ -3,6 +3,7 @@
 import gc
 import logging
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import NoReturn
@@ -48,11 +49,22 @@ CASES = [
 ]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def few_objects() -> Iterator[None]:
+    """Let the collector look only at what these tests make."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep no records of failures, and close in peace what a trick has left open."""
+    """Let nobody else look at hostile errors, and close in peace what a trick has left open."""
     monkeypatch.setattr(logging.getLogger("stagepost"), "propagate", False)
     monkeypatch.setattr(logging, "raiseExceptions", False)
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -77,9 +89,8 @@ def _error_of(place: Place, trick: Trick, backend: str) -> str | None:
     else:
         return None
     del stage
-    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        patch.setattr(sys, "unraisablehook", lambda _: None)
         kept.clear()
         gc.collect()
     return told

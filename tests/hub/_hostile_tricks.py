@@ -81,6 +81,10 @@ def _warn() -> None:
         warnings.warn("as an error", UserWarning, stacklevel=1)
 
 
+async def _block() -> None:
+    time.sleep(0.05)  # noqa: ASYNC251 - that is the trick
+
+
 def _exit() -> NoReturn:
     sys.exit("as argparse does")
 
@@ -177,7 +181,7 @@ TRICKS: tuple[Trick, ...] = (
     _plain("endless recursion", _recursion, "raises"),
     _plain("sys.exit", _exit, "raises"),
     _plain("warning as error", _warn, "raises"),
-    _plain("blocks for 50 ms", lambda: time.sleep(0.05), "returns"),
+    Trick("blocks the loop", lambda: time.sleep(0.005), _block, "returns"),
     _plain("returns an awkward value", Awkward, "either"),
     _plain("returns NotImplemented", lambda: NotImplemented, "returns"),
     _plain("returns an error", lambda: SystemExit(1), "returns"),

@@ -61,11 +61,14 @@ def few_objects() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let nobody else look at hostile errors, and close in peace what a trick has left open."""
-    monkeypatch.setattr(logging.getLogger("stagepost"), "propagate", False)
+    logger = logging.getLogger("stagepost")
+    handlers = list(logger.handlers)
+    monkeypatch.setattr(logger, "propagate", False)
     monkeypatch.setattr(logging, "raiseExceptions", False)
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     yield
+    logger.handlers[:] = handlers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kept.clear()

@@ -1,11 +1,13 @@
 """What is promised, as checks of what a program has left."""
 
+import weakref
 from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tests.hub._agents import Recorder
-from tests.hub._fuzz_deeds import CANCELS_OWN
+from tests.hub._fuzz_deeds import CANCELS_OWN, Job
 from tests.hub._fuzz_program import AGENTS
 
 from stagepost.hub import (
@@ -26,13 +28,13 @@ REFUSALS = ("AgentNotFound", "NoHandler", "HubStopped", "HubNotStarted", "AgentS
 def nothing_surprising(world: "World") -> None:
     """Nobody saw what nobody may see."""
     if world.surprises:
-        raise _kind_of(world.surprises[0].partition(":")[0])("\n".join(world.surprises))
+        raise kind_of(world.surprises[0].partition(":")[0])("\n".join(world.surprises))
 
 
 _KINDS: dict[str, type[AssertionError]] = {}
 
 
-def _kind_of(surprise: str) -> type[AssertionError]:
+def kind_of(surprise: str) -> type[AssertionError]:
     """A class for each kind of surprise, by which hypothesis tells failures apart."""
     return _KINDS.setdefault(surprise, type("Surprise", (AssertionError,), {}))
 
@@ -62,6 +64,11 @@ def accounted_for(hub: Hub, recorder: Recorder) -> None:
     assert len(set(accepted)) == len(accepted)
     assert len(set(started)) == len(started)
     assert set(started) <= set(accepted)
+
+
+def account_of_the_program(world: "World") -> None:
+    """The account of a program's hub adds up."""
+    accounted_for(world.hub, world.recorder)
 
 
 def each_call_is_in_the_account(world: "World") -> None:
@@ -151,7 +158,18 @@ def events_in_order(world: "World") -> None:
             stage[event.message_id] = now
 
 
-def nothing_kept(world: "World") -> None:
+def nothing_kept(payloads: "Sequence[weakref.ref[Job]]") -> None:
     """No payload is alive."""
-    kept = [job for job in (reference() for reference in world.payloads) if job is not None]
+    kept = [job for job in (reference() for reference in payloads) if job is not None]
     assert not kept, f"{len(kept)} payloads are kept alive: {kept[:3]}"
+
+
+LAWS: Final[tuple[Callable[["World"], None], ...]] = (
+    nothing_surprising,
+    account_of_the_program,
+    each_call_is_in_the_account,
+    in_order,
+    cancelled_for_a_reason,
+    listeners_got_all,
+    events_in_order,
+)

@@ -1,7 +1,12 @@
 """Running a program, and holding what happened against the promises."""
 
 import gc
+import sys
+import traceback
 import warnings
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from anyio import (
     CancelScope,
@@ -14,13 +19,14 @@ from anyio import (
 )
 from tests.hub import _fuzz_laws as laws
 from tests.hub._fuzz_clients import begin, do
-from tests.hub._fuzz_deeds import LINGER, STUBBORN, is_own
+from tests.hub._fuzz_deeds import LINGER, STUBBORN, Job, is_own
+from tests.hub._fuzz_logs import logs_to_nowhere
 from tests.hub._fuzz_program import AGENTS, LEAKS, Call, Program, Task
 from tests.hub._fuzz_time import collect_loop_errors, run
 from tests.hub._fuzz_world import PROMPT, World
 from tests.hub._hostile_tasks import kept
 
-from stagepost.hub import AgentNotFound, AgentStopped, HandlerFailed, HubStopped, MailboxFull
+from stagepost.hub import AgentNotFound, AgentStopped, HandlerFailed, Hub, HubStopped, MailboxFull
 
 _LONG = 10_000.0
 _HOOK = 6.0
@@ -33,19 +39,55 @@ class Bye(Exception):
 
 def check(program: Program, backend: str) -> None:
     """Run a program and check what is promised, whatever the program."""
-    world = run(backend, _play, program)
-    laws.nothing_surprising(world)
-    laws.accounted_for(world.hub, world.recorder)
-    laws.each_call_is_in_the_account(world)
-    laws.in_order(world)
-    laws.cancelled_for_a_reason(world)
-    laws.listeners_got_all(world)
-    laws.events_in_order(world)
+    ignored: list[str] = []
+    with _unraisable(ignored):
+        payloads, hubs = list[weakref.ref[Job]](), list[Hub]()  # the hub lives on and must not keep any
+        failure = _failure_of(program, backend, payloads, hubs)
+        _collect_garbage()
+    if failure is not None:
+        raise failure
+    laws.nothing_kept(payloads)
+    assert not ignored, f"errors that nobody could catch: {ignored}"
+
+
+def _failure_of(
+    program: Program, backend: str, payloads: "list[weakref.ref[Job]]", hubs: list[Hub]
+) -> AssertionError | None:
+    """What a program has shown, without its traceback, which would keep all that the program has made."""
+    try:
+        with logs_to_nowhere():
+            world = run(backend, _play, program)
+        payloads.extend(world.payloads)
+        hubs.append(world.hub)
+        for law in laws.LAWS:
+            law(world)
+    except AssertionError as error:
+        trace = traceback.extract_tb(error.__traceback__)[-1]
+        told = str(error) or f"{trace.name}, line {trace.lineno}: {trace.line}"
+    except BaseException as error:
+        if type(error) is KeyboardInterrupt:
+            raise
+        told = f"the program has ended by {type(error).__name__}"  # as `SystemExit` does on asyncio
+    else:
+        return None
+    return laws.kind_of(told.partition(":")[0])(told)
+
+
+@contextmanager
+def _unraisable(into: list[str]) -> Iterator[None]:
+    """Note errors of destructors and the like, which no code can catch."""
+    previous, sys.unraisablehook = sys.unraisablehook, lambda args: into.append(f"{args.exc_type} {args.err_msg}")
+    try:
+        yield
+    finally:
+        sys.unraisablehook = previous
+
+
+def _collect_garbage() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # of trio, about generators that a handler has left open
         kept.clear()
         gc.collect()
-    laws.nothing_kept(world)
 
 
 async def _play(program: Program) -> World:
@@ -169,7 +211,9 @@ async def _expect_answer(world: World, agent: str) -> None:
     world.surprise(f"{agent} did not answer but {record.outcome} after {current_time() - begun:.3f} s")
 
 
-_GONE = frozenset(error.__name__ for error in (AgentNotFound, AgentStopped, HandlerFailed, HubStopped, MailboxFull))
+_GONE = frozenset(
+    error.__name__ for error in (AgentNotFound, AgentStopped, HandlerFailed, Hub, HubStopped, MailboxFull)
+)
 
 
 async def _expect_readers(world: World) -> None:

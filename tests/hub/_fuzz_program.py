@@ -37,7 +37,12 @@ class Brief:
 
     def __repr__(self) -> str:
         changed = (f for f in fields(self) if getattr(self, f.name) != f.default)  # type: ignore[arg-type]
-        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
+        return f"{type(self).__name__}({', '.join(f'{f.name}={_shown(getattr(self, f.name))}' for f in changed)})"
+
+
+def _shown(value: object) -> str:
+    """A value as code."""
+    return f"Priority.{value.name}" if isinstance(value, Priority) else repr(value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,6 +155,10 @@ def _tasks(next_: st.SearchStrategy[Task | None], *hows: str) -> st.SearchStrate
     )
 
 
+_SUPERVISIONS: tuple[Supervision, ...] = (
+    *("resume", "resume", "resume", "resume", "stop", "stop"),
+    *(Restart(max=2, backoff=0.005), Restart(max=2, backoff=0.005), Restart(max=9, backoff=0), "escalate"),
+)
 _leaf = _tasks(st.none(), *HOWS)
 _tree = _tasks(st.none() | _tasks(st.none() | _leaf, *HOWS), *HOWS)
 _kinds = st.builds(
@@ -159,7 +168,7 @@ _kinds = st.builds(
     concurrency=st.integers(1, 3),
     detach=st.booleans(),
     overflow=_some("wait", "wait", "reject", "drop_oldest"),
-    supervision=_some("resume", "resume", "stop", Restart(max=2, backoff=0.005), Restart(max=9, backoff=0), "escalate"),
+    supervision=_some(*_SUPERVISIONS),
     on_start=_some(*HOOKS),
     on_stop=_some(*HOOKS),
 )

@@ -89,7 +89,7 @@ def logged(install: Callable[[Stage, logging.Handler], None]) -> Play:
     async def play(stage: Stage) -> None:
         handler = logging.Handler()
         install(stage, handler)
-        logging.getLogger("stagepost").addHandler(handler)  # the fixture takes it away
+        logging.getLogger("stagepost").addHandler(handler)  # whoever keeps the logs from pytest takes it away
         await everything(stage)
 
     return play

@@ -1,7 +1,6 @@
 """Whatever somebody else's code does, wherever the hub calls it: it harms nobody else."""
 
 import gc
-import logging
 import sys
 import threading
 import warnings
@@ -9,6 +8,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 import pytest
+from tests.hub._fuzz_logs import logs_to_nowhere
 from tests.hub._fuzz_time import run
 from tests.hub._hostile_places import PLACES, Place
 from tests.hub._hostile_stage import Stage, account_of, perform
@@ -61,14 +61,9 @@ def few_objects() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let nobody else look at hostile errors, and close in peace what a trick has left open."""
-    logger = logging.getLogger("stagepost")
-    handlers = list(logger.handlers)
-    monkeypatch.setattr(logger, "propagate", False)
-    monkeypatch.setattr(logging, "raiseExceptions", False)
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     yield
-    logger.handlers[:] = handlers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kept.clear()
@@ -86,7 +81,8 @@ def _error_of(place: Place, trick: Trick, backend: str) -> str | None:
     stage = Stage(trick)
     stage.hub = place.hub_for(stage)
     try:
-        run(backend, perform, stage, place.play)
+        with logs_to_nowhere():
+            run(backend, perform, stage, place.play)
     except BaseException as error:  # noqa: BLE001 - that is the question
         told = account_of(error)
     else:

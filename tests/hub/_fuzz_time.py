@@ -10,7 +10,7 @@ import os
 import selectors
 import signal
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -132,5 +132,12 @@ def _watched() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-        with suppress(Exception):  # asyncio fails to do so if the error that it ended by has no text
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        _restore_interrupts()
+
+
+def _restore_interrupts() -> None:
+    """Asyncio fails to do so if the error that it ended by has no text, which is asked for here, too."""
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    except BaseException:  # noqa: BLE001 - by then it is done
+        return

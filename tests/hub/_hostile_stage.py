@@ -112,7 +112,7 @@ Play = Callable[[Stage], Awaitable[None]]
 
 async def perform(stage: Stage, play: Play) -> None:
     """Let a trick be played on a hub, which goes on and ends as usual, and leaves no task."""
-    before, loop_errors = _tasks(), collect_loop_errors()
+    before, loop_errors = running_tasks(), collect_loop_errors()
     with fail_after(1000):
         async with stage.hub as hub:
             hub.register("bystander", echo)
@@ -121,7 +121,7 @@ async def perform(stage: Stage, play: Play) -> None:
             await stage.others_are_well()
             await sleep(1)  # what a trick has left open comes due
             await stage.others_are_well()
-        assert not _tasks() - before
+        assert not running_tasks() - before
         await sleep(1)
     assert not loop_errors
     nothing_open(hub)
@@ -129,5 +129,6 @@ async def perform(stage: Stage, play: Play) -> None:
         accounted_for(hub, stage.recorder)
 
 
-def _tasks() -> set[str]:
+def running_tasks() -> set[str]:
+    """The names of all tasks."""
     return {task.name or "?" for task in get_running_tasks()}

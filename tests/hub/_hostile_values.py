@@ -104,6 +104,7 @@ def emitting(stage: Stage, handler: logging.Handler) -> None:
 
 
 def filtering(stage: Stage, handler: logging.Handler) -> None:
+    handler.handle = lambda record: bool(handler.filter(record))  # type: ignore[method-assign]  # and write nothing
     handler.addFilter(lambda _: stage.now())  # type: ignore[arg-type,return-value]  # that is the trick
 
 
@@ -139,7 +140,7 @@ def _hostile_value(stage: Stage) -> Any:
         "__iter__",
         "__getitem__",
     )
-    return type("Hostile", (), dict.fromkeys(names, play) | {"size": property(play)})
+    return type("Hostile", (), dict.fromkeys(names, play) | {"size": property(play), "__class__": property(play)})
 
 
 def with_payload(**options: Any) -> Play:

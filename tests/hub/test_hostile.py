@@ -4,12 +4,13 @@ import gc
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import NoReturn
 
 import pytest
 from tests.hub._fuzz_logs import logs_to_nowhere
 from tests.hub._fuzz_time import run
+from tests.hub._hostile_clock import with_odd_clock
 from tests.hub._hostile_places import PLACES, Place
 from tests.hub._hostile_stage import Stage, account_of, perform
 from tests.hub._hostile_tasks import kept
@@ -40,6 +41,7 @@ def _belongs(place: Place, trick: Trick) -> bool:
     return place is PLACES[0] or trick.id in USUAL or not trick.is_builtin
 
 
+CLOCK = Place("clock", "now", with_odd_clock)
 CASES = [
     pytest.param(place, trick, backend, id=f"{place.id}-{trick.id}-{backend}")
     for place in PLACES
@@ -76,13 +78,29 @@ def test_p5_hostile_code_harms_nobody_else(place: Place, trick: Trick, backend: 
         pytest.fail(told)
 
 
-def _error_of(place: Place, trick: Trick, backend: str) -> str | None:
+@pytest.mark.parametrize(
+    "trick",
+    [
+        pytest.param(trick, id=trick.id)
+        for trick in TRICKS
+        if trick.now is not None and (trick.id in USUAL or not trick.is_builtin)
+    ],
+)
+def test_p2_p4_a_hub_whose_clock_fails_ends(trick: Trick, anyio_backend: str) -> None:
+    told = _error_of(CLOCK, trick, anyio_backend, with_odd_clock)
+    if told is not None:
+        pytest.fail(told)
+
+
+def _error_of(
+    place: Place, trick: Trick, backend: str, act: Callable[[Stage], Awaitable[None]] | None = None
+) -> str | None:
     """What a case ends by. Not the error itself, at which pytest would have to look, nor what is left of its hub."""
     stage = Stage(trick)
     stage.hub = place.hub_for(stage)
     try:
         with logs_to_nowhere():
-            run(backend, perform, stage, place.play)
+            run(backend, *((perform, stage, place.play) if act is None else (act, stage)))
     except BaseException as error:  # noqa: BLE001 - that is the question
         told = account_of(error)
     else:

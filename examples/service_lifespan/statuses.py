@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from stagepost.checkpoint import AlreadyAnswered, CannotStore, RunNotFound, RunNotOpen, WaitNotFound
-from stagepost.workflows import RunConflict, RunnerStopped
+from stagepost.workflows import RunConflict, RunForgotten, RunnerStopped
 
 STATUSES: Final[Mapping[type[Exception], int]] = {
     RunNotFound: 404,
@@ -15,6 +15,7 @@ STATUSES: Final[Mapping[type[Exception], int]] = {
     AlreadyAnswered: 409,
     RunConflict: 409,
     RunNotOpen: 409,
+    RunForgotten: 410,
     CannotStore: 422,
     RunnerStopped: 503,
 }

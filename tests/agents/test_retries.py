@@ -126,7 +126,7 @@ async def test_without_tenacity_the_first_error_stands_and_one_warning_names_the
         await retried(asked, FAST)
     assert asked.attempts == [1]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "stagepost[retry]" in str(caplog.records[0].msg)
+    assert "[retry]" in str(caplog.records[0].msg)
 
 
 async def test_a_single_attempt_is_no_reason_to_warn(

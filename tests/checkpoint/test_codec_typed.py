@@ -402,7 +402,5 @@ def test_what_is_missing_is_said_without_what_is_there() -> None:
         first: int
         second: int
 
-    with pytest.raises(
-        CannotStore, match=r"it is no valid Pair: first: Field required; second: Input should be .*, but it is 'x'$"
-    ):
+    with pytest.raises(CannotStore, match=r"no valid Pair: first: Field required; second: .*, but it is 'x'$"):
         codec_for(Pair).convert({"second": "x"}, "it")

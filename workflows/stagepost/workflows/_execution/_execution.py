@@ -207,9 +207,11 @@ class Execution:
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Build an event and tell the observer, if there is one that wants to hear of such events."""
         if self.emitter.wants(kind.level):
+            run_id = self.run_id
             if self.secrets.mask:
+                run_id = self.secrets.mask(run_id)  # of a run that was stored before this was a secret
                 details = {name: self._shown(value) for name, value in details.items()}
-            self.emitter.emit(kind(run_id=self.secrets.mask(self.run_id), workflow=self.workflow, **details))
+            self.emitter.emit(kind(run_id=run_id, workflow=self.workflow, **details))
 
     def _shown(self, detail: object) -> object:
         match detail:

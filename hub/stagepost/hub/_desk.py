@@ -18,9 +18,9 @@ from ._metrics import AgentMetrics
 from ._parcel import Parcel, State
 from ._supervision import Restart, Supervision
 from ._tally import Tally
-from ._wake import Waiter
+from ._wake import Waiter, cancellation
 from ._workers import Workers
-from .errors import AgentStopped, DeliveryError, MailboxFull
+from .errors import AgentStopped, DeliveryError, HandlerFailed, MailboxFull
 
 Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
 """What a full mailbox does with one more message: let its sender wait, refuse it, or drop the oldest for it."""
@@ -82,8 +82,10 @@ class Desk:
     def _strike(self, failure: BaseException, _: Parcel) -> None:
         self._engine.strike(self.id, failure, AgentStopped)
 
-    def _escalate(self, failure: BaseException, _: Parcel) -> None:
+    def _escalate(self, failure: BaseException, parcel: Parcel) -> None:
         self._engine.emit(AgentFailed(hub=self._engine.hub, agent=self.id, error=class_name(type(failure))))
+        if isinstance(failure, cancellation()):  # whoever has entered the hub would take it for their own
+            failure = HandlerFailed(self.id, parcel.handler.name, failure)
         self._engine.end(failure)
 
     @property

@@ -139,6 +139,7 @@ class Life:
                 await self._bell.until(lambda: not self._retiring)
         finally:
             self._ending = self._over = True
+            self._failure, self._refusal = None, AgentStopped  # an error keeps alive what its handler had
             self._on_end()
 
     async def _live(self) -> None:

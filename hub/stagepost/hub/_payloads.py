@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
 
+from ._contained import attempt
+
 
 class Unroutable(Exception):
     """An annotation names no class that a payload could be recognised by."""
@@ -55,8 +57,14 @@ def most_specific(payload: type, known: Collection[type]) -> type | None:
     for base in payload.__mro__[:-1]:
         if base in known:
             return base
-    virtual = [cls for cls in known if cls is not object and issubclass(payload, cls)]
+    virtual = [cls for cls in known if cls is not object and _is_below(payload, cls)]
     for cls in virtual:
-        if not any(other is not cls and issubclass(other, cls) for other in virtual):
+        if not any(other is not cls and _is_below(other, cls) for other in virtual):
             return cls
     return object if object in known else None
+
+
+def _is_below(cls: type, other: type) -> bool:
+    """Whether a class is a subclass of another one; not if that one, which may be anybody's, cannot tell."""
+    is_below, failure = attempt(lambda: bool(issubclass(cls, other)))
+    return failure is None and is_below is True

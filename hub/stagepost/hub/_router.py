@@ -120,24 +120,29 @@ class Router:
     def forward(self, parcel: Parcel, recipient: str, payload: object) -> Coroutine[Any, Any, None] | None:
         """Hand a message on to another agent, and with a request the obligation to answer it.
 
+        Once a request was answered there is no such obligation any more: it goes on as a one-way message.
+
         Returns:
             What there is to await, as with `send`.
         """
         if parcel.is_forwarded:
             raise AlreadyForwarded(recipient)
         trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain)
-        origin = Origin(parcel.sender, trail, inside=parcel.state is State.RUNNING)
+        is_running = parcel.state is State.RUNNING
+        type_ = parcel.type if is_running else _NOTIFICATION
+        origin = Origin(parcel.sender, trail, inside=is_running)
         try:
-            successor, desk = self._address(recipient, payload, parcel.type, origin, parcel.terms)
-            if parcel.type is _REQUEST:
+            successor, desk = self._address(recipient, payload, type_, origin, parcel.terms)
+            if type_ is _REQUEST:
                 if recipient in trail.chain and parcel.waiter is not None and desk.all_busy:
                     raise RequestCycle(recipient, trail.chain)
                 desk.take_over(parcel, successor)
                 return None
-            successor.deadline = parcel.deadline
+            if parcel.type is not _REQUEST:
+                successor.deadline = parcel.deadline
             rest = None if desk.accept(successor) else desk.line_up(successor, _FORWARD_PATIENCE)
         except HubError as error:
-            self.note_refusal(error, recipient, payload, parcel.type, origin)
+            self.note_refusal(error, recipient, payload, type_, origin)
             raise
         return None if rest is None else self._in_line(successor, rest)
 

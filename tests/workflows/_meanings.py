@@ -198,7 +198,8 @@ def _parallel(worker: Maker | None, items: int, workers: int, salt: int) -> Make
         node = step("plain", plain, inline=True) if inner is None else inner.node
         if isinstance(node, Step) and inner is not None:
             node = Chain("only", [node])  # as a worker it would get the item alone
-        return Meant(Parallel(name, node, over=taken, failures=f"{name}-bad", workers=workers), fold)
+        fan = Parallel(name, node, over=taken, failures=f"{name}-bad", may_all_fail=True, workers=workers)
+        return Meant(fan, fold)
 
     return make
 

@@ -1,7 +1,9 @@
 """Event loops whose time jumps to the next timer when nothing is left to do: a test of ten seconds takes none.
 
 Time passes a little with each turn of the loop and each look at the clock, so that code that works without waiting sees
-its deadlines come, as it would on a real machine. The same program takes the same way each time.
+its deadlines come, as it would on a real machine. On asyncio the same program mostly takes the same way each time. Trio
+shuffles its tasks: by hypothesis' `random_module` if that is drawn, always alike in other tests of hypothesis, and
+anyhow outside of them.
 """
 
 import asyncio

@@ -125,7 +125,8 @@ class Router:
         """
         if parcel.is_forwarded:
             raise AlreadyForwarded(recipient)
-        trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain)
+        within = parcel.recipient.id, parcel.number
+        trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain, within)
         origin = Origin(parcel.sender, trail, inside=parcel.state is State.RUNNING)
         try:
             successor, desk = self._address(recipient, payload, parcel.type, origin, parcel.terms)

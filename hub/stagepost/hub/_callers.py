@@ -9,7 +9,6 @@ from typing import Final, Protocol, TypeAlias
 from ._bell import Bell
 from ._parcel import Parcel, State
 from ._running import running
-from ._stamps import Stamps
 
 
 class Hook(Protocol):
@@ -72,11 +71,10 @@ class Callers:
         present: They.
     """
 
-    __slots__ = ("_bells", "_find", "_settle", "_stamps", "present")
+    __slots__ = ("_bells", "_find", "_settle", "present")
 
-    def __init__(self, find: FindPlace, stamps: Stamps, settle: Callable[[], None]) -> None:
+    def __init__(self, find: FindPlace, settle: Callable[[], None]) -> None:
         self._find = find
-        self._stamps = stamps
         self._settle = settle
         self.present: list[Caller] = []
         self._bells: list[Bell] = []
@@ -128,10 +126,11 @@ class Callers:
     def _senders(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
         """The messages whose handlers wait for parcels, for the reply or for room."""
         for parcel in parcels:
-            first = parcel.first or parcel
-            if parcel.waiter is None or first.sender is None or first.trail.cause is None:
+            within = (parcel.first or parcel).trail.within
+            if parcel.waiter is None or within is None:
                 continue
-            place = self._find(first.sender)
+            agent, number = within
+            place = self._find(agent)
             for other in place.handling() if place is not None else ():
-                if other.id(self._stamps) == first.trail.cause:
+                if other.number == number:
                     yield other

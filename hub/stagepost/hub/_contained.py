@@ -1,20 +1,17 @@
 """Running somebody else's code so that nothing comes out of it but an outcome.
 
-Hooks, factories, observers and loggers run here; only `KeyboardInterrupt` passes. A worker calls handlers in its own
+Hooks, factories, observers and clocks run here; only `KeyboardInterrupt` passes. A worker calls handlers in its own
 loop, because one more call for each message would cost too much, and uses `Containment` for what comes out of them.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TypeVar
 
 from anyio import CancelScope
 
 from ._containment import is_fatal, own_part
 from ._wake import TaskGuard, is_cancelled
-
-if TYPE_CHECKING:
-    from structlog.stdlib import BoundLogger
 
 T = TypeVar("T")
 
@@ -107,30 +104,3 @@ def attempt(call: Callable[..., T], *arguments: object, **options: object) -> tu
         if is_fatal(error):
             raise
         return None, error
-
-
-class Log(Protocol):
-    """Where the hub writes what an operator has to know."""
-
-    def error(self, event: str, **fields: Any) -> None:
-        """Write at the level ERROR."""
-
-    def warning(self, event: str, **fields: Any) -> None:
-        """Write at the level WARNING."""
-
-
-class ContainedLog:
-    """A log whose failures reach nobody: there is no other place to tell them."""
-
-    __slots__ = ("_log",)
-
-    def __init__(self, log: "BoundLogger") -> None:
-        self._log = log
-
-    def error(self, event: str, **fields: Any) -> None:
-        """Write at the level ERROR."""
-        attempt(self._log.error, event, **fields)
-
-    def warning(self, event: str, **fields: Any) -> None:
-        """Write at the level WARNING."""
-        attempt(self._log.warning, event, **fields)

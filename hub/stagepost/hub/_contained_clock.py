@@ -4,7 +4,7 @@ from typing import Final
 
 from anyio import move_on_after
 
-from ._contained import ContainedLog, attempt
+from ._contained import attempt
 from ._containment import failure_of, is_fatal
 from ._log import get_logger
 from ._wake import Backend, Clock, Waiter
@@ -51,4 +51,4 @@ class _ContainedClock:
     def _complain(self, failure: BaseException) -> None:
         if not self._complained:
             self._complained = True
-            ContainedLog(get_logger("hub")).error("clock failed, further failures are ignored", exc_info=failure)
+            get_logger("hub").error("clock failed, further failures are ignored", exc_info=failure)

@@ -1,7 +1,7 @@
 """Where the messages of one agent arrive: its mailbox, its workers, and the waits of those who send to it."""
 
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -197,8 +197,8 @@ class Desk:
         victim = self._mailbox.evict(parcel) if self.overflow == "drop_oldest" else None
         if victim is None:
             return False
-        self._engine.ledger.bury(victim, DeadReason.DROPPED)
         victim.refuse(MailboxFull(self.id, self._mailbox.limit, dropped=True))
+        self._engine.ledger.bury(victim, DeadReason.DROPPED)
         return self.accept(parcel)
 
     def arm(self, parcel: Parcel) -> None:
@@ -274,26 +274,43 @@ class Desk:
         self._on_left = on_left or self._on_left
         self._workers.close()
 
-    def interrupt(self, spared: AbstractSet[object] = NOBODY) -> None:
-        """Cancel handlers and the start of the instance, but for those to spare."""
-        self._workers.interrupt(spared)
+    def interrupt(
+        self, spared: AbstractSet[object] = NOBODY, refusal: Callable[[str], DeliveryError] | None = None
+    ) -> Iterator[Parcel]:
+        """Begin with no more messages, and cancel handlers and the start of the instance, but for those to spare.
+
+        Returns:
+            What is handled, each as its handler is cancelled. Others may run in between.
+        """
+        self._workers.halt()
+        for parcel in self._workers.interrupt(spared):
+            if refusal is not None:
+                parcel.refuse(refusal(self.id))
+            yield parcel
 
     def abort(
         self, refusal: Callable[[str], DeliveryError], reason: DeadReason, spared: AbstractSet[object] = NOBODY
-    ) -> None:
-        """Close at once: bury what is queued, refuse those who wait, cancel handlers and hooks but those to spare."""
-        self.interrupt(spared)
-        for parcel in list(self._mailbox.blocked):
-            self._mailbox.turn_away(parcel)
+    ) -> Iterator[tuple[Parcel, State]]:
+        """Close at once: cancel handlers and hooks but those to spare, refuse those who wait, bury what is queued.
+
+        Returns:
+            Each message as it is ended, and where it was. Others may run in between.
+        """
+        mailbox, ledger = self._mailbox, self._engine.ledger
+        for parcel in self.interrupt(spared, refusal):
+            yield parcel, State.RUNNING
+        while mailbox.blocked:
+            parcel = next(iter(mailbox.blocked))
+            mailbox.turn_away(parcel)
             parcel.refuse(refusal(self.id))
-        while self._mailbox.queue:
-            parcel = self._mailbox.queue.popleft()
-            self._engine.ledger.bury(parcel, reason)
+            yield parcel, State.BLOCKED
+        while mailbox.queue:
+            parcel = mailbox.queue.popleft()
             if parcel.waiter is not None:
                 parcel.refuse(refusal(self.id))
-        for parcel in self._workers.handling(spared):
-            parcel.refuse(refusal(self.id))
-        self._engine.ledger.settle()
+            ledger.bury(parcel, reason)
+            yield parcel, State.QUEUED
+        ledger.settle()
         self.close()
 
     async def left(self, held: Callable[[], AbstractSet[object]]) -> None:

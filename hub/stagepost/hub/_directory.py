@@ -1,6 +1,6 @@
 """Who is on a hub, and who may be reached when."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -153,8 +153,8 @@ class Directory:
         """
         registration = self.member(agent)
         del self.agents[agent]
-        for topic in tuple(registration.patterns):
-            self.unsubscribe(agent, registration, topic)
+        for _ in self.unsubscribe_all(registration):
+            pass
         self._leaving[agent] = registration
         return registration
 
@@ -177,6 +177,12 @@ class Directory:
         self.topics.discard(topic, subscriber)
         del subscriber.patterns[topic]
         self._emitter.emit(SubscriptionRemoved(hub=self._hub, subscriber=subscriber_id, topic=topic))
+
+    def unsubscribe_all(self, registration: Registration) -> Iterator[None]:
+        """End the subscriptions of an agent, one with each step."""
+        for topic in tuple(registration.patterns):
+            self.unsubscribe(registration.id, registration, topic)
+            yield
 
     def holds(self, subscriber: Subscriber) -> bool:
         """Whether somebody who was here before still is."""

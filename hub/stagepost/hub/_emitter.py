@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from weakref import WeakSet
 
-from ._contained import ContainedLog, attempt
+from ._contained import attempt
 from ._containment import class_name
 from ._layers import is_coroutine_function
 from ._log import get_logger
@@ -72,7 +72,7 @@ class Emitter:
     def _note(self, failure: BaseException, failed_on: str) -> None:
         self._failures += 1
         if self._failures == 1:
-            ContainedLog(get_logger("observer", mask=self._hide)).warning(
+            get_logger("observer", mask=self._hide).warning(
                 "observer failed, further failures are only counted",
                 observer=class_name(type(self._observer)),
                 failed_on=failed_on,

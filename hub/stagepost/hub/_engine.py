@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from anyio.abc import TaskGroup
 
 from ._callers import Callers, FindPlace
-from ._contained import ContainedLog, Log
 from ._deadlines import Deadlines
 from ._emitter import Emitter
 from ._ledger import Ledger
@@ -95,8 +94,7 @@ class Engine:
     ) -> None:
         self.owner = owner
         self.hub = owner.name
-        log = get_logger("hub", mask=mask)  # here, where a slow import holds up nobody
-        self.log: Log = ContainedLog(log)
+        self.log = get_logger("hub", mask=mask)  # here, where a slow import holds up nobody
         self.new_context = owner.new_context
         self.strike = owner.strike
         self.new_waiter = backend.new_waiter
@@ -112,7 +110,7 @@ class Engine:
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)
         self.ledger = Ledger(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
-        self.callers = Callers(find_place, self.stamps, self.ledger.settle)
+        self.callers = Callers(find_place, self.ledger.settle)
         self.deadlines = Deadlines(backend, self.spawn, turns)
         self._tasks = tasks
         self._surroundings = copy_context()

@@ -179,7 +179,7 @@ class Hub(Membership, Outbox):
     ) -> None:
         """Take a failed agent off the hub; not for callers of a hub, who have `unregister`."""
         self._emitter.emit(AgentFailed(hub=self._name, agent=agent, error=class_name(type(failure))))
-        strike(self._directory, agent, refusal)
+        strike(self._directory, self._engine, agent, refusal)
 
     async def _idle(self) -> None:
         async with self._turns:

@@ -54,7 +54,8 @@ def origin_within(parcel: Parcel, sender: str | None, stamps: Stamps, *, asks: b
     if parcel.state is not State.RUNNING:  # the handler has ended: nobody waits for what it has started
         return Origin(sender, Trail(cause, trace))
     chain = _waiting(parcel) if asks else ()
-    return Origin(sender, Trail(cause, trace, chain), parcel.inherited_deadline(), inside=True)
+    within = parcel.recipient.id, parcel.number
+    return Origin(sender, Trail(cause, trace, chain, within), parcel.inherited_deadline(), inside=True)
 
 
 def _waiting(parcel: Parcel) -> tuple[str, ...]:

@@ -44,11 +44,19 @@ _BLOCKED, _TURNED_AWAY = State.BLOCKED, State.TURNED_AWAY  # looked up once: it 
 
 
 class Trail(NamedTuple):
-    """What a message inherits from the one whose handling sent it."""
+    """What a message inherits from the one whose handling sent it.
+
+    Attributes:
+        cause: The id of that one, unless the sender says otherwise.
+        trace: The trace it belongs to.
+        chain: The agents that wait for a request.
+        within: The agent that handles that one and its number, as long as the handler may wait for what it has sent.
+    """
 
     cause: str | None = None
     trace: str | None = None
     chain: tuple[str, ...] = ()
+    within: tuple[str, int] | None = None
 
 
 NO_TRAIL = Trail()

@@ -127,7 +127,8 @@ class Router:
         """
         if parcel.is_forwarded:
             raise AlreadyForwarded(recipient)
-        trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain)
+        within = parcel.recipient.id, parcel.number
+        trail = Trail(parcel.id(self.stamps), parcel.trace(self.stamps), parcel.trail.chain, within)
         is_running = parcel.state is State.RUNNING
         type_ = parcel.type if is_running else _NOTIFICATION
         origin = Origin(parcel.sender, trail, inside=is_running)

@@ -1,8 +1,10 @@
 """How an agent leaves its hub, and how a hub stops."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from anyio import move_on_after
@@ -15,17 +17,18 @@ from ._directory import Directory, Phase
 from ._engine import Engine
 from ._events import DeadReason
 from ._parcel import Parcel, State
+from ._turns import Turns
 from .errors import AgentStopped, DeliveryError, HubStopped
 
 _PATIENCE: Final = 1.0
 _AT_ONCE: Final = 32  # agents that are stopped before others run
+_MESSAGES_AT_ONCE: Final = 256  # those of a failed agent that end in the same step
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
 _STAGES: Final[dict[State, Stage]] = {
     State.BLOCKED: "blocked",
     State.QUEUED: "queued",
     State.RUNNING: "running",
-    State.ENDED: "running",
 }
 
 
@@ -77,6 +80,11 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
         AgentNotFound: There is none with this id.
         AgentStopped: It is leaving already.
     """
+    registration = directory.member(agent)
+    if engine is not None:
+        await _finish(directory.unsubscribe_all(registration), engine.turns)
+    if directory.member(agent) is not registration:  # somebody else was faster
+        raise AgentStopped(agent)
     desk = directory.take_out(agent).desk
     if desk is None or engine is None:
         directory.remove(agent)
@@ -91,21 +99,24 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
                 drained = drain
         finally:
             if not drained:
-                desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller))
+                await _finish(desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller)), engine.turns)
         await desk.left(lambda: callers.held(caller))
 
 
-def strike(directory: Directory, agent: str, refusal: Callable[[str], DeliveryError]) -> None:
+def strike(directory: Directory, engine: Engine | None, agent: str, refusal: Callable[[str], DeliveryError]) -> None:
     """Take an agent off its hub at once, from inside, because it failed."""
+    desk = directory.desk_of(agent)
     if agent in directory.agents:
-        desk = directory.take_out(agent).desk
+        directory.take_out(agent)
         if desk is None:
             directory.remove(agent)
             return
         desk.close(lambda: directory.remove(agent))
-    desk = directory.desk_of(agent)
-    if desk is not None:
-        desk.abort(refusal, DeadReason.RECIPIENT_GONE)
+    if desk is None or engine is None:
+        return
+    steps = desk.abort(refusal, DeadReason.RECIPIENT_GONE)
+    if sum(1 for _ in islice(steps, _MESSAGES_AT_ONCE)) == _MESSAGES_AT_ONCE:
+        engine.spawn(partial(_finish, steps, engine.turns), f"stagepost end of {agent}")
 
 
 async def drain(directory: Directory, engine: Engine, timeout: float) -> StopReport:
@@ -124,12 +135,10 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> StopRep
     with callers.waiting(caller, bell):
         with move_on_after(timeout):
             await bell.until(is_quiet)
-        spared = callers.held(caller)
-        unfinished = tuple([left async for left in _leftovers(directory, engine, spared)])
-        await abort(directory, engine, spared)
+        unfinished = await abort(directory, engine, callers.held(caller))
         with move_on_after(_PATIENCE):
             await bell.until(is_quiet)
-        stuck = tuple([left.agent async for left in _leftovers(directory, engine, callers.held(caller))])
+        stuck = await _stuck(directory, engine, callers.held(caller))
     if stuck:
         engine.log.error("handlers ignore that they were cancelled", hub=engine.hub, agents=stuck)
     return StopReport(hub=engine.hub, unfinished=unfinished, stuck=stuck)
@@ -143,44 +152,70 @@ def _held_in_flight(directory: Directory, held: AbstractSet[Caller]) -> int:
     return sum(parcel.state is State.RUNNING for parcel in parcels) + sum(desk.depth for desk in desks)
 
 
-async def _leftovers(directory: Directory, engine: Engine, spared: AbstractSet[Caller]) -> AsyncIterator[Unfinished]:
+async def _stuck(directory: Directory, engine: Engine, spared: AbstractSet[Caller]) -> tuple[str, ...]:
+    """The agents with handlers that still run, once for each of those."""
+    stuck: list[str] = []
     for desk in directory.desks():
         await engine.turns.take_shielded()
-        for parcel in desk.parcels(spared):
-            yield Unfinished(
-                agent=desk.id,
-                message_id=parcel.id(engine.stamps),
-                sender=parcel.sender,
-                payload=class_name(type(parcel.payload)),
-                stage=_STAGES[parcel.state],
-            )
+        stuck += [desk.id for _ in desk.handling(spared)]
+    return tuple(stuck)
 
 
-async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller] = NOBODY) -> None:
+async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller] = NOBODY) -> tuple[Unfinished, ...]:
     """Stop a hub at once: bury what is queued, answer all requests, cancel handlers and hooks but those to spare.
 
     Once begun it is finished, also by a task that is cancelled meanwhile.
+
+    Returns:
+        What it has ended.
     """
     directory.enter(Phase.CLOSED)
     for listener in directory.listeners:
         listener.close()
-    desks = directory.desks()
-    batches = iter([desks[start : start + _AT_ONCE] for start in range(0, len(desks), _AT_ONCE)])
+    unfinished: list[Unfinished] = []
+    await _finish(_end_messages(directory.desks(), engine, spared, unfinished), engine.turns)
+    return tuple(unfinished)
+
+
+def _end_messages(
+    desks: Sequence[Desk], engine: Engine, spared: AbstractSet[Caller], unfinished: list[Unfinished]
+) -> Iterator[bool]:
+    """Ends the messages of desks, one with each step; whether others should run at once."""
+    for start in range(0, len(desks), _AT_ONCE):
+        some = desks[start : start + _AT_ONCE]
+        for desk in some:  # all of them before any is answered, or handlers would meet the refusals of each other
+            for parcel in desk.interrupt(spared):
+                unfinished.append(_unfinished(parcel, State.RUNNING, engine))
+                yield False
+        for desk in some:
+            for parcel, state in desk.abort(
+                lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spared
+            ):
+                if state is not State.RUNNING:
+                    unfinished.append(_unfinished(parcel, state, engine))
+                yield False
+        yield len(some) == _AT_ONCE  # whoever is stopped has more to do than this
+
+
+def _unfinished(parcel: Parcel, state: State, engine: Engine) -> Unfinished:
+    return Unfinished(
+        agent=parcel.recipient.id,
+        message_id=parcel.id(engine.stamps),
+        sender=parcel.sender,
+        payload=class_name(type(parcel.payload)),
+        stage=_STAGES[state],
+    )
+
+
+async def _finish(steps: Iterator[object], turns: Turns) -> None:
+    """Do all steps, and let others run now and then, also in a task that is cancelled meanwhile."""
     try:
-        for batch in batches:
-            _abort(batch, engine, spared)
-            if len(batch) == _AT_ONCE:  # whoever is stopped has more to do than this
-                await engine.turns.next_shielded()
+        for urgent in steps:
+            if turns.spend() or urgent is True:
+                await turns.next_shielded()
     finally:
-        for batch in batches:  # no shield keeps off asyncio's own cancellation
-            _abort(batch, engine, spared)
-
-
-def _abort(desks: Sequence[Desk], engine: Engine, spared: AbstractSet[Caller]) -> None:
-    for desk in desks:
-        desk.interrupt(spared)  # all of them before any is answered, or handlers would meet the refusals of each other
-    for desk in desks:
-        desk.abort(lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spared)
+        for _ in steps:  # no shield keeps off asyncio's own cancellation
+            pass
 
 
 async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:

@@ -187,9 +187,8 @@ class Worker:
         is_request = parcel.type is MessageType.REQUEST
         if is_request and parcel.recipient.detach:
             return False
-        error = parcel.timed_out()
+        parcel.refuse(parcel.timed_out())
         self.engine.ledger.bury(parcel, DeadReason.EXPIRED)
-        parcel.refuse(error)
         return True
 
     def _contains(self, parcel: Parcel, error: BaseException) -> bool:
@@ -197,12 +196,12 @@ class Worker:
         engine, agent = self.engine, parcel.recipient.id
         failure = self._containment.failure_of(error)
         if failure is None:
-            engine.ledger.cancel(parcel)
             parcel.refuse(HubStopped(agent, engine.hub))  # whoever else interrupts has told the requester before
+            engine.ledger.cancel(parcel)
             return self._interrupted
+        parcel.refuse(self._explanation(parcel, failure))  # before an observer or a log may raise an interrupt
         engine.ledger.fail(parcel, failure)
         engine.log.error("handler failed", hub=engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure)
-        parcel.refuse(self._explanation(parcel, failure))
         if is_fatal(failure):
             engine.end(failure)
         else:

@@ -1,6 +1,6 @@
 """The tasks that handle an agent's messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -26,6 +26,7 @@ class Workers:
         vacancies: How many more may be started; infinity for any number.
         resting: What those wait on that have nothing to do.
         closing: Whether they leave as soon as nothing is queued.
+        halted: Whether they begin with no message any more.
         paused: Whether they begin with no message for now.
         life: Starts and stops the instance they work for, if it has to be.
         on_failure: Told of each handler's failure. None if the agent just goes on.
@@ -38,6 +39,7 @@ class Workers:
         "bell",
         "closing",
         "engine",
+        "halted",
         "life",
         "mailbox",
         "on_failure",
@@ -63,6 +65,7 @@ class Workers:
         self.engine = engine
         self.staff: set[Worker] = set()
         self.closing = False
+        self.halted = False
         self.paused = False
         self.life: Life | None = None
         self.on_failure: Callable[[BaseException, Parcel], None] | None = None
@@ -87,13 +90,24 @@ class Workers:
         """When the oldest of the handlers that run now began, on the hub's clock."""
         return min((worker.began for worker in tuple(self.staff) if worker.current is not None), default=None)
 
-    def interrupt(self, spared: AbstractSet[object] = NOBODY) -> None:
-        """Cancel the handlers, but for those of the parcels to spare, and the start of the instance."""
-        for worker in self.staff:
-            if worker.current is not None and worker.current not in spared:
-                worker.interrupt()
+    def interrupt(self, spared: AbstractSet[object] = NOBODY) -> Iterator[Parcel]:
+        """Cancel the handlers, but for those of the parcels to spare, and the start of the instance.
+
+        Returns:
+            What is handled, each as its handler is cancelled.
+        """
         if self.life is not None and self.life not in spared:
             self.life.interrupt()
+        for worker in tuple(self.staff):
+            parcel = worker.current
+            if parcel is not None and parcel not in spared:
+                worker.interrupt()
+                yield parcel
+
+    def halt(self) -> None:
+        """Take no more messages, and begin with none of those that are queued: somebody else ends them."""
+        self.closing = self.halted = True
+        self.pause()
 
     def is_stuck(self, held: AbstractSet[object]) -> bool:
         """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
@@ -109,6 +123,8 @@ class Workers:
 
     def proceed(self) -> None:
         """Go on with the queue after a pause."""
+        if self.halted:
+            return
         self.paused = False
         for _ in range(len(self.mailbox.queue)):
             if not self.resting and not self.vacancies:

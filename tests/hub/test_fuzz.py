@@ -66,7 +66,7 @@ def test_p1_p2_p3_p4_p5_hold_when(program: Program, anyio_backend: str) -> None:
 
 def test_p1_p2_p3_p4_p5_hold_for_any_program(anyio_backend: str) -> None:
     hunt = Hunt(anyio_backend)
-    settings(SETTINGS)(given(program=programs(), shuffling=random_module())(hunt.check))()
+    settings(SETTINGS, derandomize=True)(given(program=programs(), shuffling=random_module())(hunt.check))()
 
 
 @pytest.mark.long

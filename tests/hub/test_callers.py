@@ -342,3 +342,55 @@ async def test_a_hook_that_stops_its_hub_or_agent_does_not_wait_for_itself(hook:
                 await hub.unregister("hooked")
             await done.wait()
     assert hub.metrics().in_flight == 0
+
+
+ASK: dict[str, Callable[[Hub, Context], Awaitable[object]]] = {
+    "by the hub": lambda hub, _: hub.request("stopper", "text", timeout=None),
+    "with a cause of its own": lambda _, context: context.hub.request("stopper", "text", cause="x", timeout=None),
+    "in the name of another": lambda hub, _: hub.request("stopper", "text", sender="other", timeout=None),
+}
+
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+async def test_who_asks_a_handler_that_drains_is_not_waited_for_however_it_asks(
+    ask: Callable[[Hub, Context], Awaitable[object]],
+) -> None:
+    async def asker(ping: Ping, context: Context) -> object:
+        return await ask(context.hub, context)
+
+    with fail_after(5):
+        async with Hub(grace=None) as hub:
+            hub.register(Stopper(drain))
+            hub.register("asker", asker)
+            assert await hub.request("asker", Ping(), timeout=None) == "text"
+
+
+PASS_ON: dict[str, Callable[[Context], Awaitable[object]]] = {
+    "send of the hub": lambda context: context.hub.send("stopper", "more", timeout=None),
+    "send of the context": lambda context: context.send("stopper", "more", timeout=None),
+    "forward": lambda context: context.forward("stopper", "more"),
+    "publish": lambda context: context.publish("more", "more", timeout=None),
+}
+
+
+@pytest.mark.parametrize("pass_on", PASS_ON.values(), ids=PASS_ON)
+async def test_who_waits_for_room_at_an_agent_that_drains_is_not_waited_for(
+    pass_on: Callable[[Context], Awaitable[object]],
+) -> None:
+    async def pusher(ping: Ping, context: Context) -> None:
+        await pass_on(context)
+
+    async def stop(hub: Hub) -> StopReport:
+        await hub.send("stopper", "queued")  # its mailbox is full now
+        await hub.send("pusher", Ping())
+        await until(lambda: hub.metrics().blocked == 1)
+        return await hub.drain(timeout=None)
+
+    stopper = Stopper(stop)
+    with fail_after(5):
+        async with Hub(grace=None) as hub:
+            hub.register(stopper, mailbox=1, topics="more")
+            hub.register("pusher", pusher)
+            await hub.send("stopper", "text")
+            await stopper.stopped.wait()
+    assert isinstance(stopper.results[0], StopReport)

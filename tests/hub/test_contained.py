@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import anyio
 import pytest
 from anyio import CancelScope, create_task_group, fail_after, move_on_after, sleep, sleep_forever
+from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, Pong, echo, error_of, until
 
@@ -21,6 +22,7 @@ from stagepost.hub import (
     HubError,
     HubOpened,
     Level,
+    MessageFailed,
     RequestTimeout,
     Restart,
     handles,
@@ -552,3 +554,46 @@ async def test_an_interrupt_in_a_task_of_the_hub_ends_it(anyio_backend: str) -> 
 
     with fail_after(5), pytest.raises(KeyboardInterrupt):
         await own()
+
+
+@pytest.mark.parametrize("place", ["observer", "log"])
+def test_p2_a_requester_is_answered_also_if_an_interrupt_comes_while_the_failure_is_told(place: str) -> None:
+    class Interrupting(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> NoReturn:
+            raise KeyboardInterrupt(record)
+
+        def on_event(self, event: Event) -> None:
+            if isinstance(event, MessageFailed):
+                raise KeyboardInterrupt
+
+    async def bad(ping: Ping) -> None:
+        raise ZeroDivisionError
+
+    errors: list[BaseException] = []
+
+    async def ask(hub: Hub) -> None:
+        try:
+            await hub.request("bad", Ping(), timeout=None)
+        except HandlerFailed as error:
+            errors.append(error)
+
+    async def own(tasks: TaskGroup) -> None:
+        async with Hub(observer=interrupting if place == "observer" else None) as hub:
+            hub.register("bad", bad)
+            tasks.start_soon(ask, hub)
+            await sleep_forever()
+
+    async def main() -> None:
+        with fail_after(5):
+            async with create_task_group() as tasks:  # outside of the hub, whose end cancels nobody here
+                with pytest.raises(KeyboardInterrupt):
+                    await own(tasks)
+        assert len(errors) == 1
+
+    interrupting, log = Interrupting(), logging.getLogger("stagepost.hub")
+    if place == "log":
+        log.addHandler(interrupting)
+    try:
+        anyio.run(main, backend="trio")  # asyncio leaves its loop for an interrupt in a task, and cancels everybody
+    finally:
+        log.removeHandler(interrupting)

@@ -1,11 +1,12 @@
 """One timer for all deadlines of a hub."""
 
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final, Protocol, TypeAlias
 
 from ._turns import Turns
+from ._undisturbed import undisturbed
 from ._wake import Backend, Waiter
 
 _TICKS_PER_SECOND: Final = 256
@@ -82,6 +83,9 @@ class Deadlines:
             self._waiter.set_result(None)
 
     async def _run(self) -> None:
+        await undisturbed(self._backend, self._watch)
+
+    async def _watch(self) -> None:
         while True:
             self._armed = self._order[0] if self._order else math.inf
             self._waiter = self._backend.new_waiter()
@@ -96,11 +100,13 @@ class Deadlines:
     async def _expire_due(self) -> None:
         while self._order and self._order[0] <= self._now():
             bucket = self._buckets.pop(heappop(self._order))
-            for entry in list(bucket):  # oldest first
-                if bucket.pop(entry, self) is self:
-                    continue
-                entry.expire()
-                await self._turns.take()
+            entries = iter(list(bucket))  # oldest first
+            try:
+                for _ in _expire(entries, bucket):
+                    await self._turns.take()
+            finally:
+                for _ in _expire(entries, bucket):  # this task was cancelled by somebody who may not
+                    pass
 
     async def _drop_empty(self) -> None:
         """Forget empty buckets up to the first one in use, so that an idle hub does not wake for them.
@@ -114,3 +120,12 @@ class Deadlines:
             dropped += 1
             if dropped % _DROPPED_AT_ONCE == 0:
                 await self._turns.take(_DROPPED_AT_ONCE)
+
+
+def _expire(entries: Iterator[Expiring], bucket: Bucket) -> Iterator[None]:
+    """Let those entries expire, one with each step, that are in the bucket still."""
+    for entry in entries:
+        if entry in bucket:
+            del bucket[entry]
+            entry.expire()
+            yield

@@ -100,14 +100,14 @@ class Desk:
 
     def metrics(self, refused: int) -> Callable[[], AgentMetrics]:
         """Notes the counts, and how things stand here; what it returns makes a value of that."""
-        since, stamps = self._workers.running_since, self._engine.stamps
+        began = self._workers.began()
         return partial(
             self.tally.copy().read,
             refused=refused,
             depth=self.depth,
             blocked=len(self._mailbox.blocked),
-            running=len(self._workers.handling()),
-            running_since=None if since is None else stamps.wall(since),
+            running=len(began),
+            running_since=self._engine.stamps.wall(min(began)) if began else None,
         )
 
     def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Parcel]:
@@ -120,7 +120,8 @@ class Desk:
 
     def parcels(self, spared: AbstractSet[object] = NOBODY) -> list[Parcel]:
         """All messages here, but for those to spare among those that are being handled."""
-        return [*self._workers.handling(spared), *self._mailbox.queue, *self._mailbox.blocked]
+        handling, mailbox = self._workers.handling(spared), self._mailbox
+        return [*handling, *mailbox.queue, *mailbox.blocked] if mailbox.queue or mailbox.blocked else handling
 
     @property
     def all_busy(self) -> bool:

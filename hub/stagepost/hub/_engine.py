@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
+from functools import partial
 from threading import get_ident
 from typing import Any, Protocol
 
@@ -18,6 +19,7 @@ from ._observer import Event
 from ._parcel import Parcel
 from ._stamps import Stamps
 from ._turns import Turns
+from ._undisturbed import undisturbed
 from ._wake import Backend
 from .errors import DeliveryError, WrongThread
 
@@ -51,6 +53,7 @@ class Engine:
         thread: Where the hub may be called.
         is_here: Whether this is the hub's event loop.
         turns: When others get their turn.
+        undisturbed: Does something in a task of the hub, whoever cancels the task; see there.
     """
 
     __slots__ = (
@@ -75,6 +78,7 @@ class Engine:
         "strike",
         "thread",
         "turns",
+        "undisturbed",
         "watch_cancel",
     )
 
@@ -101,6 +105,7 @@ class Engine:
         self.new_guard = backend.new_guard
         self.watch_cancel = backend.watch_cancel
         self.is_here = backend.is_here
+        self.undisturbed = partial(undisturbed, backend)
         self.thread = get_ident()
         self.failures: list[BaseException] = []
         self.new_parcel = new_parcel

@@ -136,7 +136,7 @@ class Life:
                     await self._live()
                     if self._failure is not None and not self._ending:
                         await self._pause_after_failure(self._failure)
-                await self._bell.until(lambda: not self._retiring)
+                await self._until(lambda: not self._retiring)
         finally:
             self._ending = self._over = True
             self._failure, self._refusal = None, AgentStopped  # an error keeps alive what its handler had
@@ -157,7 +157,7 @@ class Life:
                 )
             )
         self._crew.proceed()
-        await self._bell.until(lambda: self._ending or self._failure is not None)
+        await self._until(lambda: self._ending or self._failure is not None)
         await self._sleep(_TAKEOVER, lambda: not self._crew.handling())
         await self._part_with(self._blueprint.instance)
 
@@ -166,7 +166,7 @@ class Life:
         engine, self._starting = self._engine, CancelScope()
         outcome = await self._call("on_start", lambda: self._blueprint.start(engine.owner), self._starting)
         if outcome.cancelled:
-            await self._bell.until(lambda: self._ending)
+            await self._until(lambda: self._ending)
         elif outcome.failure is not None:
             self._failure, self._refusal = outcome.failure, partial(AgentNotStarted, cause=outcome.failure)
             engine.log.error("agent did not start", hub=engine.hub, agent=self.agent, exc_info=outcome.failure)
@@ -189,7 +189,7 @@ class Life:
         set_hook(self)
         try:
             with CancelScope(shield=True):
-                await self._bell.until(lambda: all(parcel.state is State.ENDED for parcel in parcels))
+                await self._until(lambda: all(parcel.state is State.ENDED for parcel in parcels))
                 await self._stop(instance)
         finally:
             self._retiring = [others for others in self._retiring if others is not parcels]
@@ -223,9 +223,12 @@ class Life:
         pause = self._restarts.next(self._engine.stamps.clock()) if self._restarts else None
         if pause is None:
             self._engine.strike(self.agent, failure, self._refusal)
-            await self._bell.until(lambda: self._ending)
+            await self._until(lambda: self._ending)
         else:
             await self._sleep(pause)
+
+    async def _until(self, condition: Condition) -> None:
+        await self._engine.undisturbed(lambda: self._bell.until(condition))
 
     async def _sleep(self, pause: float, enough: Condition = lambda: False) -> None:
         """Let time pass on the hub's clock, unless the agent leaves meanwhile, or it is enough."""
@@ -235,6 +238,6 @@ class Life:
             return
         bucket = self._engine.deadlines.add(alarm, over)
         try:
-            await self._bell.until(lambda: self._ending or enough() or clock() >= over)
+            await self._until(lambda: self._ending or enough() or clock() >= over)
         finally:
             bucket.pop(alarm, None)

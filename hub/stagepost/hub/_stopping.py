@@ -116,7 +116,7 @@ def strike(directory: Directory, engine: Engine | None, agent: str, refusal: Cal
         return
     steps = desk.abort(refusal, DeadReason.RECIPIENT_GONE)
     if sum(1 for _ in islice(steps, _MESSAGES_AT_ONCE)) == _MESSAGES_AT_ONCE:
-        engine.spawn(partial(_finish, steps, engine.turns), f"stagepost end of {agent}")
+        engine.spawn(partial(engine.undisturbed, partial(_finish, steps, engine.turns)), f"stagepost end of {agent}")
 
 
 async def drain(directory: Directory, engine: Engine, timeout: float) -> StopReport:

@@ -74,6 +74,7 @@ class Backend(NamedTuple):
     new_guard: Callable[[], TaskGuard]
     watch_cancel: Callable[[Callable[[], None]], None]
     is_here: Callable[[], bool]
+    is_abandoned: Callable[[], bool]
 
 
 def current_backend() -> Backend:
@@ -166,7 +167,7 @@ def _asyncio_backend() -> Backend:
                 task.uncancel()
             return True
 
-    loop = asyncio.get_running_loop()
+    loop, owner = asyncio.get_running_loop(), _current_task()
     clock = _clock_of(loop)
     return Backend(
         new_waiter=loop.create_future,
@@ -175,6 +176,7 @@ def _asyncio_backend() -> Backend:
         new_guard=AsyncioGuard,
         watch_cancel=_watch_cancel,
         is_here=lambda: _running_loop() is loop,
+        is_abandoned=owner.done,
     )
 
 
@@ -228,6 +230,7 @@ def _trio_backend() -> Backend:
         new_guard=_trio_guard(),
         watch_cancel=lambda _: None,  # only scopes cancel a task of trio
         is_here=is_here,
+        is_abandoned=lambda: False,  # trio lets nobody leave a nursery open
     )
 
 

@@ -85,10 +85,9 @@ class Workers:
         current = [worker.current for worker in tuple(self.staff)]
         return [parcel for parcel in current if parcel is not None and parcel not in spared]
 
-    @property
-    def running_since(self) -> float | None:
-        """When the oldest of the handlers that run now began, on the hub's clock."""
-        return min((worker.began for worker in tuple(self.staff) if worker.current is not None), default=None)
+    def began(self) -> list[float]:
+        """When the handlers that run now began, on the hub's clock."""
+        return [worker.began for worker in self.staff if worker.current is not None]
 
     def interrupt(self, spared: AbstractSet[object] = NOBODY) -> Iterator[Parcel]:
         """Cancel the handlers, but for those of the parcels to spare, and the start of the instance.

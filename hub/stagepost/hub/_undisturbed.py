@@ -1,0 +1,24 @@
+"""Waiting in a task of the hub's own, which nobody but the hub may cancel."""
+
+from collections.abc import Awaitable, Callable
+
+from ._wake import Backend, cancellation, is_cancelled
+
+
+async def undisturbed(backend: Backend, work: Callable[[], Awaitable[object]]) -> None:
+    """Do something that can be begun again, such as to wait, to its end.
+
+    Code that knows the task, because it ran there as a hook or asked for all tasks, may call `asyncio.Task.cancel`.
+    anyio would end the whole hub for that, so it is undone here. It passes when the task that has entered the hub has
+    ended without leaving it: then the event loop is being closed.
+    """
+    while True:
+        try:
+            await work()
+        except BaseException as error:
+            by_scope = is_cancelled(by_scope=True)  # None while the coroutine is being closed without a loop
+            if by_scope is not False or not isinstance(error, cancellation()) or backend.is_abandoned():
+                raise
+            await backend.new_guard().drop_cancellation()
+        else:
+            return

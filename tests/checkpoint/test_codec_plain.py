@@ -280,3 +280,16 @@ def test_a_value_for_which_the_stack_has_no_room_is_refused_by_name() -> None:
 
     with pytest.raises(CannotStore, match="key cannot be stored: it is nested too deep for what is left"):
         deep(sys.getrecursionlimit() - len(inspect.stack(0)) - 150)
+
+
+async def fetch() -> int:
+    return 1
+
+
+def test_a_coroutine_is_named_with_the_await_that_is_missing() -> None:
+    coroutine = fetch()
+    with pytest.raises(
+        CannotStore, match=r"value\[0\] cannot be stored: it is a coroutine .*: write `await fetch\(…\)`"
+    ):
+        PLAIN.dump([coroutine], "value")
+    coroutine.close()

@@ -62,7 +62,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "one companion": (lambda: a_chain("w", [work], companions=WORK), "companions= is a list, and not a Chain"),
     "a name for a function": (lambda: a_step("a", "b"), "step 'a': it needs a function, and 'b' is none"),
     "a number of attempts": (lambda: a_step("a", work, retry=3), r"3 is no Retry: give Retry\(attempts=…\)"),
-    "a text for seconds": (lambda: a_step("a", work, timeout="5s"), "'5s' is no duration: use seconds from 0 up"),
+    "a text for seconds": (
+        lambda: a_step("a", work, timeout="5s"),
+        "timeout is '5s': that is no duration, use seconds from 0 up",
+    ),
     "a list of secrets": (lambda: a_runner(MemoryStore(), secrets=["x"]), "they are a mapping, and not a list"),
     "one workflow": (lambda: a_runner(MemoryStore(), workflows=WORK), "workflows= is a list, and not a Chain"),
     "a step for a workflow": (
@@ -72,6 +75,18 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a path for a store": (lambda: a_runner("runs.db"), r"'runs.db' is no store: give SqliteStore\(path\)"),
     "a class for a store": (lambda: a_runner(MemoryStore), "is no store"),
     "a number of days": (lambda: a_runner(MemoryStore(), keep_for=30), r"keep_for=30: give timedelta\(days=…\)"),
+    "a number of days for keys": (
+        lambda: a_runner(MemoryStore(), keep_keys=400),
+        r"keep_keys=400: give timedelta\(days=…\)",
+    ),
+    "a list of migrations": (
+        lambda: a_runner(MemoryStore(), migrations=[work]),
+        "migrations= is a mapping, and not a list",
+    ),
+    "a migration without its version": (
+        lambda: a_runner(MemoryStore(), migrations={"work": work}),
+        "migrations= of 'work' is a mapping, and not work",
+    ),
     "what to keep": (
         lambda: a_runner(MemoryStore(), keep="everything"),
         "keep='everything': give one of 'result', 'all', 'none'",
@@ -86,7 +101,7 @@ def test_a_mistake_is_named_where_it_is_made(make: Callable[[], Any], said: str)
 
 
 def test_what_is_right_is_not_refused() -> None:
-    Chain("w", (work for _ in range(1)), state=Order, companions=[WORK])  # type: ignore[arg-type]  # an iterator will do
+    Chain("w", (step("any", lambda _: None) for _ in range(1)), state=Order, companions=[WORK])  # type: ignore[arg-type]  # an iterator will do
     Runner(MemoryStore(), workflows=(WORK,), keep_for=timedelta(days=1), keep={"w": "all"})
     step("a", work, retry=Retry(attempts=2), timeout=timedelta(seconds=5))
 
@@ -146,7 +161,7 @@ async def test_who_gives_a_run_for_its_id_is_told_the_id(store: Store) -> None:
             await runner.answer(given, "yes")
 
 
-@pytest.mark.parametrize("given", ["approval", "r1", "r1/aproval", "r1/other#3"])
+@pytest.mark.parametrize("given", ["approval", "/approval", "r1", "r1/aproval", "r1/other#3"])
 async def test_an_id_that_is_none_of_a_wait_is_answered_with_those_that_are_near(given: str, store: Store) -> None:
     async with running(store, ASKING) as runner:
         with fail_after(PATIENCE):
@@ -154,7 +169,7 @@ async def test_an_id_that_is_none_of_a_wait_is_answered_with_those_that_are_near
         with pytest.raises(WaitNotFound, match="; open is r1/approval") as caught:
             await runner.answer(given, "yes")
         assert caught.value.near == ("r1/approval",)
-        if "/" not in given:
+        if not all(given.partition("/")):
             assert "is no id of a wait, which is made of the run and the place: run/place" in str(caught.value)
 
 
@@ -162,3 +177,20 @@ async def test_where_nothing_waits_nothing_is_near(store: Store) -> None:
     async with running(store, ASKING) as runner:
         with pytest.raises(WaitNotFound, match="run/place: the inbox lists those there are"):
             await runner.answer("approval", "yes")
+
+
+@pytest.mark.parametrize("name", ["key", "trace"])
+async def test_keys_and_traces_are_texts(name: str, store: Store) -> None:
+    given: Any = {name: 5}
+    async with running(store, WORK) as runner:
+        with pytest.raises(TypeError, match=f"{name}=5: give a text"):
+            await runner.start(WORK, **given)
+
+
+async def test_a_value_that_does_not_fit_the_state_is_described_in_one_line() -> None:
+    with pytest.raises(ChainError) as caught:
+        await Chain("w", [step("work", lambda _: {"number": "x"})], state=Order).run(Order(number=1))
+    said = str(caught.value)
+    assert "what step 'work' returned cannot be stored: it is no valid Order: number: Input should be" in said
+    assert "\n" not in said
+    assert "pydantic.dev" not in said

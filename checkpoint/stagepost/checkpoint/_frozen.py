@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from types import NoneType
+from types import CoroutineType, NoneType
 from typing import Any, Final, NoReturn, TypeAlias
 
 from .errors import CannotStore
@@ -158,6 +158,8 @@ def _key(key: object, where: str) -> str:
 
 
 def _advice(value: object) -> str:
+    if isinstance(value, CoroutineType):
+        return f"it is a coroutine that nobody has awaited: write `await {value.__name__}(…)`"
     return (
         f"{type(value).__module__}.{type(value).__qualname__} is no JSON value: "
         "return text, numbers, lists or dicts, or give the key a type (types=, expect= or state=)"

@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ TABLES = ("effects", "frames", "history", "items", "signals", "vals", "waits")
 def by_hand(file: Path, *statements: str) -> None:
     """As in SQLite's shell, where foreign keys are off."""
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        for statement in statements:
+        for statement in "; ".join(statements).split("; "):
             assert connection.execute(statement).rowcount
 
 
@@ -118,6 +119,35 @@ async def test_a_run_that_was_changed_by_hand_is_named(file: Path, statement: st
     assert isinstance(error, CorruptRun)
     assert error.run_id == "bad"
     assert reason in error.reason
+
+
+async def parked(store: SqliteStore, run_id: str, due_at: datetime) -> None:
+    lease, _ = await store.create(new_run(run_id))
+    assert lease is not None
+    await store.wait(lease, NewWait("ask", WaitKind.ANSWER, "ask", due_at=due_at))
+    assert await store.park(lease, 0)
+
+
+@pytest.mark.parametrize("due_at", [2**62, -(2**62), 253_402_300_800_000_000])
+async def test_a_time_that_is_none_holds_up_no_other_wait(file: Path, due_at: int) -> None:
+    async with SqliteStore(file) as store:
+        for run_id in ("bad", "due"):
+            await parked(store, run_id, datetime(2026, 1, 1, tzinfo=UTC))
+        by_hand(file, f"UPDATE waits SET due_at = {due_at} WHERE id = 'bad/ask'")  # noqa: S608  # our own numbers
+        due = await store.expire(datetime(2026, 1, 2, tzinfo=UTC).timestamp(), 10)
+        assert "due" in due.run_ids
+        assert due.next_at is None
+        with pytest.raises(CorruptRun, match="'bad'"):
+            await store.load("bad")
+
+
+async def test_what_stays_of_a_run_is_checked_when_it_is_claimed(file: Path) -> None:
+    async with SqliteStore(file) as store:
+        await store.create(new_run("bad"))
+        by_hand(file, "PRAGMA ignore_check_constraints = 1; UPDATE runs SET keep = 'x'")
+        with pytest.raises(CorruptRun, match="'bad'"):
+            await store.claim("bad", "me")
+        await store.create(new_run("other"))
 
 
 async def test_runs_that_were_left_alone_are_not_named(file: Path) -> None:

@@ -222,6 +222,17 @@ async def test_what_has_taken_the_place_of_a_file_is_not_read(file: Path, lose: 
                     await each.find()
 
 
+async def test_whoever_reads_a_file_that_was_emptied_is_told_that_it_is_lost(file: Path) -> None:
+    with fail_after(10):
+        async with SqliteStore(file) as store, SqliteStore.reader(file) as reader:
+            await started(store)
+            await reader.info("run")
+            os.truncate(file, 0)
+            for each in (store, reader):
+                with pytest.raises(StoreLost):
+                    await each.info("run")
+
+
 async def test_what_was_saved_is_in_a_file_that_was_moved_with_what_is_beside_it(file: Path) -> None:
     with fail_after(10):
         async with SqliteStore(file) as store:

@@ -81,7 +81,7 @@ class DelegateTool(Tool[..., object], ABC):
             name=name,
             description=description,
             idempotent=idempotent,
-            timeout=None if timeout is None else seconds(timeout),
+            timeout=None if timeout is None else seconds(timeout, "timeout"),
             function=function,
             _arguments=parameters,
             needs_approval=needs_approval,

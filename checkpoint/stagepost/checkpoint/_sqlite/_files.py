@@ -106,6 +106,11 @@ class Files:
         return StoreLost(self.path, f"{what} cannot be looked at: {error.strerror}")
 
 
+def overwritten(path: Path) -> StoreLost:
+    """The error of whoever needs a file whose inode is the same, but not what is in it."""
+    return StoreLost(path, "it was overwritten, by a copy of it or by something else")
+
+
 def _known(path: str, beside: str | None = None) -> _Known:
     found = stat(path)  # noqa: PTH116  # likewise
     return _Known(path, found.st_ino, found.st_dev, beside)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import StoreLost, StoreTakenOver
-from ._files import Files
+from ._files import Files, overwritten
 from ._main_file import MainFile
 
 _RAISE = "UPDATE meta SET value = value + 1 WHERE name = 'generation' RETURNING value"
@@ -72,7 +72,7 @@ def lost(connection: sqlite3.Connection, *, quickly: bool = False) -> StoreLost 
     try:
         gone = files.lost(quickly=quickly)
         if gone is None and connection.main.is_overwritten(files.main):
-            return StoreLost(connection.path, "it was overwritten, by a copy of it or by something else")
+            return overwritten(connection.path)
     except OSError as error:  # it went while it was looked at
         return StoreLost(connection.path, f"it was deleted or moved: {error.strerror}")
     return gone

@@ -15,10 +15,12 @@ import aiosqlite
 import anyio
 
 from ..errors import StoreNotReadable
+from ._batch import primary_code
 from ._faults import BUSY_TIMEOUT, translate_read
-from ._files import Files, open_known
+from ._files import Files, open_known, overwritten
 from ._queries import Query, Row, as_text
 
+_GONE: Final = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # what was a store is no database, or has no such table
 _CHUNK: Final = 64  # rows that an iteration fetches at once; there are none here
 
 
@@ -50,21 +52,25 @@ class Reader:
         self._connection = connection
         self._path = path
         self._files = files
+        self._is_store = False
 
     async def fetch(self, query: Query) -> list[Row]:
         """The rows of one query.
 
         Raises:
-            StoreLost: The file was deleted, moved or replaced since it was opened.
+            StoreLost: The file was deleted, moved, replaced or overwritten since it was opened.
         """
         try:
             return list(await self._connection.execute_fetchall(query.text, query.values))
         except sqlite3.Error as error:
+            if self._is_store and primary_code(error) in _GONE:
+                raise overwritten(self._path) from error
             raise translate_read(error, self._path) from error
 
     def watch_beside(self) -> None:
-        """From now on see that the WAL is still there, too: for a database that is known to have one."""
+        """From now on see that the WAL is still there, too: for a file that is known to be a store."""
         self._files.add_beside()
+        self._is_store = True
 
 
 async def _opened(connection: aiosqlite.Connection, path: Path) -> None:

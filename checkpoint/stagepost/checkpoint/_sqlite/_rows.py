@@ -22,7 +22,7 @@ def to_run(row: Row) -> RunInfo:
     Raises:
         CorruptRun: They make no sense.
     """
-    with _making_sense(row[0]):
+    with making_sense(row[0]):
         return _to_run(row)
 
 
@@ -69,7 +69,7 @@ def to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
         RunNotFound: There are none.
         CorruptRun: They make no sense.
     """
-    with _making_sense(run_id):
+    with making_sense(run_id):
         return _to_snapshot(run_id, rows)
 
 
@@ -132,7 +132,7 @@ def to_version(run_id: str, row: Row) -> Version:
         CorruptRun: They make no sense.
     """
     number, saved_at, *frame = row
-    with _making_sense(run_id):
+    with making_sense(run_id):
         return Version(number, _to_frame(frame, Outside(())), to_time(saved_at))
 
 
@@ -165,7 +165,7 @@ def to_open_wait(columns: Row) -> OpenWait:
         CorruptRun: They make no sense.
     """
     name, run_id, workflow, version, *columns_of_wait = columns
-    with _making_sense(run_id):
+    with making_sense(run_id):
         wait = to_wait(columns_of_wait)
         if name != f"{run_id}/{wait.place}":  # whoever pages on would start from somewhere else
             raise ValueError(f"the wait {wait.place!r} is stored as {name!r}")
@@ -179,7 +179,7 @@ def to_signal(run_id: str, row: Row) -> SentSignal:
         CorruptRun: They make no sense.
     """
     number, name, value = row
-    with _making_sense(run_id):
+    with making_sense(run_id):
         return SentSignal(number, name, _json(value))
 
 
@@ -199,7 +199,7 @@ def _json(data: _Json) -> _Json:
 
 
 @contextmanager
-def _making_sense(run_id: str) -> Iterator[None]:
+def making_sense(run_id: str) -> Iterator[None]:
     """Whatever goes wrong inside is because the rows of a run are not what was written."""
     try:
         yield

@@ -9,6 +9,7 @@ from ._fence import run_of
 from ._history import keep_version
 from ._retention import forget
 from ._row import shape_row
+from ._rows import making_sense
 
 _CLAIM = """
 UPDATE runs SET epoch = epoch + 1, owner = ?, status = 'running', attempts = attempts + ?, shape = coalesce(?, shape)
@@ -40,7 +41,8 @@ def claim(
     claimed = connection.execute(_CLAIM, (owner, int(recovering), shape and shape.id, run_id)).fetchone()
     if claimed is None:
         raise RunNotOpen(run_id, run_of(connection, run_id).status)
-    lease = Lease(run_id, row=claimed[0], epoch=claimed[1], keep=Keep(claimed[2]))
+    with making_sense(run_id):
+        lease = Lease(run_id, row=claimed[0], epoch=claimed[1], keep=Keep(claimed[2]))
     if shape is not None:
         run = run_of(connection, run_id)
         shape_row(lease, shape, run.workflow, run.version)(connection)

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)  # what is later is no time
 
 
 def to_micros(seconds: float) -> int:

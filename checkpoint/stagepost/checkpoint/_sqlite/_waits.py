@@ -13,7 +13,7 @@ from ..errors import AlreadyAnswered, EffectNotFound, RunNotOpen, WaitNotFound
 from ._fence import FENCE, Right, check_held, refusal, run_of
 from ._queries import WAIT_COLUMNS
 from ._rows import to_wait
-from ._times import to_micros, to_time
+from ._times import LAST, to_micros, to_time
 
 _RK = "(SELECT rk FROM runs WHERE run_id = ?)"
 _OPEN = f"""
@@ -48,9 +48,9 @@ SELECT run_id, place FROM waits JOIN runs USING (rk)
 WHERE waits.status = 'open' AND due_at <= ? AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT ?
 """
 _EXPIRE = f"UPDATE waits SET status = 'expired', ended_at = max(?, opened_at) WHERE rk = {_RK} AND place = ?"
-_NEXT_DUE = """
+_NEXT_DUE = f"""
 SELECT due_at FROM waits JOIN runs USING (rk)
-WHERE waits.status = 'open' AND due_at IS NOT NULL AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT 1
+WHERE waits.status = 'open' AND due_at <= {LAST} AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT 1
 """
 _PARENTS = """
 SELECT run_id, place FROM waits JOIN runs USING (rk)

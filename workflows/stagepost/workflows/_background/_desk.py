@@ -23,7 +23,7 @@ from .._engine._intermediates import Intermediate
 from .._execution._children import Children, below, is_child
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
-from .._runs._containing import own
+from .._runs._blocked import own
 from .._runs._fitness import Fitness
 from .._runs._migration import Definition
 from .._runs._outcomes import Outcomes

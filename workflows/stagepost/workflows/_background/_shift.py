@@ -16,7 +16,7 @@ from .._execution._signal_box import SignalBox
 from .._execution._signals import Left, Parked, Stopping
 from .._lifespans import Lifespans
 from .._pattern_errors import describe
-from .._runs._containing import own
+from .._runs._blocked import own
 from .._runs._ids import wait_id_of
 from ..errors import (
     IncompatibleCheckpoint,

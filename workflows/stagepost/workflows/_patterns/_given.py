@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from ..errors import DefinitionError
 
 T = TypeVar("T")
+KeyT = TypeVar("KeyT")
 WorkflowT_co = TypeVar("WorkflowT_co", covariant=True)
 
 
@@ -42,7 +43,7 @@ def listed(where: str, what: str, given: Iterable[T]) -> tuple[T, ...]:
     return tuple(given)
 
 
-def mapped(where: str, what: str, given: Mapping[str, T]) -> Mapping[str, T]:
+def mapped(where: str, what: str, given: Mapping[KeyT, T]) -> Mapping[KeyT, T]:
     """What was given as a mapping of names.
 
     Raises:

@@ -198,15 +198,17 @@ class Pattern(ABC):
         """See that a part works on the same kind of state.
 
         Raises:
-            DefinitionError: It declares another model, or is nested too deep.
+            DefinitionError: It, or a part of it, is for another kind; or it is nested too deep.
         """
         if isinstance(child, Pattern):
             check_nesting(self, child)
-            self._check_states(child)
-        elif self.state is not None:
-            check_takes(child, child.takes, self.state)
+        self._check_states(child)
 
-    def _check_states(self, child: "Pattern") -> None:
+    def _check_states(self, child: "Node") -> None:
+        if not isinstance(child, Pattern):
+            if self.state is not None:
+                check_takes(child, child.takes, self.state)
+            return
         if child.state not in (None, self.state):
             raise DefinitionError(
                 f"{child.kind} {child.name!r}",
@@ -214,8 +216,7 @@ class Pattern(ABC):
                 "nested patterns share one state; declare it on the outermost",
             )
         for grandchild in child.children.values():
-            if isinstance(grandchild, Pattern):
-                self._check_states(grandchild)
+            self._check_states(grandchild)
 
     def accept(self, payload: object) -> Mapping[str, object] | BaseModel:
         """What a run starts with when the workflow is served and asked with this payload.

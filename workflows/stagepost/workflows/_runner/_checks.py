@@ -5,16 +5,17 @@ from datetime import timedelta
 from .._runs._run import Run
 
 
-def check_means(store: object, keep_for: object) -> None:
-    """See that a runner can work with its store, and that a time to keep runs is one.
+def check_means(store: object, **times: object) -> None:
+    """See that a runner can work with its store, and that times to keep something are some.
 
     Raises:
         TypeError: It cannot, or is none.
     """
     if not callable(getattr(store, "admit", None)) or isinstance(store, type):
         raise TypeError(f"Runner(store): {store!r:.80} is no store: give SqliteStore(path) or MemoryStore(), opened")
-    if keep_for is not None and not isinstance(keep_for, timedelta):
-        raise TypeError(f"keep_for={keep_for!r}: give timedelta(days=…), or None to keep runs for ever")
+    for name, time in times.items():
+        if time is not None and not isinstance(time, timedelta):
+            raise TypeError(f"{name}={time!r}: give timedelta(days=…), or None for ever")
 
 
 def check_id(given: str, what: str = "a run") -> str:

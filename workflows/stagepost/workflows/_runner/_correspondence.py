@@ -1,16 +1,20 @@
-"""What somebody outside asks of runs and says to them: the part of a runner that needs none of its definitions."""
+"""What somebody outside asks about stored runs and sends to them, by their ids."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from stagepost.checkpoint import WaitKind
+from stagepost.checkpoint import RunInfo, WaitKind
 
+from .._programs._run_diagram import run_diagram
+from .._runs._run import Run
+from ._checks import check_id
 from ._inbox import PendingWait, stored
+from ._inspecting import RunView, inspect
 from ._reception import Reception
 
 
 class Correspondence(ABC):
-    """Shows what runs wait for, and hands on answers, signals and word of effects in doubt.
+    """Shows runs and what they wait for, and hands on answers, signals and word of effects in doubt.
 
     Nothing is accepted for a run that the code of this process cannot go on with: it would wait for nobody.
     """
@@ -22,6 +26,46 @@ class Correspondence(ABC):
         Raises:
             RunnerNotOpen: Nobody works on runs now.
         """
+
+    async def get(self, run_id: str) -> Run:
+        """The handle of a run: one that is worked on here, or as it stands in the store.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: It has completed, and the runner does not know its workflow.
+            IncompatibleCheckpoint: It has completed, and its state cannot be read any more.
+        """
+        reception = self._open()
+        return await reception.attach(await reception.store.info(check_id(run_id)), claim=False)
+
+    async def info(self, run_id: str) -> RunInfo:
+        """What is stored of a run beside its state, such as its workflow and status: the quickest look at it.
+
+        Raises:
+            RunNotFound: There is none.
+        """
+        return await self._open().store.info(check_id(run_id))
+
+    async def inspect(self, run_id: str) -> RunView:
+        """A run as it is stored: where it stands, its state, what it waits for.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: It is of an older version, and its migration failed.
+        """
+        return await inspect(self._open(), check_id(run_id))
+
+    async def diagram(self, run_id: str) -> str:
+        """A run as a mermaid flowchart: its workflow, with what is done, where it stands, waits or has failed.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: The runner does not know its workflow.
+        """
+        reception = self._open()
+        snapshot = await reception.store.load(check_id(run_id))
+        return run_diagram(reception.registry.find(snapshot.run).workflow.program, snapshot)
 
     async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
         """What runs wait for, in the order of their ids: an inbox for whoever answers.

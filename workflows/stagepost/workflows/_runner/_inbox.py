@@ -95,8 +95,8 @@ class Inbox:
         check_id(wait_id, "a wait")
         self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
         run_id, place, name = read_wait_id(wait_id)
-        if not place:
-            raise await no_wait(self._store, wait_id, wait_id, place)
+        if not (run_id and place):
+            raise await no_wait(self._store, wait_id, wait_id, "")
         step = step_at((await self._workflow(run_id)).program, place)
         receives = None if step is None else step.receives
         try:

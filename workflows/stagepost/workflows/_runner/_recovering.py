@@ -5,8 +5,8 @@ from contextlib import aclosing
 
 from stagepost.checkpoint import CorruptRun, RunInfo, RunNotFound, RunNotOpen, RunStatus, StoreError
 
+from .._runs._blocked import own
 from .._runs._compatibility import open_in
-from .._runs._containing import own
 from .._runs._recovery import RecoveryNotes, RecoveryReport
 from ..errors import RunLeftOpen, WorkflowError
 from ._cancelling import Cancelling

@@ -13,7 +13,7 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CheckpointStore, Keep, RunInfo, RunStatus
+from stagepost.checkpoint import CheckpointStore, Keep, RunStatus
 from stagepost.hub import Emitter, Hub, Message, Observer, check_name, get_logger
 
 from .._background._means import Means
@@ -21,7 +21,6 @@ from .._engine._intermediates import Intermediate
 from .._lifespans import open_lifespans
 from .._patterns._given import workflow_of
 from .._patterns._pattern import Pattern, Servable
-from .._programs._run_diagram import run_diagram
 from .._runs._handles import handle_of
 from .._runs._orders import Order
 from .._runs._recovery import RecoveryReport
@@ -32,7 +31,6 @@ from ..errors import RunnerNotOpen, RunParked
 from ._cancelling import Cancelling
 from ._checks import check_id, check_means
 from ._correspondence import Correspondence
-from ._inspecting import RunView, inspect
 from ._reception import Reception
 from ._recovering import Recovering
 from ._retention import KeepChoice, Keeping, Sweeper, kept
@@ -99,7 +97,7 @@ class Runner(Correspondence):
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}: give at least 1, or None for no limit")
-        check_means(store, keep_for)
+        check_means(store, keep_for=keep_for, keep_keys=keep_keys)
         self._store = store
         self._hub = hub
         self._registry = Registry(workflows, migrations)
@@ -230,7 +228,7 @@ class Runner(Correspondence):
         keep: KeepChoice | None = None,
         remember_id: bool = True,
     ) -> Run:
-        """Start a run; when this returns, it is on disk. Or attach to the run that has this id or key already.
+        """Start a run; when this returns, the store has saved it. Or attach to the run that has this id or key already.
 
         Args:
             workflow: One of the runner's workflows.
@@ -313,36 +311,6 @@ class Runner(Correspondence):
         await Cancelling(desk, self._grace).cancel(run_id)
         return run or handle_of(await self._store.load(run_id), self._registry, desk.outcomes)
 
-    async def get(self, run_id: str) -> Run:
-        """The handle of a run: one that is worked on here, or as it stands in the store.
-
-        Raises:
-            RunNotFound: There is none.
-            UnknownWorkflow: It has completed, and the runner does not know its workflow.
-            IncompatibleCheckpoint: It has completed, and its state cannot be read any more.
-        """
-        reception = self._open()
-        return await reception.attach(await self._store.info(check_id(run_id)), claim=False)
-
-    async def info(self, run_id: str) -> RunInfo:
-        """What is stored of a run beside its state, such as its workflow and status: the quickest look at it.
-
-        Raises:
-            RunNotFound: There is none.
-        """
-        self._open()
-        return await self._store.info(check_id(run_id))
-
-    async def inspect(self, run_id: str) -> RunView:
-        """A run as it is stored: where it stands, its state, what it waits for.
-
-        Raises:
-            RunNotFound: There is none.
-            UnknownWorkflow: The runner does not know its workflow.
-            IncompatibleCheckpoint: It is of an older version, and its migration failed.
-        """
-        return await inspect(self._open(), check_id(run_id))
-
     def workflow(self, name: str) -> Pattern:
         """The newest version of a workflow that the runner knows.
 
@@ -350,17 +318,6 @@ class Runner(Correspondence):
             WorkflowNotFound: It knows none of this name.
         """
         return self._registry.newest(name)
-
-    async def diagram(self, run_id: str) -> str:
-        """A run as a mermaid flowchart: its workflow, with what is done, where it stands, waits or has failed.
-
-        Raises:
-            RunNotFound: There is none.
-            UnknownWorkflow: The runner does not know its workflow.
-        """
-        self._open()
-        snapshot = await self._store.load(check_id(run_id))
-        return run_diagram(self._registry.find(snapshot.run).workflow.program, snapshot)
 
     async def serve(self, service: Servable) -> None:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.

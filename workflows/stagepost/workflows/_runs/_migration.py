@@ -22,8 +22,8 @@ from .._patterns._pattern import Pattern
 from .._programs._places import program_at
 from .._values._layout import lay_out
 from .._values._schema import to_values
+from ._blocked import concerning
 from ._compatibility import check_compatible
-from ._containing import concerning
 from ._sendings import check_kept, lost_waits
 
 Migration: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]

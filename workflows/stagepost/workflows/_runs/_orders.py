@@ -35,11 +35,15 @@ class Order:
     any_input: bool = False
 
     def check(self, secrets: Secrets, workflow: str) -> None:
-        """See that what the run is named and found by holds no secret.
+        """See that what the run is named and found by are texts, and hold no secret.
 
         Raises:
-            CannotStore: It does.
+            TypeError: One is no text.
+            CannotStore: One holds a secret.
         """
+        for name, given in (("key", self.key), ("trace", self.trace)):
+            if not isinstance(given, str | None):
+                raise TypeError(f"{name}={given!r:.80}: give a text")
         secrets.check_text(self.run_id, f"the id of a run of {workflow!r}")
         secrets.check_text(self.key, f"the key of a run of {workflow!r}")
         secrets.check_text(self.trace, f"the trace of a run of {workflow!r}")

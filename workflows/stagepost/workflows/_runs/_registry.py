@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from stagepost.checkpoint import RunInfo
 
-from .._patterns._given import listed, workflow_of
+from .._patterns._given import listed, mapped, workflow_of
 from .._patterns._nesting import check_nesting
 from .._patterns._pattern import Pattern, Servable
 from .._programs._places import check_signals
@@ -26,7 +26,8 @@ class Registry:
 
     def __init__(self, workflows: Iterable[Servable], migrations: Migrations | None = None) -> None:
         self._known: dict[tuple[str, int], Pattern] = {}
-        self._migrations = {name: dict(steps) for name, steps in (migrations or {}).items()}
+        given = mapped("Runner", "migrations=", migrations or {})
+        self._migrations = {name: dict(mapped("Runner", f"migrations= of {name!r}", given[name])) for name in given}
         for workflow in listed("Runner", "workflows=", workflows):
             self.add(workflow_of(workflow, "workflows= of a Runner"))
 

@@ -29,7 +29,7 @@ class Question:
         self._key = check_name("key", key)
         self._codec: Codec[Any] = codec_of(expect) or PLAIN
         self._show = show
-        self._within = None if within is None else seconds(within)
+        self._within = None if within is None else seconds(within, "within")
         self._otherwise = otherwise
 
     async def answer(self, execution: Execution, place: str, path: str) -> Any:

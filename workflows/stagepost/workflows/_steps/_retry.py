@@ -54,7 +54,7 @@ class Retry:
             raise DefinitionError("Retry", f"attempts={self.attempts}: give at least 1, or None for no limit")
         for name in ("first", "most", "jitter"):
             try:
-                seconds(getattr(self, name))
+                seconds(getattr(self, name), name)
             except ValueError as error:
                 raise DefinitionError("Retry", f"{name}=: {error}") from None
         _check_tenacity()

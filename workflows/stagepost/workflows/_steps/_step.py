@@ -189,7 +189,7 @@ def _make(name: str, function: StepFunction, options: _Options) -> Step:
         if options.inline and not is_async(function):
             why = "an inline function holds up the event loop and with it every clock: leave inline= or timeout= away"
             raise DefinitionError(f"step {name!r}", why)
-        call = timed(call, name, seconds(options.timeout))
+        call = timed(call, name, seconds(options.timeout, "timeout"))
     if options.retry is not None:
         call = retried(call, options.retry)
     if (options.into is None) != (options.catch == ()):

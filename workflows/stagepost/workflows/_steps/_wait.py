@@ -119,7 +119,7 @@ def Sleep(  # noqa: N802  # likewise
     """
     if (duration is None) == (until is None):
         raise DefinitionError(f"sleep {name!r}", "say how long or until when: give a duration, or until=")
-    length = None if duration is None else seconds(duration)
+    length = None if duration is None else seconds(duration, "duration")
     when = None if until is None else caller(f"{name}.until", until, inline=True)
 
     async def sleep(value: Any, context: StepContext) -> None:
@@ -153,7 +153,7 @@ class _Answer:
             codec.dump(otherwise, f"otherwise of {where}")
         self.codec = codec
         self._step = step
-        self._limit = None if within is None else seconds(within)
+        self._limit = None if within is None else seconds(within, "within")
         self._otherwise = otherwise
 
     async def get(self, kind: WaitKind, name: str, prompt: Call | None, value: Any, context: StepContext) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from stagepost.checkpoint import PLAIN, CannotRead, CannotStore, TypedCodec, codec_for, join_values, split_values
@@ -166,7 +166,8 @@ class ModelSchema:
             if unknown:
                 raise UnknownField(step, unknown[0], self._model.__name__, tuple(self._model.model_fields))
             current = dict(self.view(before).__dict__)
-            result = self._build({**current, **self._grown(current, _names(result, step))}, step)
+            fields = {**current, **self._grown(current, _names(result, step))}
+            result = self._build(fields, f"what step {step!r} returned")
         if not isinstance(result, self._model):
             raise StepResultError(step, result)
         stored = self._store(result, step)
@@ -191,10 +192,7 @@ class ModelSchema:
         if unknown:
             known = ", ".join(self._model.model_fields)
             raise CannotStore(where, f"{self._model.__name__} has no field {', '.join(unknown)}; it has {known}")
-        try:
-            return self._model.model_validate(fields, by_name=True, by_alias=False)
-        except ValidationError as error:
-            raise CannotStore(where, f"it is no valid {self._model.__name__}: {error}") from error
+        return self._codec.convert(fields, where)
 
     def _store(self, state: BaseModel, where: str) -> dict[str, Stored]:
         return to_values(split_values(self._codec.dump(state, where)), self.lists)

@@ -1,4 +1,4 @@
-"""The place that contains what goes wrong with one stored run, so that no other run and no runner is concerned."""
+"""Why one stored run cannot go on: whatever reading it raises, so that no other run and no runner is concerned."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -67,7 +67,6 @@ class Engine:
         "listeners",
         "log",
         "new_context",
-        "new_guard",
         "new_parcel",
         "new_waiter",
         "onion",
@@ -76,7 +75,6 @@ class Engine:
         "strike",
         "thread",
         "turns",
-        "watch_cancel",
     )
 
     def __init__(
@@ -100,8 +98,6 @@ class Engine:
         self.new_context = owner.new_context
         self.strike = owner.strike
         self.new_waiter = backend.new_waiter
-        self.new_guard = backend.new_guard
-        self.watch_cancel = backend.watch_cancel
         self.is_here = backend.is_here
         self.thread = get_ident()
         self.failures: list[BaseException] = []

@@ -22,9 +22,12 @@ from stagepost.hub import (
     Proceed,
     Restart,
     StopReport,
+    TaskGuard,
     bind_log_fields,
     get_logger,
     handles,
+    leaves_of,
+    new_guard,
     traceback_text,
 )
 
@@ -128,3 +131,12 @@ async def use() -> None:
 
 def broader(message: Message[Answer]) -> Message[object]:
     return message
+
+
+async def guarded() -> None:
+    """A task is guarded round the code of others."""
+    guard: TaskGuard = new_guard(is_own=False)
+    assert_type(guard.is_intact(), bool)
+    assert_type(await guard.leave_scopes(), bool)
+    assert_type(await guard.drop_cancellation(), bool)
+    assert_type(list(leaves_of(ValueError())), list[BaseException])

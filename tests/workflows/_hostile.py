@@ -122,6 +122,16 @@ async def cancel_itself(*_: Any) -> None:
     task.cancel()
 
 
+async def cancel_itself_and_take_it_back(*_: Any) -> None:
+    """Before Python 3.13 the cancellation arrives at the next await all the same."""
+    await cancel_itself()
+    task = asyncio.current_task()
+    assert task is not None
+    task.uncancel()
+    if sys.version_info >= (3, 13):
+        raise ValueError("nothing is left")
+
+
 async def cancel_itself_and_wait(*_: Any) -> None:
     await cancel_itself()
     await asyncio.sleep(1)
@@ -247,6 +257,7 @@ ASYNC: Mapping[str, Callable[..., Awaitable[Any]]] = {
 }
 ASYNCIO: Mapping[str, Callable[..., Awaitable[Any]]] = {
     "cancels itself": cancel_itself,
+    "cancels itself and takes it back": cancel_itself_and_take_it_back,
     "cancels itself and waits": cancel_itself_and_wait,
     "awaits cancelled": await_cancelled,
     "failing TaskGroup": fail_in_a_group,

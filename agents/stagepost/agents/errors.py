@@ -47,6 +47,8 @@
 
 from collections.abc import Sequence
 
+from stagepost.hub import describe_error
+
 from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
 from ._errors._model import (
     AllModelsFailed,
@@ -287,7 +289,7 @@ class AgentFailed(AgentError):
     """
 
     def __init__(self, agent: str, cause: BaseException) -> None:
-        super().__init__(f"agent {agent!r} failed: {type(cause).__name__}: {cause}")
+        super().__init__(f"agent {agent!r} failed: {describe_error(cause)}")
         self.agent = agent
 
 

@@ -8,7 +8,7 @@ once.
 
 from typing import TYPE_CHECKING
 
-from ._containment import describe_error, failure_of, is_fatal
+from ._containment import describe_error, failure_of, is_fatal, leaves_of
 from ._dead_letters import DeadLetter
 from ._desk import Overflow
 from ._emitter import Emitter
@@ -36,6 +36,7 @@ from ._events import (
     SubscriptionRemoved,
 )
 from ._facts import FactError
+from ._guards import Counter, TaskGuard, TaskState, new_guard
 from ._hub import Context, Hub
 from ._limits import Duration, seconds
 from ._listener import Listener
@@ -101,6 +102,7 @@ __all__ = [
     "AlreadyForwarded",
     "Clock",
     "Context",
+    "Counter",
     "DeadLetter",
     "DeadReason",
     "Delivery",
@@ -164,6 +166,8 @@ __all__ = [
     "SubscriptionAdded",
     "SubscriptionRemoved",
     "Supervision",
+    "TaskGuard",
+    "TaskState",
     "Topology",
     "UnexpectedReply",
     "Unfinished",
@@ -175,6 +179,8 @@ __all__ = [
     "get_logger",
     "handles",
     "is_fatal",
+    "leaves_of",
+    "new_guard",
     "seconds",
     "traceback_text",
 ]

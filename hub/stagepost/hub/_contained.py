@@ -11,7 +11,7 @@ from typing import TypeVar
 from anyio import CancelScope
 
 from ._containment import is_fatal, own_part
-from ._wake import TaskGuard, is_cancelled
+from ._guards import TaskGuard, is_cancelled, new_guard
 
 T = TypeVar("T")
 
@@ -68,9 +68,7 @@ class Outcome:
     left: str | None = None
 
 
-async def run_contained(
-    call: Callable[[], Awaitable[object]], scope: CancelScope, new_guard: Callable[[], TaskGuard]
-) -> Outcome:
+async def run_contained(call: Callable[[], Awaitable[object]], scope: CancelScope) -> Outcome:
     """Run code of somebody else in a scope by which it can be cancelled. The task must be shielded from all others."""
     failure = None
     with scope:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ._wake import cancellation, is_cancelled
+from ._guards import cancellation, is_cancelled
 
 # Read by the descriptors of the base classes, because a subclass may have put something else in their place.
 _members: Final = vars(BaseExceptionGroup)["exceptions"].__get__
@@ -42,7 +42,7 @@ def own_part(error: BaseException, *, cancelled: bool | None) -> BaseException |
     if cancelled is False:
         return error
     outside = GeneratorExit if cancelled is None else cancellation()
-    leaves = list(_leaves(error))
+    leaves = list(leaves_of(error))
     own = [leaf for leaf in leaves if not issubclass(type(leaf), outside)]
     if len(own) == len(leaves):
         return error
@@ -51,7 +51,7 @@ def own_part(error: BaseException, *, cancelled: bool | None) -> BaseException |
 
 def is_fatal(failure: BaseException) -> bool:
     """Whether a failure is, or holds at any depth, a `KeyboardInterrupt`, which nobody contains."""
-    return any(issubclass(type(leaf), KeyboardInterrupt) for leaf in _leaves(failure))
+    return any(issubclass(type(leaf), KeyboardInterrupt) for leaf in leaves_of(failure))
 
 
 def describe_error(error: BaseException) -> str:
@@ -75,7 +75,7 @@ def class_name(cls: type) -> str:
     return name
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def leaves_of(error: BaseException) -> Iterator[BaseException]:
     """The errors in a group, at any depth; an error that is no group is its own only leaf."""
     pending = [error]
     while pending:

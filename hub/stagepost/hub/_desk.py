@@ -11,6 +11,7 @@ from ._callers import NOBODY
 from ._containment import class_name
 from ._engine import Engine
 from ._events import AgentFailed, DeadReason
+from ._guards import cancellation
 from ._life import Life
 from ._mailbox import Mailbox
 from ._message import MessageType
@@ -18,7 +19,7 @@ from ._metrics import AgentMetrics
 from ._parcel import Parcel, State
 from ._supervision import Restart, Supervision
 from ._tally import Tally
-from ._wake import Waiter, cancellation
+from ._wake import Waiter
 from ._workers import Workers
 from .errors import AgentStopped, DeliveryError, HandlerFailed, MailboxFull
 

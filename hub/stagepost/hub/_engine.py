@@ -69,7 +69,6 @@ class Engine:
         "listeners",
         "log",
         "new_context",
-        "new_guard",
         "new_parcel",
         "new_waiter",
         "onion",
@@ -79,7 +78,6 @@ class Engine:
         "thread",
         "turns",
         "undisturbed",
-        "watch_cancel",
     )
 
     def __init__(
@@ -102,8 +100,6 @@ class Engine:
         self.new_context = owner.new_context
         self.strike = owner.strike
         self.new_waiter = backend.new_waiter
-        self.new_guard = backend.new_guard
-        self.watch_cancel = backend.watch_cancel
         self.is_here = backend.is_here
         self.undisturbed = partial(undisturbed, backend)
         self.thread = get_ident()

@@ -208,7 +208,7 @@ class Life:
     async def _call(self, name: str, call: Callable[[], Awaitable[object]], scope: CancelScope) -> Outcome:
         self._running += 1
         try:
-            outcome = await run_contained(call, scope, self._engine.new_guard)
+            outcome = await run_contained(call, scope)
         finally:
             self._running -= 1
         if outcome.failure is not None and is_fatal(outcome.failure):

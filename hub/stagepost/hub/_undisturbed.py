@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from ._wake import Backend, cancellation, is_cancelled
+from ._guards import cancellation, is_cancelled, new_guard
+from ._wake import Backend
 
 
 async def undisturbed(backend: Backend, work: Callable[[], Awaitable[object]]) -> None:
@@ -19,6 +20,6 @@ async def undisturbed(backend: Backend, work: Callable[[], Awaitable[object]]) -
             by_scope = is_cancelled(by_scope=True)  # None while the coroutine is being closed without a loop
             if by_scope is not False or not isinstance(error, cancellation()) or backend.is_abandoned():
                 raise
-            await backend.new_guard().drop_cancellation()
+            await new_guard().drop_cancellation()
         else:
             return

@@ -9,6 +9,7 @@ from ._contained import Containment
 from ._containment import is_fatal
 from ._engine import Engine
 from ._events import DeadReason
+from ._guards import TaskGuard, cancellation, is_cancelled, new_guard, watch_cancel
 from ._handlers import NOBODY
 from ._invoking import invoke
 from ._mailbox import Mailbox
@@ -16,7 +17,6 @@ from ._message import MessageType
 from ._parcel import Parcel, State
 from ._running import set_running
 from ._tally import Tally
-from ._wake import TaskGuard, cancellation, is_cancelled
 from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
@@ -87,7 +87,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until it is not needed any more."""
-        self.engine.watch_cancel(self.relieve)
+        watch_cancel(self.relieve)
         try:
             while await self._work_in_scope():
                 pass
@@ -100,7 +100,7 @@ class Worker:
         self._interrupted, needed = False, True
         try:
             with CancelScope() as self._scope:
-                self._guard = self.engine.new_guard()
+                self._guard = new_guard()
                 self._containment = Containment(self._guard)
                 needed = await self._serve()
                 self._containment.close_scopes()

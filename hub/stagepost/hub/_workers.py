@@ -7,11 +7,12 @@ from typing import Final
 from ._bell import Bell
 from ._callers import NOBODY
 from ._engine import Engine
+from ._guards import is_cancelled
 from ._life import Life
 from ._mailbox import Mailbox
 from ._parcel import Parcel
 from ._tally import Tally
-from ._wake import Waiter, is_cancelled
+from ._wake import Waiter
 from ._worker import Worker
 
 _RESTING_KEPT: Final = 8

@@ -5,10 +5,9 @@ whatever its class. Three kinds pass by: what the engine raises to itself, cance
 `KeyboardInterrupt`. Groups are judged by their members.
 """
 
-from collections.abc import Iterator
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from stagepost.hub import failure_of, is_fatal
+from stagepost.hub import failure_of, is_fatal, leaves_of
 
 ErrorT = TypeVar("ErrorT", bound=BaseException)
 
@@ -29,7 +28,7 @@ def own_failure(error: BaseException) -> BaseException:
     Raises:
         BaseException: It is none: cancellation from outside, a `KeyboardInterrupt`, or meant for the engine.
     """
-    if isinstance(error, Exception) and not isinstance(error, BaseExceptionGroup):
+    if issubclass(type(error), Exception) and not issubclass(type(error), BaseExceptionGroup):
         return error
     passing = find(error, Signal)
     if passing is not None:
@@ -50,18 +49,5 @@ def ends_all(error: BaseException) -> bool:
 
 def find(error: BaseException, kind: type[ErrorT]) -> ErrorT | None:
     """The first error of a kind in an error: itself, or a member of a group."""
-    return next((leaf for leaf in leaves(error) if isinstance(leaf, kind)), None)
-
-
-def leaves(error: BaseException) -> Iterator[BaseException]:
-    """An error; or the members of a group, however deep."""
-    if not isinstance(error, BaseExceptionGroup):
-        yield error
-        return
-    ahead: list[BaseException] = [error]
-    while ahead:
-        last = ahead.pop()
-        if isinstance(last, BaseExceptionGroup):
-            ahead.extend(reversed(last.exceptions))
-        else:
-            yield last
+    found = (leaf for leaf in leaves_of(error) if issubclass(type(leaf), kind))  # whatever it says of its class
+    return cast("ErrorT | None", next(found, None))

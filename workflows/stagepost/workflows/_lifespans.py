@@ -7,12 +7,12 @@ from typing import TypeAlias
 import anyio
 from anyio.abc import TaskGroup
 
-from stagepost.hub import get_logger
+from stagepost.hub import get_logger, new_guard
 
 from ._answer import Answer
 from ._containment import own_failure
 from ._pattern_errors import describe
-from ._strand import this_strand
+from ._strand import mend
 from .errors import LifespanFailed, RunnerNotOpen
 
 Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
@@ -87,21 +87,21 @@ class Lifespans:
             raise ExceptionGroup("lifespans of workflows", self._errors)
 
     async def _hold(self, workflow: str, held: _Held) -> None:
-        is_entered, strand = False, this_strand(is_own=True)
+        is_entered, guard = False, new_guard()
         try:
             async with held.lifespan() as resources:
                 is_entered = True
                 held.gives.give(resources)
                 await self._closing.wait()
         except BaseException as error:  # noqa: BLE001  # a user's function fails whoever asked for it, not the runner
-            await strand.mend()
+            await mend(guard)
             failure = own_failure(error)
             if is_entered:
                 self._note(workflow, failure)
             else:
                 held.gives.fail(_failure(workflow, failure))
         else:
-            await strand.mend()
+            await mend(guard)
         finally:
             held.gives.fail(RunnerNotOpen())  # unless it has been given, or has failed
             self._held.remove(held)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, ValueTooLarge, join_values
+from stagepost.hub import TaskGuard, new_guard
 
 from .._containment import own_failure
 from .._execution._execution import Execution, ItemRecord
@@ -13,7 +14,6 @@ from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
 from .._programs._program import Place, Position, Program, Within
 from .._steps._context import StepContext
-from .._strand import UNKNOWN, Strand, this_strand
 from .._values._layout import Layout, lay_out
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged
@@ -37,7 +37,7 @@ class Branch:
     Attributes:
         own: What it has written itself.
         values: All that its steps see.
-        strand: The task that its steps run in, once it is worked on.
+        guard: Of the task that its steps run in, once it is worked on.
         place: Where it stands; None at the end.
     """
 
@@ -59,7 +59,8 @@ class Branch:
         self.width = frame.width
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
-        self.strand = UNKNOWN
+        self.guard: TaskGuard
+        self._is_worked_on = False
         self._inherited = inherited or {}
         self.values = merged(self._inherited, self.own)
         self.place = self._place()
@@ -83,14 +84,15 @@ class Branch:
             own_failure(error)
             return None
 
-    def work_in(self, strand: Strand | None) -> None:
+    def work_in(self, guard: TaskGuard | None) -> None:
         """Run its steps in the running task, unless that was said before.
 
         Args:
-            strand: That task, if it is known already.
+            guard: Of that task, if there is one already.
         """
-        if self.strand is UNKNOWN:
-            self.strand = strand or this_strand(is_own=self.execution.journal is not None)
+        if not self._is_worked_on:
+            self._is_worked_on = True
+            self.guard = guard or new_guard(is_own=self.execution.journal is not None)
 
     def visit(self, within: Within) -> int:
         """Which visit of the enclosing node this is, from 1; 0 outside of graphs."""

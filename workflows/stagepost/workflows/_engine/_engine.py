@@ -102,7 +102,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
     state = result = None
     try:
         state = branch.view()
-        result = await perform(place.step, state, branch.context(path, place.within), branch.strand)
+        result = await perform(place.step, state, branch.context(path, place.within), branch.guard)
         if run.check_states:
             check_unchanged(branch, result, state, place.step.name)
         if place.step.into is not None:
@@ -125,7 +125,7 @@ async def _take_route(branch: Branch, place: RoutePlace) -> None:
     path, state = branch.full_path(place.path), None
     try:
         state = branch.view()
-        route = await perform(place.step, state, branch.context(path, place.within), branch.strand)
+        route = await perform(place.step, state, branch.context(path, place.within), branch.guard)
         way, name = _way(place, route)
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = branch.failure(place.within, own_failure(error), state=state)

@@ -8,8 +8,9 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic_core import to_json
 
 from stagepost.checkpoint import CannotStore, ItemStatus, Joined, ValueTooLarge
+from stagepost.hub import TaskGuard, leaves_of, new_guard
 
-from .._containment import find, leaves, own_failure
+from .._containment import find, own_failure
 from .._events import ItemEnded, ItemsFrozen
 from .._execution._execution import ItemRecord
 from .._execution._journal import Parts
@@ -18,7 +19,6 @@ from .._execution._sizes import check_sizes, note_size
 from .._pattern_errors import describe
 from .._programs._program import Done, FanOutPlace, Program, Target
 from .._steps._step import Step
-from .._strand import Strand, this_strand
 from .._values._state import Value, stored
 from .._values._unawaited import refuse_unawaited
 from ..errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
@@ -125,13 +125,13 @@ class FanOut:
             queue: Where they are.
             others: What the other workers run in, if there are any.
         """
-        strand = self._branch.strand if others is None else this_strand(is_own=True)
+        guard = self._branch.guard if others is None else new_guard()
         while (item := queue.take_nowait() or await queue.take()) is not None:
             try:
                 if self._run.must_pause:
                     await self._run.pause()
                 if not self._has_failed:
-                    await self._account_for(item, queue, strand)
+                    await self._account_for(item, queue, guard)
             except Stopping:  # passed on, it would cancel the other workers, who are given time
                 return
             finally:
@@ -141,13 +141,13 @@ class FanOut:
                     others.cancel()
                 return
 
-    async def _account_for(self, item: ItemRecord, queue: ItemQueue, strand: Strand) -> None:
+    async def _account_for(self, item: ItemRecord, queue: ItemQueue, guard: TaskGuard) -> None:
         news, worker = self._run.news, self._place.worker(item.idx)
         try:
             if isinstance(worker, Step):
-                await self._step(worker, item, strand)
+                await self._step(worker, item, guard)
             else:
-                await self._follow(worker, item, strand)
+                await self._follow(worker, item, guard)
         except Parked:
             queue.rest(item, again=self._run.news != news)
             return
@@ -160,10 +160,10 @@ class FanOut:
             raise
         self._note_ended(item)
 
-    async def _follow(self, worker: Program, item: ItemRecord, strand: Strand) -> None:
+    async def _follow(self, worker: Program, item: ItemRecord, guard: TaskGuard) -> None:
         """Take the branch of an item whose worker is a pattern to its end."""
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
-        branch.work_in(strand)
+        branch.work_in(guard)
         try:
             await self._advance(branch)  # its last commit is the item's
         except Parked:
@@ -172,11 +172,11 @@ class FanOut:
         except WorkflowError as error:
             await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=error))
 
-    async def _step(self, worker: Step, item: ItemRecord, strand: Strand) -> None:
+    async def _step(self, worker: Step, item: ItemRecord, guard: TaskGuard) -> None:
         """Run a plain worker, and save what has become of the item."""
         context = self._branch.context(f"{self._path}[{item.idx}]", self._place.within)
         try:
-            made = await perform(worker, item.input.read(self._pattern.item_codec), context, strand)
+            made = await perform(worker, item.input.read(self._pattern.item_codec), context, guard)
             outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
         except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
             failure = self._run.secrets.cover(own_failure(error))
@@ -298,7 +298,7 @@ class FanOut:
 def _reason(errors: BaseExceptionGroup[BaseException]) -> BaseException | None:
     """What made a group of workers end: the first error, others may have met the same; None if they were cancelled."""
     cancelled = anyio.get_cancelled_exc_class()
-    first = next((error for error in leaves(errors) if not isinstance(error, cancelled)), None)
+    first = next((error for error in leaves_of(errors) if not isinstance(error, cancelled)), None)
     return find(errors, KeyboardInterrupt) or first
 
 

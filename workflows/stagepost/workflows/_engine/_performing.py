@@ -5,28 +5,27 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from stagepost.hub import failure_of
+from stagepost.hub import TaskGuard, failure_of
 
 from .._containment import find, own_failure
 from .._events import WaitOpened
 from .._execution._signals import Parked, Parks
-from .._strand import is_closing, is_intact
+from .._strand import is_closing, mend, mend_after
 from ..errors import RunnerRequired, StepCancelled, UncleanStep
 
 if TYPE_CHECKING:
     from .._steps._context import StepContext
     from .._steps._step import Step
-    from .._strand import Strand
 
 
-async def perform(step: "Step", value: Any, context: "StepContext", strand: "Strand") -> Any:
+async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskGuard) -> Any:
     """Run a step on a state or an item; what it waits for is saved, and it runs again once that has come.
 
     Args:
         step: The step.
         value: The state or the item.
         context: What the step may know.
-        strand: The task that this is called in.
+        guard: Of the task that this is called in.
 
     Raises:
         Parked: It waits.
@@ -43,12 +42,12 @@ async def perform(step: "Step", value: Any, context: "StepContext", strand: "Str
         try:
             result = await step.call(value, context)
         except BaseException as error:  # noqa: BLE001  # raised again, unless the step waits
-            request = await _request(error, step, context, strand)
+            request = await _request(error, step, context, guard)
         else:
-            is_same = strand.host.cancel_scope is strand.scope and (
-                strand.task is None or strand.task.cancelling() == strand.counted
+            is_same = guard.state.cancel_scope is guard.scope and (
+                guard.task is None or guard.task.cancelling() == guard.counted
             )
-            if not is_same and (wrong := await strand.mend()) is not None:
+            if not is_same and (wrong := await mend(guard)) is not None:
                 raise UncleanStep(step.name, wrong)
             if not ledger.has_doubts or (doubt := ledger.take_doubt(context.place)) is None:
                 return result
@@ -56,15 +55,13 @@ async def perform(step: "Step", value: Any, context: "StepContext", strand: "Str
         await _rest(step, context, request)
 
 
-async def _request(error: BaseException, step: "Step", context: "StepContext", strand: "Strand") -> Parks:
+async def _request(error: BaseException, step: "Step", context: "StepContext", guard: TaskGuard) -> Parks:
     """What a step wants to wait for that has raised an error; an effect in doubt counts for more than its failure.
 
     Raises:
         BaseException: It does not wait.
     """
-    wrong = None
-    if not is_intact(strand) and not is_closing(error):
-        wrong = await strand.mend()
+    wrong = await mend_after(error, guard)
     request = find(error, Parks)
     if request is not None:
         return request

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PROSE = re.sub(r"^```.*?^```\n", "", (ROOT / "docs" / "agents.md").read_text(), flags=re.MULTILINE | re.DOTALL)
 SPANS = re.findall(r"`([^`\n]+)`", PROSE)
 NAMES = {name for span in SPANS for name in re.findall(r"(?:^|\()([A-Z][a-z]\w+)", span)}
-NOT_OURS = {"Args", "ConnectionError", "TimeoutError"}
+NOT_OURS = {"SystemExit", "Args", "ConnectionError", "TimeoutError"}
 SERVER = McpServer.memory(object())
 
 

@@ -43,7 +43,7 @@ class Tasks:
     async def start(
         self, agent: Servable | str, request: object, *, task_id: str | None = None, key: str | None = None
     ) -> Run:
-        """Give an agent something to do; when this returns, the store has saved it. Or attach, if id or key are known.
+        """Give an agent something to do; when this returns, it is saved. Or attach, if id or key are known already.
 
         Args:
             agent: An agent that the runner knows, or its name.

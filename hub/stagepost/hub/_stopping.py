@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, Literal, TypeAlias
 
 from anyio import move_on_after
@@ -25,11 +25,6 @@ _AT_ONCE: Final = 32  # agents that are stopped before others run
 _MESSAGES_AT_ONCE: Final = 256  # those of a failed agent that end in the same step
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
-_STAGES: Final[dict[State, Stage]] = {
-    State.BLOCKED: "blocked",
-    State.QUEUED: "queued",
-    State.RUNNING: "running",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,38 +167,39 @@ async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller
     directory.enter(Phase.CLOSED)
     for listener in directory.listeners:
         listener.close()
-    unfinished: list[Unfinished] = []
+    unfinished: dict[Stage, list[Unfinished]] = {"running": [], "queued": [], "blocked": []}
     await _finish(_end_messages(directory.desks(), engine, spared, unfinished), engine.turns)
-    return tuple(unfinished)
+    return tuple(chain.from_iterable(unfinished.values()))
 
 
 def _end_messages(
-    desks: Sequence[Desk], engine: Engine, spared: AbstractSet[Caller], unfinished: list[Unfinished]
+    desks: Sequence[Desk], engine: Engine, spared: AbstractSet[Caller], unfinished: dict[Stage, list[Unfinished]]
 ) -> Iterator[bool]:
     """Ends the messages of desks, one with each step; whether others should run at once."""
     for start in range(0, len(desks), _AT_ONCE):
         some = desks[start : start + _AT_ONCE]
         for desk in some:  # all of them before any is answered, or handlers would meet the refusals of each other
             for parcel in desk.interrupt(spared):
-                unfinished.append(_unfinished(parcel, State.RUNNING, engine))
+                unfinished["running"].append(_unfinished(parcel, "running", engine))
                 yield False
         for desk in some:
             for parcel, state in desk.abort(
                 lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spared
             ):
                 if state is not State.RUNNING:
-                    unfinished.append(_unfinished(parcel, state, engine))
+                    stage: Stage = "queued" if state is State.QUEUED else "blocked"
+                    unfinished[stage].append(_unfinished(parcel, stage, engine))
                 yield False
         yield len(some) == _AT_ONCE  # whoever is stopped has more to do than this
 
 
-def _unfinished(parcel: Parcel, state: State, engine: Engine) -> Unfinished:
+def _unfinished(parcel: Parcel, stage: Stage, engine: Engine) -> Unfinished:
     return Unfinished(
         agent=parcel.recipient.id,
         message_id=parcel.id(engine.stamps),
         sender=parcel.sender,
         payload=class_name(type(parcel.payload)),
-        stage=_STAGES[state],
+        stage=stage,
     )
 
 

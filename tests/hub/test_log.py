@@ -260,6 +260,14 @@ def test_an_application_may_switch_the_last_resort_off(
     assert capsys.readouterr().err == ""
 
 
+def test_a_last_resort_that_raises_harms_nobody(own: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+    last = logging.NullHandler()
+    last.addFilter(explode)
+    monkeypatch.setattr(logging, "lastResort", last)
+    own.addFilter(explode)
+    log_failure()
+
+
 def test_an_interrupt_passes(own: logging.Logger) -> None:
     own.addHandler(Exploding(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):

@@ -190,3 +190,13 @@ def test_another_loop_in_the_same_thread_is_refused() -> None:
         hub.register("another", echo)
     loop.run_until_complete(finish())
     loop.close()
+
+
+async def test_a_stream_is_read_in_the_thread_of_its_hub() -> None:
+    refusals: list[WrongThread] = []
+    with fail_after(5):
+        async with Hub() as hub, hub.listen("a") as stream:
+            await hub.publish("a", Ping(1))
+            await to_thread.run_sync(anyio.run, refused, partial(anext, stream), refusals)
+            assert (await anext(stream)).data == Ping(1)
+    assert len(refusals) == 1

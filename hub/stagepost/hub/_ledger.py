@@ -174,7 +174,7 @@ class Ledger:
                     type=refusal.kind,
                     sender=refusal.sender,
                     recipient=refusal.recipient,
-                    payload=type(refusal.payload).__qualname__,
+                    payload=class_name(type(refusal.payload)),
                     error=type(refusal.error).__qualname__,
                     topic=refusal.topic,
                     cause=refusal.trail.cause,

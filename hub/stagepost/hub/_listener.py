@@ -1,6 +1,7 @@
 """A temporary subscriber: code outside of any agent that wants to see what is published."""
 
 from collections import OrderedDict, deque
+from threading import get_ident
 from typing import Any, Final, Literal, Self
 
 from ._engine import Engine
@@ -9,6 +10,7 @@ from ._message import Message
 from ._parcel import Parcel
 from ._tally import Tally
 from ._wake import Waiter
+from .errors import WrongThread
 
 _HANDLERS: Final = Handlers({object: NOBODY})
 
@@ -111,8 +113,14 @@ class Listener:
         return self
 
     async def __anext__(self) -> Message[Any]:
-        """The next message; waits until there is one."""
+        """The next message; waits until there is one.
+
+        Raises:
+            WrongThread: The hub was entered in another thread.
+        """
         engine = self._engine
+        if get_ident() != engine.thread:
+            raise WrongThread(engine.hub, "anext")
         if engine.turns.spend():
             await engine.turns.next()
         while not self._buffer:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ._arguments import check_priority, check_text
 from ._callers import caller_on
+from ._containment import class_name
 from ._desk import Desk
 from ._directory import Directory
 from ._engine import Engine
@@ -159,7 +160,7 @@ class Router:
     ) -> None:
         """Count a message that was refused."""
         self._directory.note_refusal(recipient)
-        name = recipient if isinstance(recipient, str) else type(recipient).__qualname__
+        name = recipient if isinstance(recipient, str) else class_name(type(recipient))
         self._engine.ledger.refuse(Refusal(type_, origin.sender, name, payload, error, topic, origin.trail))
 
     async def _in_line(self, parcel: Parcel, rest: Coroutine[Any, Any, None]) -> None:

@@ -1,6 +1,6 @@
 """How an agent leaves its hub, and how a hub stops."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
@@ -25,11 +25,6 @@ _AT_ONCE: Final = 32  # agents that are stopped before others run
 _MESSAGES_AT_ONCE: Final = 256  # those of a failed agent that end in the same step
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
-_STAGES: Final[dict[State, Stage]] = {
-    State.BLOCKED: "blocked",
-    State.QUEUED: "queued",
-    State.RUNNING: "running",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,32 +173,33 @@ async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller
 
 
 def _end_messages(
-    desks: Sequence[Desk], engine: Engine, spared: AbstractSet[Caller], unfinished: Mapping[Stage, list[Unfinished]]
+    desks: Sequence[Desk], engine: Engine, spared: AbstractSet[Caller], unfinished: dict[Stage, list[Unfinished]]
 ) -> Iterator[bool]:
     """Ends the messages of desks, one with each step; whether others should run at once."""
     for start in range(0, len(desks), _AT_ONCE):
         some = desks[start : start + _AT_ONCE]
         for desk in some:  # all of them before any is answered, or handlers would meet the refusals of each other
             for parcel in desk.interrupt(spared):
-                unfinished["running"].append(_unfinished(parcel, State.RUNNING, engine))
+                unfinished["running"].append(_unfinished(parcel, "running", engine))
                 yield False
         for desk in some:
             for parcel, state in desk.abort(
                 lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spared
             ):
                 if state is not State.RUNNING:
-                    unfinished[_STAGES[state]].append(_unfinished(parcel, state, engine))
+                    stage: Stage = "queued" if state is State.QUEUED else "blocked"
+                    unfinished[stage].append(_unfinished(parcel, stage, engine))
                 yield False
         yield len(some) == _AT_ONCE  # whoever is stopped has more to do than this
 
 
-def _unfinished(parcel: Parcel, state: State, engine: Engine) -> Unfinished:
+def _unfinished(parcel: Parcel, stage: Stage, engine: Engine) -> Unfinished:
     return Unfinished(
         agent=parcel.recipient.id,
         message_id=parcel.id(engine.stamps),
         sender=parcel.sender,
         payload=class_name(type(parcel.payload)),
-        stage=_STAGES[state],
+        stage=stage,
     )
 
 
@@ -221,20 +217,13 @@ async def _finish(steps: Iterator[object], turns: Turns) -> None:
 async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:
     """Cancel what still runs and leave the task group.
 
-    Args:
-        tasks: The task group.
-        failures: What has ended the hub, which forgets it: an error keeps alive what its handler had.
-
     Raises:
         BaseException: What has ended the hub, such as `KeyboardInterrupt`; as a group if there are several errors.
     """
     tasks.cancel_scope.cancel()
-    ended_by: list[BaseException] = []
     try:
         await tasks.__aexit__(None, None, None)
     except BaseExceptionGroup as group:
-        ended_by += group.exceptions
-    ended_by[:0] = failures
-    failures.clear()
-    if ended_by:
-        raise ended_by[0] if len(ended_by) == 1 else BaseExceptionGroup("several errors ended the hub", ended_by)
+        failures = [*failures, *group.exceptions]
+    if failures:
+        raise failures[0] if len(failures) == 1 else BaseExceptionGroup("several errors ended the hub", failures)

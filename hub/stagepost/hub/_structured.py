@@ -16,6 +16,8 @@ from structlog.stdlib import (
 )
 from structlog.typing import WrappedLogger
 
+from ._contained import attempt
+from ._containment import class_name
 from ._fields import Fields
 from ._masks import Mask, masked
 from ._traceback import traceback_text
@@ -60,13 +62,13 @@ class _ContainedLogger(BoundLogger):
         except KeyboardInterrupt:
             raise
         except BaseException as failure:  # noqa: BLE001 - handlers, filters and formatters are somebody else's code
-            self._resort(method_name, str(event), failure)
+            attempt(self._resort, method_name, str(event), failure)
 
     def _resort(self, method_name: str, event: str, failure: BaseException) -> None:
         """Say by Python's last resort that an error could not be logged, as handlers do for what fails in them."""
         last, level = logging.lastResort, logging.getLevelNamesMapping().get(method_name.upper(), logging.ERROR)
         if logging.raiseExceptions and last is not None and level >= last.level:
-            text = f"{event} (logging it failed: {type(failure).__qualname__} from a handler, filter or formatter)"
+            text = f"{event} (logging it failed: {class_name(type(failure))} from a handler, filter or formatter)"
             last.handle(logging.makeLogRecord({"name": self.name, "levelno": level, "msg": text}))
 
 

@@ -32,135 +32,47 @@
 from collections.abc import Collection, Sequence
 from typing import Literal
 
-from ._containment import describe_error
-from ._facts import NAMES_SHOWN, FactError, shown, some
+from ._containment import class_name, describe_error
+from ._facts import NAMES_SHOWN, some
+from ._misuse import (
+    DuplicateAgent,
+    HubError,
+    HubReentered,
+    InvalidArgument,
+    InvalidConfig,
+    InvalidHandler,
+    InvalidName,
+    InvalidTopic,
+    WrongThread,
+)
 from ._similar import similar_names
 
-
-class HubError(FactError):
-    """Root of all errors of this layer."""
-
-
-class InvalidName(HubError, ValueError):
-    """An id or name holds characters that are not allowed, is empty or too long.
-
-    Attributes:
-        kind: What the name was meant for, e.g. ``"agent id"``.
-        name: The refused value.
-    """
-
-    def __init__(self, kind: str, name: object) -> None:
-        self.kind = kind
-        self.name = name
-        super().__init__(f"{shown(name)} is no valid {kind}: use 1 to 100 of the characters A-Z a-z 0-9 _ -")
-
-
-class InvalidTopic(HubError, ValueError):
-    """A topic or a pattern does not follow the grammar.
-
-    Attributes:
-        topic: The refused value.
-        wildcards: Whether wildcards were allowed where it was used.
-    """
-
-    def __init__(self, topic: object, *, wildcards: bool) -> None:
-        self.topic = topic
-        self.wildcards = wildcards
-        grammar = "`*` for one word, `>` at the end for the rest ('orders.*.paid')" if wildcards else "no wildcards"
-        kind = "pattern" if wildcards else "topic to publish to"
-        super().__init__(f"{shown(topic)} is no {kind}: use words parted by dots, at most 255 characters, {grammar}")
-
-
-class InvalidConfig(HubError, ValueError):
-    """A configuration cannot be read or used.
-
-    Attributes:
-        source: Where it came from.
-        problem: What is wrong with it.
-    """
-
-    def __init__(self, source: str, problem: str) -> None:
-        self.source = source
-        self.problem = problem
-        super().__init__(f"configuration {source} cannot be used: {problem}")
-
-
-class InvalidArgument(HubError, ValueError, TypeError):
-    """An argument has the wrong type or value; nothing was done.
-
-    Attributes:
-        argument: The name of the argument.
-        value: The refused value.
-        remedy: What to give instead.
-    """
-
-    def __init__(self, argument: str, value: object, remedy: str) -> None:
-        self.argument = argument
-        self.value = value
-        self.remedy = remedy
-        super().__init__(f"{argument} is {shown(value)}: {remedy}")
-
-
-class InvalidHandler(HubError, TypeError):
-    """A handler cannot be registered as it is written.
-
-    Attributes:
-        handler: The handler's module and qualified name.
-        problem: What is wrong with it.
-        remedy: How to write it instead.
-    """
-
-    def __init__(self, handler: str, problem: str, remedy: str) -> None:
-        self.handler = handler
-        self.problem = problem
-        self.remedy = remedy
-        super().__init__(f"handler {handler} {problem}: {remedy}")
-
-
-class DuplicateAgent(HubError, ValueError):
-    """The id is taken on this hub, perhaps by an agent that is still leaving.
-
-    Attributes:
-        agent: The id.
-        hub: The hub's name.
-    """
-
-    def __init__(self, agent: str, hub: str) -> None:
-        self.agent = agent
-        self.hub = hub
-        super().__init__(
-            f"agent {agent!r} is on hub {hub!r} already: choose another id, or await hub.unregister({agent!r}) first"
-        )
-
-
-class HubReentered(HubError, RuntimeError):
-    """A hub was entered a second time.
-
-    Attributes:
-        hub: The hub's name.
-    """
-
-    def __init__(self, hub: str) -> None:
-        self.hub = hub
-        super().__init__(f"hub {hub!r} was entered before and cannot start again: make a new Hub({hub!r})")
-
-
-class WrongThread(HubError, RuntimeError):
-    """A hub was called from another thread, or another event loop, than the one that it was entered in.
-
-    Attributes:
-        hub: The hub's name.
-        call: What was called.
-    """
-
-    def __init__(self, hub: str, call: str) -> None:
-        self.hub = hub
-        self.call = call
-        super().__init__(
-            f"{call} of hub {hub!r} was called outside of the thread and event loop in which the hub was entered: "
-            "use anyio.from_thread.run(…) in a thread that anyio started, or "
-            "asyncio.run_coroutine_threadsafe(…, loop) in any other"
-        )
+__all__ = [
+    "AgentNotFound",
+    "AgentNotStarted",
+    "AgentStopped",
+    "AlreadyForwarded",
+    "DeliveryError",
+    "DuplicateAgent",
+    "HandlerFailed",
+    "HubError",
+    "HubNotStarted",
+    "HubReentered",
+    "HubStopped",
+    "InvalidArgument",
+    "InvalidConfig",
+    "InvalidHandler",
+    "InvalidName",
+    "InvalidTopic",
+    "MailboxFull",
+    "NoHandler",
+    "PayloadChanged",
+    "RequestCycle",
+    "RequestError",
+    "RequestTimeout",
+    "UnexpectedReply",
+    "WrongThread",
+]
 
 
 class DeliveryError(HubError):
@@ -226,8 +138,8 @@ class NoHandler(DeliveryError, LookupError):
     """
 
     def __init__(self, recipient: str, payload: type, handled: Collection[type]) -> None:
-        self.payload = payload.__qualname__
-        self.handled = tuple(sorted(cls.__qualname__ for cls in handled))
+        self.payload = class_name(payload)
+        self.handled = tuple(sorted(class_name(cls) for cls in handled))
         super().__init__(
             recipient, f"agent {recipient!r} has no handler for {self.payload}, it takes {some(self.handled)}"
         )
@@ -272,7 +184,7 @@ class PayloadChanged(DeliveryError):
     """
 
     def __init__(self, recipient: str, payload: type, when: Literal["before", "while"]) -> None:
-        self.payload = payload.__qualname__
+        self.payload = class_name(payload)
         self.when = when
         super().__init__(
             recipient,
@@ -382,7 +294,7 @@ class UnexpectedReply(RequestError, TypeError):
         self.expected = expected
         self.reply = reply
         wanted = getattr(expected, "__qualname__", repr(expected))
-        got = type(reply).__qualname__
+        got = class_name(type(reply))
         super().__init__(
             recipient,
             f"agent {recipient!r} replied with {got}, not {wanted}: change `expect=` or what its handler returns",

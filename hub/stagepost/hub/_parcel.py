@@ -197,6 +197,12 @@ class Parcel:
         successor.waiter, self.waiter = self.waiter, None
         self.release()
 
+    def give_up(self) -> None:
+        """The sender waits no more. Who has the obligation to answer may have changed meanwhile."""
+        debtor = self.last or self
+        debtor.release()
+        debtor.recipient.withdraw(debtor)
+
     @property
     def is_forwarded(self) -> bool:
         """Whether another parcel has its obligation to answer now."""

@@ -129,12 +129,14 @@ class Worker:
 
         A function of its own, so that no variable of a resting worker keeps a message.
         """
-        pool, mailbox, ledger = self._pool, self._pool.mailbox, self.engine.ledger
-        clock, wrapped = self.engine.stamps.clock, self.engine.onion is not None
+        pool, engine = self._pool, self._pool.engine
+        mailbox, ledger = pool.mailbox, engine.ledger
+        clock, wrapped = engine.stamps.clock, engine.onion is not None
         guard, tally = self._guard, pool.tally
         state, scope = guard.state, guard.scope
         totals, number = tally.totals, 0
-        ledger.look_up_observer()
+        if ledger.asks_observer:
+            ledger.look_up_observer()
         since = now = clock()
         turn_ends = batch_ends = now + _TURN
         while mailbox.queue and not self._interrupted:
@@ -155,7 +157,7 @@ class Worker:
                 if handler.is_plain and not wrapped:
                     reply = await handler.call(parcel.payload)
                 else:
-                    reply = await invoke(self.engine, handler, parcel)
+                    reply = await invoke(engine, handler, parcel)
             except BaseException as error:
                 if not self._contains(parcel, error):
                     raise
@@ -167,7 +169,7 @@ class Worker:
             totals[int((now - sent) * 1e6).bit_length()] += 1
             number += 1
             if now >= batch_ends:
-                tally.note(sent=sent, began=began, ended=now, since=since, number=number)
+                tally.note(sent, began, now, since, number)
                 since, batch_ends, number = now, now + _TURN, 0
             if state.cancel_scope is not scope:
                 self._interrupted = True
@@ -178,7 +180,7 @@ class Worker:
                 since = now = clock()
                 turn_ends = batch_ends = now + _TURN
         if number:
-            tally.note(sent=sent, began=began, ended=now, since=since, number=number)
+            tally.note(sent, began, now, since, number)
         set_running(None)
         return self._interrupted
 

@@ -13,9 +13,9 @@ from ._engine import Engine
 from ._events import AgentFailed, DeadReason
 from ._life import Life
 from ._mailbox import Mailbox
-from ._message import MessageType
+from ._message import MessageType, Priority
 from ._metrics import AgentMetrics
-from ._parcel import Parcel, State
+from ._parcel import STANDARD, Parcel, State
 from ._supervision import Restart, Supervision
 from ._tally import Tally
 from ._wake import Waiter
@@ -24,6 +24,8 @@ from .errors import AgentStopped, DeliveryError, MailboxFull
 
 Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
 """What a full mailbox does with one more message: let its sender wait, refuse it, or drop the oldest for it."""
+
+_NORMAL, _QUEUED = Priority.NORMAL, State.QUEUED  # looked up once: it costs as much as several assignments
 
 
 class Desk:
@@ -131,7 +133,15 @@ class Desk:
 
     def accept(self, parcel: Parcel) -> bool:
         """Take a message if there is room."""
-        if not self._mailbox.accept(parcel):
+        mailbox, ledger, terms = self._mailbox, self._engine.ledger, parcel.terms
+        if ledger.observed or (terms is not STANDARD and terms.priority is not _NORMAL):
+            if not mailbox.accept(parcel):
+                return False
+        elif len(mailbox.queue) < mailbox.limit:  # the same without two calls
+            mailbox.queue.append(parcel)
+            parcel.state = _QUEUED
+            ledger.accepted += 1
+        else:
             return False
         workers = self._workers
         if workers.resting or workers.vacancies:
@@ -170,7 +180,8 @@ class Desk:
             MailboxFull: The agent lets nobody wait for room.
         """
         if self.accept(parcel) or self.displaces(parcel):
-            parcel.waiter = waiter = self._engine.new_waiter()
+            new_waiter = self._engine.new_waiter
+            parcel.waiter = waiter = new_waiter()
         elif self.overflow == "wait":
             waiter = self._queue_up(parcel)
         else:

@@ -114,7 +114,8 @@ class Ledger:
         parcel.state = _ENDED
         self.handled += 1
         if parcel.waiter is not None:
-            parcel.answer(reply)
+            parcel.reply = reply
+            parcel.release()
         else:
             if parcel.bucket is not None:  # also of a request that was forwarded when nobody waited for it any more
                 parcel.release()

@@ -40,7 +40,11 @@ _STAGES: dict[State, Literal["room", "turn", "handler"]] = {
     State.ENDED: "handler",
     State.TURNED_AWAY: "room",
 }
-_BLOCKED, _TURNED_AWAY = State.BLOCKED, State.TURNED_AWAY  # looked up once: it costs as much as several assignments
+_NEVER, _BLOCKED, _TURNED_AWAY = (
+    math.inf,
+    State.BLOCKED,
+    State.TURNED_AWAY,
+)  # looked up once: it costs as much as several assignments
 
 
 class Trail(NamedTuple):
@@ -155,7 +159,7 @@ class Parcel:
         self.trail = trail
         self.number = number
         self.sent = sent
-        self.deadline = math.inf
+        self.deadline = _NEVER
         self.waiter: Waiter | None = None
         self.state = _BLOCKED
         self.bucket: Bucket | None = None
@@ -168,11 +172,6 @@ class Parcel:
     def expire(self) -> None:
         """The deadline has passed; called by `Deadlines`."""
         self.recipient.expire(self)
-
-    def answer(self, reply: object) -> None:
-        """End the sender's wait with a reply."""
-        self.reply = reply
-        self.release()
 
     def refuse(self, error: BaseException) -> None:
         """End the sender's wait with an error, if anybody waits."""

@@ -40,11 +40,8 @@ _STAGES: dict[State, Literal["room", "turn", "handler"]] = {
     State.ENDED: "handler",
     State.TURNED_AWAY: "room",
 }
-_NEVER, _BLOCKED, _TURNED_AWAY = (
-    math.inf,
-    State.BLOCKED,
-    State.TURNED_AWAY,
-)  # looked up once: it costs as much as several assignments
+# Looked up once: it costs as much as several assignments.
+_NEVER, _BLOCKED, _TURNED_AWAY = math.inf, State.BLOCKED, State.TURNED_AWAY
 
 
 class Trail(NamedTuple):

@@ -10,9 +10,8 @@ from ._origin import Origin, origin_within
 from ._parcel import Parcel
 from ._publisher import Publisher
 from ._report import Delivery
-from ._router import Router, reply_to, terms_of
+from ._router import Router, terms_of
 from ._topics import check_topic
-from .errors import DeliveryError
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
@@ -73,7 +72,7 @@ class ActingContext(Generic[HubT]):
         """Send one way as this agent; see `Hub.send`. Sending to itself never waits: a full mailbox fails at once."""
         async with self._router.turns:
             terms = terms_of(headers, priority)
-            rest = self._router.send(recipient, payload, self._origin(), terms=terms, timeout=timeout, ttl=ttl)
+            rest = self._router.send(recipient, payload, self._origin(), terms, timeout, ttl)
             if rest is not None:
                 await rest
 
@@ -126,13 +125,13 @@ class ActingContext(Generic[HubT]):
         """
         async with self._router.turns:
             terms, origin, wanted = terms_of(headers, priority), self._origin(asks=True), expected(expect)
-            parcel, replied = self._router.request(recipient, payload, origin, terms=terms, timeout=timeout)
+            parcel, replied = self._router.request(recipient, payload, origin, terms, timeout)
             try:
                 await replied
-            except DeliveryError as error:
-                self._router.note_unaccepted(error, parcel)
+            except BaseException:
+                parcel.give_up()
                 raise
-            return reply_to(parcel, expect, wanted)
+            return self._router.reply_to(parcel, expect, wanted)
 
     async def publish(
         self,

@@ -14,9 +14,9 @@ from ._events import AgentFailed, DeadReason
 from ._guards import cancellation
 from ._life import Life
 from ._mailbox import Mailbox
-from ._message import MessageType
+from ._message import MessageType, Priority
 from ._metrics import AgentMetrics
-from ._parcel import Parcel, State
+from ._parcel import STANDARD, Parcel, State
 from ._supervision import Restart, Supervision
 from ._tally import Tally
 from ._wake import Waiter
@@ -25,6 +25,8 @@ from .errors import AgentStopped, DeliveryError, HandlerFailed, MailboxFull
 
 Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
 """What a full mailbox does with one more message: let its sender wait, refuse it, or drop the oldest for it."""
+
+_NORMAL, _QUEUED = Priority.NORMAL, State.QUEUED  # looked up once: it costs as much as several assignments
 
 
 class Desk:
@@ -135,7 +137,15 @@ class Desk:
 
     def accept(self, parcel: Parcel) -> bool:
         """Take a message if there is room."""
-        if not self._mailbox.accept(parcel):
+        mailbox, ledger, terms = self._mailbox, self._engine.ledger, parcel.terms
+        if ledger.observed or (terms is not STANDARD and terms.priority is not _NORMAL):
+            if not mailbox.accept(parcel):
+                return False
+        elif len(mailbox.queue) < mailbox.limit:  # the same without two calls
+            mailbox.queue.append(parcel)
+            parcel.state = _QUEUED
+            ledger.accepted += 1
+        else:
             return False
         workers = self._workers
         if workers.resting or workers.vacancies:
@@ -167,19 +177,21 @@ class Desk:
         """
         return self._wait(parcel, self._queue_up(parcel), self._engine.stamps.clock() + timeout)
 
-    def ask(self, parcel: Parcel) -> Coroutine[Any, Any, None]:
-        """Deliver a request; its sender waits on what this returns until the parcel has its reply.
+    def ask(self, parcel: Parcel) -> Waiter:
+        """Deliver a request; its sender waits on what this returns, until the parcel has its reply or an error.
 
         Raises:
             MailboxFull: The agent lets nobody wait for room.
-            DeliveryError: There will be no reply; raised by what this returns.
         """
-        if not (self.accept(parcel) or self.displaces(parcel)):
-            if self.overflow != "wait":
-                raise MailboxFull(self.id, self._mailbox.limit)
-            return self._wait(parcel, self._queue_up(parcel), parcel.deadline)
-        parcel.waiter = waiter = self._engine.new_waiter()
-        return self._wait(parcel, waiter, parcel.deadline)
+        if self.accept(parcel) or self.displaces(parcel):
+            new_waiter = self._engine.new_waiter
+            parcel.waiter = waiter = new_waiter()
+        elif self.overflow == "wait":
+            waiter = self._queue_up(parcel)
+        else:
+            raise MailboxFull(self.id, self._mailbox.limit)
+        self._begin_wait(parcel, parcel.deadline)
+        return waiter
 
     def take_over(self, parcel: Parcel, successor: Parcel) -> None:
         """Deliver a request that another agent hands on.
@@ -213,22 +225,23 @@ class Desk:
         self._mailbox.line_up(parcel)
         return waiter
 
-    async def _wait(self, parcel: Parcel, waiter: Waiter, until: float) -> None:
-        """Wait for a reply or for room. Who has the obligation to answer may change meanwhile."""
+    def _begin_wait(self, parcel: Parcel, until: float) -> None:
+        engine = self._engine
         if until < math.inf:
-            parcel.bucket = self._engine.deadlines.add(parcel, until)
-        if self._engine.callers.present:
-            self._engine.callers.look()
+            parcel.bucket = engine.deadlines.add(parcel, until)
+        if engine.callers.present:
+            engine.callers.look()
+
+    async def _wait(self, parcel: Parcel, waiter: Waiter, until: float) -> None:
+        """Wait for room."""
+        self._begin_wait(parcel, until)
         try:
             await waiter
         except BaseException:
-            debtor = parcel.last or parcel
-            debtor.release()
-            debtor.recipient.withdraw(debtor)
+            parcel.give_up()
             raise
-        debtor = parcel.last or parcel
-        debtor.raise_refusal()
-        if parcel.type is not MessageType.REQUEST and parcel.state is State.QUEUED:
+        parcel.raise_refusal()
+        if parcel.state is State.QUEUED:
             self.arm(parcel)
 
     def expire(self, parcel: Parcel) -> None:

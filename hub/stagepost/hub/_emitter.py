@@ -41,6 +41,11 @@ class Emitter:
             inner._outer.add(self)  # noqa: SLF001 - one of its kind
 
     @property
+    def is_selective(self) -> bool:
+        """Whether it depends on the observer which levels it `wants`."""
+        return self._asks is not None
+
+    @property
     def failures(self) -> int:
         """How many times the observer, or one that it hands events on to, failed on an event.
 

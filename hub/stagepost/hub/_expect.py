@@ -9,6 +9,7 @@ from typing import (
     LiteralString,
     NamedTuple,
     NewType,
+    TypeGuard,
     TypeVar,
     Union,
     get_args,
@@ -48,12 +49,21 @@ def expected(expect: object) -> type | Expected:
     """
     if type(expect) is type and expect is not float and expect is not complex:
         return expect
-    found = _read(expect, expect, ())
+    found = expect if _is_plain_class(expect) else _read(expect, expect, ())
     try:
-        isinstance(None, found.classes)
+        matches(None, found)
     except TypeError as error:  # a protocol that is not meant for it, for one
         raise InvalidArgument("expect", expect, f"{_REMEDY} ({error})") from None
     return found
+
+
+def _is_plain_class(expect: object) -> TypeGuard[type]:
+    """Whether it is a class that stands for its instances alone, as models do. To `_read` it costs as much as a send.
+
+    A ``TypedDict`` is a kind of dict, and `Any` a class of its own since Python 3.11.
+    """
+    kind = type(expect)
+    return kind is not type and issubclass(kind, type) and expect is not Any and not issubclass(expect, dict)  # type: ignore[arg-type]  # what is of a kind of type is a class
 
 
 def matches(reply: object, wanted: type | Expected) -> bool:

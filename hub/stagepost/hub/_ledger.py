@@ -46,6 +46,7 @@ class Ledger:
     """Counts parcels, tells the observer about them, keeps the dead ones, and knows when all is quiet.
 
     Attributes:
+        asks_observer: Whether the observer may change its mind about what it wants to know of.
         dead_letters: What was never handled.
         bell: Rings when quiet may have come.
         observed: Whether the observer wants to know of what happens to every message.
@@ -57,6 +58,7 @@ class Ledger:
         "_hub",
         "_stamps",
         "accepted",
+        "asks_observer",
         "bell",
         "cancelled",
         "dead",
@@ -76,6 +78,7 @@ class Ledger:
     ) -> None:
         self._hub = hub
         self._emitter = emitter
+        self.asks_observer = emitter.is_selective
         self.observed = emitter.wants(_ROUTINE)
         self._stamps = stamps
         self.bell = Bell(new_waiter)
@@ -111,7 +114,8 @@ class Ledger:
         parcel.state = _ENDED
         self.handled += 1
         if parcel.waiter is not None:
-            parcel.answer(reply)
+            parcel.reply = reply
+            parcel.release()
         else:
             if parcel.bucket is not None:  # also of a request that was forwarded when nobody waited for it any more
                 parcel.release()

@@ -6,10 +6,9 @@ from typing import Final
 from ._lanes import Lanes
 from ._ledger import Ledger
 from ._message import MessageType, Priority
-from ._parcel import STANDARD, Parcel, State
+from ._parcel import Parcel, State
 
 _NORMAL: Final = Priority.NORMAL  # looked up once: a member of an enum costs as much as the rest of the line
-_QUEUED: Final = State.QUEUED
 _SHORT: Final = 32
 
 
@@ -39,15 +38,10 @@ class Mailbox:
         queue = self.queue
         if len(queue) >= self.limit:
             return False
-        if parcel.terms is not STANDARD and parcel.terms.priority is not _NORMAL:
+        if parcel.terms.priority is not _NORMAL:
             queue = self._lanes()
         queue.append(parcel)
-        ledger = self._ledger
-        if ledger.observed:
-            ledger.accept(parcel)
-        else:  # the same without the call
-            parcel.state = _QUEUED
-            ledger.accepted += 1
+        self._ledger.accept(parcel)
         return True
 
     def line_up(self, parcel: Parcel) -> None:

@@ -15,11 +15,11 @@ from ._origin import OUTSIDE, Cause
 from ._parcel import STANDARD
 from ._publisher import Publisher
 from ._report import Delivery
-from ._router import Router, reply_to, terms_of
+from ._router import Router, terms_of
 from ._running import running
 from ._topics import check_pattern, check_topic
 from ._turns import Turns
-from .errors import DeliveryError, HubNotStarted
+from .errors import HubNotStarted
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
@@ -84,7 +84,7 @@ class Outbox:
             plain = sender is None and trace is None and cause is None and running() is None
             origin = OUTSIDE if plain else router.origin(sender, trace, cause)
             terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
-            rest = router.send(recipient, payload, origin, terms=terms, timeout=timeout, ttl=ttl)
+            rest = router.send(recipient, payload, origin, terms, timeout, ttl)
             if rest is not None:
                 await rest
         except Exception:
@@ -179,13 +179,13 @@ class Outbox:
             origin = OUTSIDE if plain else router.origin(sender, trace, cause, asks=True)
             terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
             wanted = expected(expect)
-            parcel, replied = router.request(recipient, payload, origin, terms=terms, timeout=timeout)
+            parcel, replied = router.request(recipient, payload, origin, terms, timeout)
             try:
                 await replied
-            except DeliveryError as error:
-                router.note_unaccepted(error, parcel)
+            except BaseException:
+                parcel.give_up()
                 raise
-            return reply_to(parcel, expect, wanted)
+            return router.reply_to(parcel, expect, wanted)
         except Exception:
             await self._turns.take()
             raise

@@ -40,7 +40,8 @@ _STAGES: dict[State, Literal["room", "turn", "handler"]] = {
     State.ENDED: "handler",
     State.TURNED_AWAY: "room",
 }
-_BLOCKED, _TURNED_AWAY = State.BLOCKED, State.TURNED_AWAY  # looked up once: it costs as much as several assignments
+# Looked up once: it costs as much as several assignments.
+_NEVER, _BLOCKED, _TURNED_AWAY = math.inf, State.BLOCKED, State.TURNED_AWAY
 
 
 class Trail(NamedTuple):
@@ -163,7 +164,7 @@ class Parcel:
         self.trail = trail
         self.number = number
         self.sent = sent
-        self.deadline = math.inf
+        self.deadline = _NEVER
         self.waiter: Waiter | None = None
         self.state = _BLOCKED
         self.bucket: Bucket | None = None
@@ -176,11 +177,6 @@ class Parcel:
     def expire(self) -> None:
         """The deadline has passed; called by `Deadlines`."""
         self.recipient.expire(self)
-
-    def answer(self, reply: object) -> None:
-        """End the sender's wait with a reply."""
-        self.reply = reply
-        self.release()
 
     def refuse(self, error: BaseException) -> None:
         """End the sender's wait with an error, if anybody waits."""
@@ -204,6 +200,12 @@ class Parcel:
         successor.deadline = self.deadline
         successor.waiter, self.waiter = self.waiter, None
         self.release()
+
+    def give_up(self) -> None:
+        """The sender waits no more. Who has the obligation to answer may have changed meanwhile."""
+        debtor = self.last or self
+        debtor.release()
+        debtor.recipient.withdraw(debtor)
 
     @property
     def is_forwarded(self) -> bool:

@@ -66,6 +66,7 @@ class Publication:
         engine, payload, sender, terms = self._engine, self._payload, self._origin.sender, self._terms
         stamps, now, due, type_ = engine.stamps, self._now, self._due, self.type
         payload_class, before, trail, delivered = type(payload), stamps.count, self._trail, self._delivered
+        new_parcel = engine.new_parcel
         if trail.trace is None:  # all of them belong to one trace, which the first message names
             trail = Trail(trail.cause, stamps.message_id(before + 1, now))
         for recipient in recipients:
@@ -78,7 +79,7 @@ class Publication:
                 continue
             desk: Place = recipient.desk or recipient.open_desk(engine)
             stamps.count += 1
-            parcel = engine.new_parcel(desk, handler or NOBODY, payload, type_, sender, terms, trail, stamps.count, now)
+            parcel = new_parcel(desk, handler or NOBODY, payload, type_, sender, terms, trail, stamps.count, now)
             parcel.deadline = due
             if handler is None:
                 self._not_handled.append(agent)

@@ -20,10 +20,20 @@ from ._parcel import STANDARD, Parcel, State, Terms, Trail
 from ._running import running
 from ._stamps import Stamps
 from ._turns import LOOK_EVERY, Turns
-from .errors import AlreadyForwarded, HubError, RequestCycle, RequestTimeout, UnexpectedReply, WrongThread
+from ._wake import Waiter
+from .errors import (
+    AlreadyForwarded,
+    DeliveryError,
+    HubError,
+    RequestCycle,
+    RequestTimeout,
+    UnexpectedReply,
+    WrongThread,
+)
 
 _FORWARD_PATIENCE: Final = 30.0
 _NORMAL: Final = Priority.NORMAL
+_NOWHERE: Final = (OUTSIDE.sender, OUTSIDE.trail)
 _REQUEST: Final = MessageType.REQUEST
 _NOTIFICATION: Final = MessageType.NOTIFICATION
 
@@ -58,12 +68,11 @@ class Router:
             origin = origin_within(parcel, sender, self.stamps, asks=asks)
         return origin.because(cause, trace)
 
-    def send(
+    def send(  # noqa: PLR0917 - keywords would double the cost of the call
         self,
         recipient: str,
         payload: object,
         origin: Origin,
-        *,
         terms: Terms,
         timeout: Duration | None,
         ttl: Duration | None,
@@ -96,23 +105,26 @@ class Router:
         recipient: str,
         payload: object,
         origin: Origin,
-        *,
         terms: Terms,
         timeout: Duration | None,
-    ) -> tuple[Parcel, Coroutine[Any, Any, None]]:
+    ) -> tuple[Parcel, Waiter]:
         """Deliver a request.
 
         Returns:
-            The parcel, and what the sender has to await until `reply_to` it is there.
+            The parcel, and what the sender has to await until `reply_to` it is there. If that fails, the sender has to
+            `give_up` the parcel.
         """
         patience = TIMEOUT if timeout is TIMEOUT else seconds(timeout, "timeout")
         try:
             parcel, desk = self._address(recipient, payload, _REQUEST, origin, terms)
-            parcel.deadline = min(parcel.sent + patience, origin.deadline)
-            if parcel.deadline <= parcel.sent:
-                raise RequestTimeout(recipient, max(0.0, parcel.deadline - parcel.sent), "start")
-            if recipient in origin.trail.chain and desk.all_busy:
-                raise RequestCycle(recipient, origin.trail.chain)
+            sent = parcel.sent
+            parcel.deadline = due = sent + patience
+            if origin is not OUTSIDE:
+                parcel.deadline = due = min(due, origin.deadline)
+                if due > sent and recipient in origin.trail.chain and desk.all_busy:
+                    raise RequestCycle(recipient, origin.trail.chain)
+            if due <= sent:
+                raise RequestTimeout(recipient, max(0.0, due - sent), "start")
             return parcel, desk.ask(parcel)
         except HubError as error:
             self.note_refusal(error, recipient, payload, _REQUEST, origin)
@@ -147,6 +159,30 @@ class Router:
             self.note_refusal(error, recipient, payload, type_, origin)
             raise
         return None if rest is None else self._in_line(successor, rest)
+
+    def reply_to(self, parcel: Parcel, expect: object, wanted: type | Expected) -> object:
+        """The reply to a request, if it is what its sender expects.
+
+        Args:
+            parcel: The request.
+            expect: What the sender said.
+            wanted: What that stands for.
+
+        Raises:
+            DeliveryError: There is no reply.
+            UnexpectedReply: It is something else.
+        """
+        debtor = parcel.last or parcel
+        if debtor.error is not None:
+            try:
+                debtor.raise_refusal()
+            except DeliveryError as error:
+                self.note_unaccepted(error, parcel)
+                raise
+        reply = debtor.reply
+        if type(reply) is wanted or matches(reply, wanted):
+            return reply
+        raise UnexpectedReply(parcel.recipient.id, expect, reply)
 
     def note_refusal(
         self,
@@ -195,9 +231,10 @@ class Router:
         desk = registration.desk or registration.open_desk(engine)
         stamps = engine.stamps
         stamps.count += 1
-        return engine.new_parcel(
-            desk, handler, payload, type_, origin.sender, terms, origin.trail, stamps.count, stamps.clock()
-        ), desk
+        # Attributes that are called but no methods, and fields of a named tuple, cost some 100 instructions each.
+        new_parcel, clock = engine.new_parcel, stamps.clock
+        sender, trail = _NOWHERE if origin is OUTSIDE else (origin.sender, origin.trail)
+        return new_parcel(desk, handler, payload, type_, sender, terms, trail, stamps.count, clock()), desk
 
     def is_inside(self) -> bool:
         """Whether a handler or a hook of this hub runs this code, or has started the task that does."""
@@ -209,20 +246,3 @@ def terms_of(headers: Mapping[str, str] | None, priority: Priority, topic: str |
     if headers is None and priority is _NORMAL and topic is None:
         return STANDARD
     return Terms(NO_HEADERS if headers is None else read_headers(headers), check_priority(priority), topic)
-
-
-def reply_to(parcel: Parcel, expect: object, wanted: type | Expected) -> object:
-    """The reply to a request, if it is what its sender expects.
-
-    Args:
-        parcel: The request.
-        expect: What the sender said.
-        wanted: What that stands for.
-
-    Raises:
-        UnexpectedReply: It is not.
-    """
-    reply = (parcel.last or parcel).reply
-    if type(reply) is wanted or matches(reply, wanted):
-        return reply
-    raise UnexpectedReply(parcel.recipient.id, expect, reply)

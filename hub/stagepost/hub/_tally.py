@@ -30,7 +30,7 @@ class Tally:
         self._handling: dict[int, int] = {}  # most buckets stay empty
         self._shift: dict[int, int] = {}
 
-    def note(self, *, sent: float, began: float, ended: float, since: float, number: int) -> None:
+    def note(self, sent: float, began: float, ended: float, since: float, number: int) -> None:
         """Note a batch: exactly its last message, which alone may have been long, and the others by their average.
 
         Args:
@@ -40,13 +40,13 @@ class Tally:
             since: When the batch began.
             number: How many messages it has.
         """
-        last = _bucket(ended - began)
-        _add(self._handling, last, 1)
+        handling, last = self._handling, int((ended - began) * 1e6).bit_length()
+        handling[last] = handling.get(last, 0) + 1
         if last > _SHORT:
             _add(self._shift, _bucket(ended - sent), -1)
             _add(self._shift, _bucket(began - sent), 1)
         if number > 1:
-            _add(self._handling, _bucket((began - since) / (number - 1)), number - 1)
+            _add(handling, _bucket((began - since) / (number - 1)), number - 1)
 
     def copy(self) -> "Tally":
         """The counts as they are now: a value takes some twenty times as long to make."""

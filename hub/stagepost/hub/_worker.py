@@ -15,12 +15,13 @@ from ._invoking import invoke
 from ._mailbox import Mailbox
 from ._message import MessageType
 from ._parcel import Parcel, State
-from ._running import set_running
+from ._running import reset_running, set_running
 from ._tally import Tally
 from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
-_RUNNING: Final = State.RUNNING  # looked up once: it costs as much as several assignments
+# Looked up once: it costs as much as several assignments.
+_RUNNING, _ENDED, _REQUEST = State.RUNNING, State.ENDED, MessageType.REQUEST
 
 
 class Pool(Protocol):
@@ -129,14 +130,16 @@ class Worker:
 
         A function of its own, so that no variable of a resting worker keeps a message.
         """
-        pool, mailbox, ledger = self._pool, self._pool.mailbox, self.engine.ledger
-        clock, wrapped = self.engine.stamps.clock, self.engine.onion is not None
+        pool, engine = self._pool, self._pool.engine
+        mailbox, ledger = pool.mailbox, engine.ledger
+        clock, wrapped = engine.stamps.clock, engine.onion is not None
         guard, tally = self._guard, pool.tally
         state, scope = guard.state, guard.scope
-        totals, number = tally.totals, 0
-        ledger.look_up_observer()
+        totals, number, before = tally.totals, 0, None
+        if ledger.asks_observer:
+            ledger.look_up_observer()
         since = now = clock()
-        turn_ends = batch_ends = now + _TURN
+        turn_ends = now + _TURN
         while mailbox.queue and not self._interrupted:
             parcel = mailbox.queue.popleft()
             if mailbox.blocked:
@@ -146,40 +149,46 @@ class Worker:
             self.current = parcel
             self.began = began = now
             parcel.worker = self
-            set_running(parcel)
+            token = set_running(parcel)
+            before = before or token
             parcel.state = _RUNNING
             if ledger.observed:
                 ledger.start(parcel)
             handler = parcel.handler
             try:
                 if handler.is_plain and not wrapped:
-                    reply = await handler.call(parcel.payload)
+                    call = handler.call  # an attribute, no method: as one it would be looked up more slowly
+                    reply = await call(parcel.payload)
                 else:
-                    reply = await invoke(self.engine, handler, parcel)
+                    reply = await invoke(engine, handler, parcel)
             except BaseException as error:
                 if not self._contains(parcel, error):
                     raise
                 tally.spoilt += 1
             else:
-                ledger.handle(parcel, reply)
+                if parcel.type is _REQUEST or parcel.bucket is not None or ledger.observed:
+                    ledger.handle(parcel, reply)
+                else:  # the same without the call
+                    parcel.state = _ENDED
+                    ledger.handled += 1
             self.current = None
             sent, now = parcel.sent, clock()
             totals[int((now - sent) * 1e6).bit_length()] += 1
             number += 1
-            if now >= batch_ends:
-                tally.note(sent=sent, began=began, ended=now, since=since, number=number)
-                since, batch_ends, number = now, now + _TURN, 0
             if state.cancel_scope is not scope:
                 self._interrupted = True
             if self._interrupted:
                 self._culprit = handler.name
             elif now >= turn_ends:
+                tally.note(sent, began, now, since, number)
+                number = 0
                 await checkpoint()
                 since = now = clock()
-                turn_ends = batch_ends = now + _TURN
+                turn_ends = now + _TURN
         if number:
-            tally.note(sent=sent, began=began, ended=now, since=since, number=number)
-        set_running(None)
+            tally.note(sent, began, now, since, number)
+        if before is not None:
+            reset_running(before)
         return self._interrupted
 
     def _expires(self, parcel: Parcel) -> bool:

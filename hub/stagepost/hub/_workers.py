@@ -162,12 +162,13 @@ class Workers:
 
     async def rest(self) -> bool:
         """Wait to be called; False if the worker is not needed any more."""
-        self.engine.ledger.settle()
+        settle, new_waiter = self.engine.ledger.settle, self.engine.new_waiter
+        settle()
         if self.paused:
             self.look()
         if self.closing or len(self.resting) >= _RESTING_KEPT:
             return False
-        waiter = self.engine.new_waiter()
+        waiter = new_waiter()
         self.resting.append(waiter)
         try:
             await waiter

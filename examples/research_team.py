@@ -6,6 +6,7 @@ goes on where it was; what was answered is not asked for again.
 """
 
 import argparse
+import logging
 import sys
 import tempfile
 from pathlib import Path
@@ -89,6 +90,7 @@ def main() -> int:
     parser.add_argument("--store", type=Path, help="a file for the run; by default one that is thrown away")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        logging.getLogger("stagepost").setLevel(logging.CRITICAL)  # a failure is told in one sentence, below
         try:
             anyio.run(work, options.question, options.store or Path(folder) / "research.db")
         except (ExtraMissing, RunFailed) as error:

@@ -377,3 +377,21 @@ def test_pauses_never_overflow(plan: Restart) -> None:
 def test_a_plan_that_means_nothing_is_refused(build: Callable[[], Restart]) -> None:
     with pytest.raises(InvalidArgument, match="use "):
         build()
+
+
+class Announces:
+    """Publishes as soon as it starts."""
+
+    @handles
+    async def take(self, ping: Ping) -> None: ...
+
+    async def on_start(self, hub: Hub) -> None:
+        await hub.publish("born", Ping(1))
+
+
+async def test_a_hook_may_publish() -> None:
+    with fail_after(5):
+        async with Hub() as hub, hub.listen("born") as stream:
+            hub.register("announces", Announces)
+            await hub.send("announces", Ping(0))
+            assert (await anext(stream)).data == Ping(1)

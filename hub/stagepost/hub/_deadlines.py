@@ -1,6 +1,7 @@
 """One timer for all deadlines of a hub."""
 
 import math
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final, Protocol, TypeAlias
@@ -105,8 +106,7 @@ class Deadlines:
                 for _ in _expire(entries, bucket):
                     await self._turns.take()
             finally:
-                for _ in _expire(entries, bucket):  # this task was cancelled by somebody who may not
-                    pass
+                deque(_expire(entries, bucket), maxlen=0)  # this task was cancelled by somebody who may not
 
     async def _drop_empty(self) -> None:
         """Forget empty buckets up to the first one in use, so that an idle hub does not wake for them.

@@ -138,8 +138,7 @@ class Ledger:
         parcel.state = _ENDED
         self.failed += 1
         parcel.recipient.tally.failed += 1
-        if parcel.waiter is None:
-            parcel.release()
+        parcel.release()  # whoever waits was refused before
         self._tell(MessageFailed, parcel, error=class_name(type(error)))
 
     def cancel(self, parcel: Parcel) -> None:
@@ -147,8 +146,7 @@ class Ledger:
         parcel.state = _ENDED
         self.cancelled += 1
         parcel.recipient.tally.cancelled += 1
-        if parcel.waiter is None:
-            parcel.release()
+        parcel.release()  # whoever waits was refused before
         self._tell(MessageCancelled, parcel)
 
     def bury(self, parcel: Parcel, reason: DeadReason) -> None:

@@ -131,9 +131,6 @@ class AgentCounts(Mapping[str, AgentMetrics]):
     def __len__(self) -> int:
         return len(self._noted)
 
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubMetrics:

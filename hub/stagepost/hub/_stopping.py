@@ -78,8 +78,8 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
     registration = directory.member(agent)
     if engine is not None:
         await _finish(directory.unsubscribe_all(registration), engine.turns)
-    if directory.member(agent) is not registration:  # somebody else was faster
-        raise AgentStopped(agent)
+    if directory.member(agent) is not registration:
+        raise AgentStopped(agent)  # pragma: no cover - somebody else was faster, and the id was taken anew meanwhile
     desk = directory.take_out(agent).desk
     if desk is None or engine is None:
         directory.remove(agent)
@@ -217,13 +217,20 @@ async def _finish(steps: Iterator[object], turns: Turns) -> None:
 async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:
     """Cancel what still runs and leave the task group.
 
+    Args:
+        tasks: The task group.
+        failures: What has ended the hub, which forgets it: an error keeps alive what its handler had.
+
     Raises:
         BaseException: What has ended the hub, such as `KeyboardInterrupt`; as a group if there are several errors.
     """
     tasks.cancel_scope.cancel()
+    ended_by: list[BaseException] = []
     try:
         await tasks.__aexit__(None, None, None)
     except BaseExceptionGroup as group:
-        failures = [*failures, *group.exceptions]
-    if failures:
-        raise failures[0] if len(failures) == 1 else BaseExceptionGroup("several errors ended the hub", failures)
+        ended_by += group.exceptions
+    ended_by[:0] = failures
+    failures.clear()
+    if ended_by:
+        raise ended_by[0] if len(ended_by) == 1 else BaseExceptionGroup("several errors ended the hub", ended_by)

@@ -23,7 +23,9 @@ async def _known(store: CheckpointStore, run: NewRun) -> KeyRemembered:
         await store.create(run)
     except KeyRemembered as error:
         return error
-    raise AssertionError("broken promise: a run that was forgotten is not started again")
+    raise AssertionError(
+        "broken promise: a run that was forgotten is not started again"
+    )  # pragma: no cover - no store here does
 
 
 async def _is_free(store: CheckpointStore, run: NewRun) -> None:

@@ -20,10 +20,21 @@ from ._models._fallback import Fallback
 from ._models._function import FunctionModel, ModelFunction
 from ._models._limited import RateLimited
 from ._models._litellm import LiteLLM
-from ._models._messages import AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolMessage, Usage, UserMessage
+from ._models._messages import (
+    AssistantMessage,
+    ChatMessage,
+    ProviderContent,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
 from ._models._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, ToolSchema
+from ._models._parts import Audio, File, Image, Part
 from ._models._replay import ReplayModel
 from ._models._scripted import ScriptedModel, ScriptEntry, call
+from ._models._settings import ModelSettings, ReasoningEffort, ToolChoice
 from ._retries import Retries
 from ._tasks._converse import OpenConversation, converse
 from ._tasks._task import CallInDoubt, PendingApproval, Task, TaskStatus
@@ -91,6 +102,7 @@ __all__ = [
     "Approve",
     "AssistantMessage",
     "AsyncioRequired",
+    "Audio",
     "Budget",
     "BudgetExceeded",
     "CallInDoubt",
@@ -103,7 +115,9 @@ __all__ = [
     "Deny",
     "Exchange",
     "Fallback",
+    "File",
     "FunctionModel",
+    "Image",
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",
@@ -131,6 +145,7 @@ __all__ = [
     "ModelRejected",
     "ModelRequest",
     "ModelResponse",
+    "ModelSettings",
     "ModelTimeout",
     "ModelUnavailable",
     "NobodyToAsk",
@@ -138,13 +153,16 @@ __all__ = [
     "OnUnknown",
     "OpenConversation",
     "OutputSchema",
+    "Part",
     "PendingApproval",
     "Preview",
     "PromptContext",
     "PromptFailed",
     "PromptFunction",
+    "ProviderContent",
     "RateLimitReached",
     "RateLimited",
+    "ReasoningEffort",
     "RecordingMissing",
     "ReplayModel",
     "Retries",
@@ -160,6 +178,7 @@ __all__ = [
     "Token",
     "Tool",
     "ToolCall",
+    "ToolChoice",
     "ToolClash",
     "ToolContext",
     "ToolHook",

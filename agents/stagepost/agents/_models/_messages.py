@@ -4,9 +4,11 @@ Messages are part of a run's state, so they come back from JSON as they went in.
 text that the model wrote: whether they are JSON at all is for the tool to find out and for the model to be told.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, JsonValue
+
+from ._parts import Part
 
 
 def encodable(text: str) -> str:
@@ -38,6 +40,22 @@ class ToolCall(_Frozen):
     arguments: Text
 
 
+class ProviderContent(_Frozen):
+    """What only the provider that made it can read: signed thinking, items of reasoning, signatures of calls.
+
+    It goes back to this provider as it came and in its order, and to no other.
+
+    Attributes:
+        provider: The provider, by litellm's name of it, such as ``"anthropic"``.
+        model: The model that was asked.
+        data: The content.
+    """
+
+    provider: Text
+    model: Text
+    data: tuple[JsonValue, ...]
+
+
 class SystemMessage(_Frozen):
     """What the agent is for: its prompt. Made anew for each request and not part of the transcript.
 
@@ -50,16 +68,25 @@ class SystemMessage(_Frozen):
     text: Text
 
 
+def _is_empty(value: Any) -> bool:
+    return not value
+
+
+Parts: TypeAlias = Annotated[tuple[Part, ...], Field(exclude_if=_is_empty)]
+
+
 class UserMessage(_Frozen):
     """What the agent is asked, or told about an answer that could not be used.
 
     Attributes:
         role: Tells the kinds of messages apart.
         text: The text.
+        parts: Pictures, sounds and files beside it.
     """
 
     role: Literal["user"] = "user"
     text: Text
+    parts: Parts = ()
 
 
 class AssistantMessage(_Frozen):
@@ -69,11 +96,15 @@ class AssistantMessage(_Frozen):
         role: Tells the kinds of messages apart.
         text: The text; may be empty beside calls.
         calls: Tools that it wants to be called. Without any, the text is its final answer.
+        thinking: What the model has thought before, as far as the provider shows it; no part of the answer.
+        provider: What only its provider can read.
     """
 
     role: Literal["assistant"] = "assistant"
     text: Text = ""
     calls: tuple[ToolCall, ...] = ()
+    thinking: Annotated[Text, Field(exclude_if=_is_empty)] = ""
+    provider: Annotated[tuple[ProviderContent, ...], Field(exclude_if=_is_empty, repr=False)] = ()
 
 
 class ToolMessage(_Frozen):
@@ -85,6 +116,7 @@ class ToolMessage(_Frozen):
         tool: Name of the tool.
         text: The result, as JSON unless it is a text; or what went wrong.
         is_error: Whether something went wrong.
+        parts: Pictures, sounds and files of the result, beside the text.
     """
 
     role: Literal["tool"] = "tool"
@@ -92,6 +124,7 @@ class ToolMessage(_Frozen):
     tool: Text
     text: Text
     is_error: bool = False
+    parts: Parts = ()
 
 
 ChatMessage: TypeAlias = Annotated[
@@ -108,11 +141,17 @@ class Usage(_Frozen):
         input_tokens: Read.
         output_tokens: Written.
         cost: US dollars; None if nobody knows.
+        cached_tokens: Those of the tokens read that came from the provider's cache.
+        cache_writes: Those of the tokens read that were put into the provider's cache.
+        reasoning_tokens: Those of the tokens written that are thinking.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
+    cached_tokens: int = 0
+    cache_writes: int = 0
+    reasoning_tokens: int = 0
 
     @property
     def tokens(self) -> int:
@@ -124,6 +163,9 @@ class Usage(_Frozen):
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cost=_sum([usage.cost for usage in (self, other) if usage.tokens or usage.cost is not None]),
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_writes=self.cache_writes + other.cache_writes,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
         )
 
 

@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
-from ._messages import ChatMessage, ToolCall, Usage
+from ._messages import ChatMessage, ProviderContent, ToolCall, Usage
+from ._settings import ModelSettings
 
 JsonSchema: TypeAlias = Mapping[str, object]
 
 _UNCOUNTED: Final = Usage()
+_UNSET: Final = ModelSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +66,14 @@ class ModelRequest:
             its provider for it, or says it in a message of its own.
         on_token: Gets the text piece by piece, if the model can; None if nobody listens. It is called inline and must
             not block. The response holds the whole text all the same.
+        settings: How the model is to answer.
     """
 
     messages: Sequence[ChatMessage]
     tools: Sequence[ToolSchema] = ()
     output: OutputSchema | None = None
     on_token: Callable[[Token], None] | None = field(default=None, compare=False, repr=False)
+    settings: ModelSettings = _UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,18 @@ class ModelResponse:
         text: What the model has written.
         calls: Tools that it wants to be called.
         usage: Tokens that the turn has cost.
+        thinking: What the model has thought before, as far as the provider shows it.
+        provider: What only the provider can read, to be sent back with the answer.
+        is_final: False if the provider says that the answer is not complete and the model wants to go on, such as
+            ``pause_turn`` does.
     """
 
     text: str = ""
     calls: Sequence[ToolCall] = ()
     usage: Usage = _UNCOUNTED
+    thinking: str = ""
+    provider: Sequence[ProviderContent] = ()
+    is_final: bool = True
 
 
 class Model(Protocol):

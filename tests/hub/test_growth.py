@@ -116,6 +116,38 @@ async def unregister(hub: Hub, many: int) -> float:
     return await timed(lambda number: hub.unregister(f"agent-{number}"), FEW)
 
 
+async def look(hub: Hub, many: int) -> float:
+    gate = Gate()
+    hub.register(gate, mailbox=None)
+    for _ in range(many):
+        await hub.send("gate", Ping())
+
+    async def metrics(_: int) -> None:
+        hub.metrics()
+
+    return await timed(metrics, FEW)
+
+
+async def look_at_requests(hub: Hub, many: int) -> float:
+    async def ask() -> None:
+        await hub.request("gate", Ping(), sender="asker", timeout=None)
+
+    gate = Gate()
+    hub.register(gate, mailbox=many // 2)
+    async with create_task_group() as tasks:
+        for _ in range(many):
+            tasks.start_soon(ask)
+        await until(lambda: hub.metrics().blocked == many // 2 - 1)
+        assert hub.metrics().waiting == (("asker", "gate"),)
+        began = time.process_time()
+        for _ in range(FEW):
+            hub.metrics()
+        took = time.process_time() - began
+        tasks.cancel_scope.cancel()
+    assert hub.metrics().waiting == ()
+    return took / FEW
+
+
 ACTS = (
     drop,
     drop_with_priorities,
@@ -125,6 +157,8 @@ ACTS = (
     subscribe,
     publish_while_others_subscribe,
     unregister,
+    look,
+    look_at_requests,
 )
 
 

@@ -101,6 +101,11 @@ class Desk:
         """How many messages wait."""
         return len(self._mailbox.queue)
 
+    @property
+    def blocked(self) -> int:
+        """How many senders wait for room."""
+        return len(self._mailbox.blocked)
+
     def metrics(self, refused: int) -> Callable[[], AgentMetrics]:
         """Notes the counts, and how things stand here; what it returns makes a value of that."""
         began = self._workers.began()
@@ -108,7 +113,7 @@ class Desk:
             self.tally.copy().read,
             refused=refused,
             depth=self.depth,
-            blocked=len(self._mailbox.blocked),
+            blocked=self.blocked,
             running=len(began),
             running_since=self._engine.stamps.wall(min(began)) if began else None,
         )
@@ -120,11 +125,6 @@ class Desk:
     def waiting(self) -> list[Parcel]:
         """What is queued, or waits for room."""
         return [*self._mailbox.queue, *self._mailbox.blocked]
-
-    def parcels(self, spared: AbstractSet[object] = NOBODY) -> list[Parcel]:
-        """All messages here, but for those to spare among those that are being handled."""
-        handling, mailbox = self._workers.handling(spared), self._mailbox
-        return [*handling, *mailbox.queue, *mailbox.blocked] if mailbox.queue or mailbox.blocked else handling
 
     @property
     def all_busy(self) -> bool:
@@ -190,6 +190,8 @@ class Desk:
             waiter = self._queue_up(parcel)
         else:
             raise MailboxFull(self.id, self._mailbox.limit)
+        if parcel.sender is not None:
+            self.tally.note_open(parcel.sender)
         self._begin_wait(parcel, parcel.deadline)
         return waiter
 

@@ -14,9 +14,7 @@ from ._engine import Engine
 from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, SubscriptionRemoved
 from ._handlers import Handlers
 from ._listener import Listener
-from ._message import MessageType
 from ._metrics import AgentCounts, AgentMetrics, latency, merged, new_buckets
-from ._parcel import State
 from ._supervision import Supervision
 from ._topics import Topics
 from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped, InvalidName
@@ -240,19 +238,12 @@ class Directory:
     def standing(self) -> dict[str, Any]:
         """How things stand at the desks, by the names that `HubMetrics` has for them."""
         desks = self.desks()
-        parcels = [parcel for desk in desks for parcel in desk.parcels()]
         return {
             "agents": AgentCounts({agent.id: agent.metrics() for agent in self._all()}),
             "latency": latency(merged([self._left, *(desk.tally.totals for desk in desks)])),
             "depths": MappingProxyType({desk.id: desk.depth for desk in desks if desk.depth}),
-            "blocked": sum(parcel.state is State.BLOCKED for parcel in parcels),
-            "waiting": tuple(
-                dict.fromkeys(
-                    (parcel.sender, parcel.recipient.id)
-                    for parcel in parcels
-                    if parcel.sender is not None and parcel.type is MessageType.REQUEST and parcel.waiter is not None
-                )
-            ),
+            "blocked": sum(desk.blocked for desk in desks),
+            "waiting": tuple((requester, desk.id) for desk in desks for requester in desk.tally.requesters),
         }
 
     def desks(self) -> list[Desk]:

@@ -190,7 +190,11 @@ class Parcel:
         if self.bucket is not None:
             self.bucket.pop(self, None)
             self.bucket = None
-        if waiter is not None and not waiter.done():
+        if waiter is None:
+            return
+        if self.sender is not None and self.type is MessageType.REQUEST:
+            self.recipient.tally.note_over(self.sender)
+        if not waiter.done():
             waiter.set_result(None)
 
     def hand_on(self, successor: "Parcel") -> None:
@@ -198,6 +202,9 @@ class Parcel:
         first = successor.first = self.first or self
         first.last = successor
         successor.deadline = self.deadline
+        if self.waiter is not None and self.sender is not None:
+            successor.recipient.tally.note_open(self.sender)
+            self.recipient.tally.note_over(self.sender)
         successor.waiter, self.waiter = self.waiter, None
         self.release()
 

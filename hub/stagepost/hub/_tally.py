@@ -20,15 +20,28 @@ class Tally:
         failed: Those whose handler raised.
         cancelled: Those whose handler was cancelled, or that were withdrawn.
         dead: Those that will never be handled.
+        requesters: How many open requests each other agent has here, by its id.
     """
 
-    __slots__ = ("_handling", "_shift", "cancelled", "dead", "failed", "spoilt", "totals")
+    __slots__ = ("_handling", "_shift", "cancelled", "dead", "failed", "requesters", "spoilt", "totals")
 
     def __init__(self) -> None:
         self.failed = self.cancelled = self.dead = self.spoilt = 0
         self.totals = new_buckets()
         self._handling: dict[int, int] = {}  # most buckets stay empty
         self._shift: dict[int, int] = {}
+        self.requesters: dict[str, int] = {}
+
+    def note_open(self, requester: str) -> None:
+        """Another agent has made a request."""
+        self.requesters[requester] = self.requesters.get(requester, 0) + 1
+
+    def note_over(self, requester: str) -> None:
+        """It waits for the answer of one of them no more."""
+        if self.requesters[requester] == 1:
+            del self.requesters[requester]
+        else:
+            self.requesters[requester] -= 1
 
     def note(self, sent: float, began: float, ended: float, since: float, number: int) -> None:
         """Note a batch: exactly its last message, which alone may have been long, and the others by their average.

@@ -1,6 +1,7 @@
 """The suite itself: it tells on stores that break their promises."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -52,6 +53,11 @@ class Careless(MemoryStore):
         return limit
 
 
+class Oblivious(MemoryStore):
+    async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
+        return await super().create(replace(run, remember_id=False, remember_key=False))
+
+
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
@@ -65,6 +71,7 @@ class Careless(MemoryStore):
         (Unfiltered, "check_find_takes_a_time"),
         (Careless, "check_an_open_run_is_not_deleted"),
         (Careless, "check_prune_deletes_what_ended_before_a_time"),
+        (Oblivious, "check_a_key_stays_taken_when_its_run_is_pruned"),
     ],
 )
 async def test_a_store_that_breaks_a_promise_is_told(broken: type[MemoryStore], check: str) -> None:

@@ -23,9 +23,7 @@ async def _known(store: CheckpointStore, run: NewRun) -> KeyRemembered:
         await store.create(run)
     except KeyRemembered as error:
         return error
-    raise AssertionError(
-        "broken promise: a run that was forgotten is not started again"
-    )  # pragma: no cover - no store here does
+    raise AssertionError("broken promise: a run that was forgotten is not started again")
 
 
 async def _is_free(store: CheckpointStore, run: NewRun) -> None:

@@ -21,6 +21,7 @@ from ._files import Files, open_known, overwritten
 from ._queries import Query, Row, as_text
 
 _GONE: Final = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # what was a store is no database, or has no such table
+_META: Final = "SELECT 1 FROM meta"
 _CHUNK: Final = 64  # rows that an iteration fetches at once; there are none here
 
 
@@ -63,9 +64,16 @@ class Reader:
         try:
             return list(await self._connection.execute_fetchall(query.text, query.values))
         except sqlite3.Error as error:
-            if self._is_store and primary_code(error) in _GONE:
+            if self._is_store and primary_code(error) in _GONE and not await self._has_meta():
                 raise overwritten(self._path) from error
             raise translate_read(error, self._path) from error
+
+    async def _has_meta(self) -> bool:
+        """Whether the file is still a store, perhaps one that has lost a table."""
+        try:
+            return bool(await self._connection.execute_fetchall(_META))
+        except sqlite3.Error:
+            return False
 
     def watch_beside(self) -> None:
         """From now on see that the WAL is still there, too: for a file that is known to be a store."""

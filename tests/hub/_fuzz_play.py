@@ -156,6 +156,7 @@ async def _body(world: World, owner: CancelScope) -> None:
         case "error":
             raise Bye
         case "cancelled":
+            world.stopping = True  # its workers may hear of it before its owner does
             owner.cancel()
             await sleep(1)
 

@@ -150,3 +150,25 @@ async def test_agents_come_and_go_while_others_send() -> None:
                 await hub.unregister("counter")
     metrics = hub.metrics()
     assert metrics.accepted == metrics.handled == seen
+
+
+async def test_an_agent_that_two_take_off_is_not_mistaken_for_the_next_of_its_id() -> None:
+    async def take_off() -> None:
+        try:
+            await hub.unregister("gate")
+        except AgentStopped:
+            ends.append("stopped already")
+        else:
+            ends.append("taken off")
+            hub.register(Gate(), topics=topics[:3])
+
+    ends, topics = list[str](), [f"topic.{number}" for number in range(30_000)]
+    with fail_after(30):
+        async with Hub() as hub:
+            hub.register(Gate(), topics=topics)
+            async with create_task_group() as tasks:
+                tasks.start_soon(take_off)
+                tasks.start_soon(take_off)
+            assert hub.agents == ("gate",)
+            assert len(hub.describe().agents[0].topics) == 3
+    assert ends == ["taken off", "stopped already"]

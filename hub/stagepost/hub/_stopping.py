@@ -79,7 +79,7 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
     if engine is not None:
         await _finish(directory.unsubscribe_all(registration), engine.turns)
     if directory.member(agent) is not registration:
-        raise AgentStopped(agent)  # pragma: no cover - somebody else was faster, and the id was taken anew meanwhile
+        raise AgentStopped(agent)  # somebody else was faster, and the id was taken anew meanwhile
     desk = directory.take_out(agent).desk
     if desk is None or engine is None:
         directory.remove(agent)

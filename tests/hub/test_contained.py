@@ -8,7 +8,15 @@ from typing import Any, NoReturn
 
 import anyio
 import pytest
-from anyio import CancelScope, create_task_group, fail_after, move_on_after, sleep, sleep_forever
+from anyio import (
+    CancelScope,
+    create_task_group,
+    fail_after,
+    get_cancelled_exc_class,
+    move_on_after,
+    sleep,
+    sleep_forever,
+)
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, Pong, echo, error_of, until
@@ -464,6 +472,33 @@ async def test_an_interrupt_from_the_keyboard_ends_the_hub(error: BaseException,
 
     with fail_after(5), pytest.raises(type(error)):
         await own()
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+async def test_a_hub_that_fails_while_its_owner_is_cancelled_says_so_and_keeps_nothing(
+    error: type[BaseException],
+) -> None:
+
+    async def resent(ping: Ping) -> None:
+        entered.set()
+        try:
+            await sleep_forever()
+        except get_cancelled_exc_class():
+            raise error from None
+
+    async def own() -> None:
+        async with hub:
+            hub.register("resent", resent, supervision="escalate")
+            await hub.send("resent", Ping())
+            await entered.wait()
+            scope.cancel()
+            await sleep_forever()
+
+    hub, entered = Hub(), anyio.Event()
+    with fail_after(5), pytest.raises(error), CancelScope() as scope:
+        await own()
+    assert hub._engine is not None
+    assert hub._engine.failures == []
 
 
 async def test_an_interrupt_from_the_keyboard_while_the_hub_is_entered_leaves_nothing_open() -> None:

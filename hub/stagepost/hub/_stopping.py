@@ -16,6 +16,7 @@ from ._desk import Desk
 from ._directory import Directory, Phase
 from ._engine import Engine
 from ._events import DeadReason
+from ._guards import cancellation
 from ._parcel import Parcel, State
 from ._turns import Turns
 from .errors import AgentStopped, DeliveryError, HubStopped
@@ -222,7 +223,8 @@ async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:
         failures: What has ended the hub, which forgets it: an error keeps alive what its handler had.
 
     Raises:
-        BaseException: What has ended the hub, such as `KeyboardInterrupt`; as a group if there are several errors.
+        BaseException: What has ended the hub, such as `KeyboardInterrupt`; as a group if there are several errors. It
+            counts for more than a cancellation of the task, as in other task groups.
     """
     tasks.cancel_scope.cancel()
     ended_by: list[BaseException] = []
@@ -230,7 +232,11 @@ async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:
         await tasks.__aexit__(None, None, None)
     except BaseExceptionGroup as group:
         ended_by += group.exceptions
-    ended_by[:0] = failures
-    failures.clear()
+    except cancellation():
+        if not failures:
+            raise
+    finally:
+        ended_by[:0] = failures
+        failures.clear()
     if ended_by:
         raise ended_by[0] if len(ended_by) == 1 else BaseExceptionGroup("several errors ended the hub", ended_by)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from tests.workflows._words import PATIENCE, Store, running
 
 from stagepost.checkpoint import MemoryStore, WaitNotFound
+from stagepost.hub import InvalidArgument
 from stagepost.workflows import (
     Chain,
     ChainError,
@@ -185,6 +186,20 @@ async def test_keys_and_traces_are_texts(name: str, store: Store) -> None:
     async with running(store, WORK) as runner:
         with pytest.raises(TypeError, match=f"{name}=5: give a text"):
             await runner.start(WORK, **given)
+
+
+@pytest.mark.parametrize("name", ["key", "trace"])
+async def test_keys_and_traces_are_not_empty(name: str, store: Store) -> None:
+    given: Any = {name: ""}
+    async with running(store, WORK) as runner:
+        with pytest.raises(ValueError, match=f"{name}='': give a text that is not empty, or None for no {name}"):
+            await runner.start(WORK, **given)
+
+
+@pytest.mark.parametrize("grace", [-1, float("nan"), "long"])
+def test_a_grace_is_a_duration(grace: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"grace is .* that is no duration"):
+        Runner(MemoryStore(), grace=grace)
 
 
 async def test_a_value_that_does_not_fit_the_state_is_described_in_one_line() -> None:

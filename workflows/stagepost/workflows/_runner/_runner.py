@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
 from stagepost.checkpoint import CheckpointStore, Keep, RunStatus
-from stagepost.hub import Emitter, Hub, Message, Observer, check_name, get_logger
+from stagepost.hub import Duration, Emitter, Hub, Message, Observer, check_name, get_logger, seconds
 
 from .._background._means import Means
 from .._engine._intermediates import Intermediate
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 class Runner(Correspondence):
     """Runs workflows in the background and saves every step, so that a killed process can be followed by another.
 
-    An async context manager. Leaving it starts no further step, gives those under way `grace` seconds to end and be
+    An async context manager. Leaving it starts no further step, gives those under way `grace` to end and be
     saved, and cancels the rest; its runs stay open in the store and `recover` goes on with them.
 
     Args:
@@ -56,7 +56,7 @@ class Runner(Correspondence):
             ``{"digest": {1: upgrade}}`` with ``upgrade(run)`` from JSON to JSON, see docs/workflows.md.
         deps: Given to steps as ``context.deps``; never stored.
         observer: Gets the events of all runs.
-        grace: Seconds, see above.
+        grace: See above: seconds, a `timedelta`, or None for as long as it takes.
         max_running: How many runs are worked on at once; more are stored and taken up in their order. Parked runs do
             not count, nor do those that `serve` starts, since others may wait for them. None for no limit.
         max_attempts: How often in a row a run may be recovered without one commit in between, before it counts as
@@ -84,7 +84,7 @@ class Runner(Correspondence):
         migrations: Migrations | None = None,
         deps: Any = None,
         observer: Observer | None = None,
-        grace: float = 10.0,
+        grace: Duration | None = 10.0,
         max_running: int | None = 100,
         max_attempts: int | None = 5,
         secrets: Given | None = None,
@@ -103,7 +103,7 @@ class Runner(Correspondence):
         self._registry = Registry(workflows, migrations)
         self._deps = deps
         self._emitter = Emitter(observer)
-        self._grace = grace
+        self._grace = seconds(grace, "grace")
         self._max_running = max_running
         self._max_attempts = max_attempts
         self._keeping = Keeping(keep)

@@ -39,11 +39,14 @@ class Order:
 
         Raises:
             TypeError: One is no text.
+            ValueError: One is empty.
             CannotStore: One holds a secret.
         """
         for name, given in (("key", self.key), ("trace", self.trace)):
             if not isinstance(given, str | None):
                 raise TypeError(f"{name}={given!r:.80}: give a text")
+            if given == "":
+                raise ValueError(f"{name}='': give a text that is not empty, or None for no {name}")
         secrets.check_text(self.run_id, f"the id of a run of {workflow!r}")
         secrets.check_text(self.key, f"the key of a run of {workflow!r}")
         secrets.check_text(self.trace, f"the trace of a run of {workflow!r}")

@@ -1,9 +1,7 @@
 """Whatever agents, hooks, clients, listeners and the owner of a hub do, in any order, the promises hold."""
 
-import gc
 import os
 import time
-from collections.abc import Iterator
 from itertools import count
 
 import pytest
@@ -45,15 +43,6 @@ class Hunt:
             self.ends = min(self.ends, time.monotonic() + SHRINKING)
             self.failed.add(case)
             raise
-
-
-@pytest.fixture(autouse=True, scope="module")
-def few_objects() -> Iterator[None]:
-    """Let the collector look only at what these tests make."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("program", [pytest.param(program, id=name) for name, program in FOUND.items()])

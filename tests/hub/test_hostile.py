@@ -52,15 +52,6 @@ CASES = [
 ]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few_objects() -> Iterator[None]:
-    """Let the collector look only at what these tests make."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let nobody else look at hostile errors, and close in peace what a trick has left open."""

@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from anyio import fail_after, sleep_forever
 from tests.hub._agents import Gate, Ping, until
-from tests.hub._watching import watched
-from tests.hub.test_yielding import LATE
+from tests.hub._watching import LATE, watched
 
 from stagepost.hub import Hub
 

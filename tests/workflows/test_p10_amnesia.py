@@ -11,6 +11,16 @@ from tests.workflows._words import Store, running
 
 from stagepost.workflows import Chain, Pattern, State, step
 
+LAST_SAVE = pytest.mark.parametrize(
+    ("anyio_backend", "saved"),
+    [
+        pytest.param("asyncio", True, id="asyncio-saved"),
+        pytest.param("trio", False, id="trio-lost"),
+        pytest.param("asyncio", False, id="asyncio-lost", marks=pytest.mark.long),
+        pytest.param("trio", True, id="trio-saved", marks=pytest.mark.long),
+    ],
+)
+
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_p10_forgetting_everything_behind_each_commit_changes_nothing(name: str) -> None:
@@ -47,7 +57,7 @@ async def test_p10_forgetting_everything_changes_nothing_for_runs_that_wait(name
     assert lives > len(oracle.steps)
 
 
-@pytest.mark.parametrize("saved", [True, False], ids=["saved", "lost"])
+@LAST_SAVE
 @pytest.mark.parametrize("name", WAITING)
 async def test_p7_a_crash_at_any_save_changes_nothing_for_runs_that_wait(name: str, saved: bool) -> None:  # noqa: FBT001  # a parameter of the test
     oracle = await uninterrupted(name)
@@ -69,7 +79,7 @@ async def test_p7_a_crash_at_any_save_changes_nothing_for_runs_that_wait(name: s
         assert len(set(effects)) == len(effects)
 
 
-@pytest.mark.parametrize("saved", [True, False], ids=["saved", "lost"])
+@LAST_SAVE
 @pytest.mark.parametrize("name", NAMES)
 async def test_p7_a_crash_at_any_commit_changes_nothing(name: str, saved: bool) -> None:  # noqa: FBT001  # a parameter of the test
     notes: list[str] = []

@@ -155,8 +155,21 @@ PROPERTIES: Mapping[Callable[[Case], None], tuple[str, ...]] = {
     consume_once: tuple(name for name in WAITING if name not in ("effects", "family")),
     recovery_determinism: SHAPES,
 }
+
+
+def is_covering(name: str, point: str) -> bool:
+    """Each shape is killed on both sides of the commit: every other one before the save, the others within it, say."""
+    return (SHAPES.index(name) + POINTS.index(point)) % 2 == 0
+
+
 SUITE = [
-    pytest.param(holds, name, point, id="-".join([holds.__name__, name, point.replace(" ", "_")]))
+    pytest.param(
+        holds,
+        name,
+        point,
+        id="-".join([holds.__name__, name, point.replace(" ", "_")]),
+        marks=[] if is_covering(name, point) else pytest.mark.long,
+    )
     for holds, names in PROPERTIES.items()
     for name in names
     for point in POINTS

@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+import hypothesis  # noqa: F401  # it looks for the referrers of what it imports, and what is frozen shows none
 import pytest
 
 # Without bytecode on disk each process compiles all that it imports anew: litellm alone takes 3 s for that.

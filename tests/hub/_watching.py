@@ -15,7 +15,7 @@ from stagepost.hub import Hub
 from stagepost.hub.testing import idle
 
 LATE: Final = 10_000
-"""How many messages may be handled until another task gets its turn. A turn is some hundred, what starves is 50,000."""
+"""How many messages may be handled until another task gets its turn. A turn is some hundred, a batch up to 4,000."""
 _SAMPLE: Final = 200
 
 

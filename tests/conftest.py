@@ -4,12 +4,16 @@ import gc
 import os
 import sys
 
-import hypothesis  # noqa: F401  # it looks for the referrers of what it imports, and what is frozen shows none
 import pytest
+from hypothesis import HealthCheck, settings  # before anything is frozen: it looks for referrers, who do not show then
 
 # Without bytecode on disk each process compiles all that it imports anew: litellm alone takes 3 s for that.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Both are limits of real time, 0.2 s for an example, which a busy machine exceeds.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True, scope="module")

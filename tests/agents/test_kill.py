@@ -60,7 +60,7 @@ async def second_life(folder: Path) -> tuple[str, list[str], int]:
 async def test_p7_a_killed_agent_repeats_only_what_was_in_flight_and_may_be_repeated(
     tmp_path: Path, held: list[str], again: dict[str, int], told: list[str]
 ) -> None:
-    with fail_after(30):
+    with fail_after(120):
         await killed(tmp_path, held)
         answer, texts, answers = await second_life(tmp_path)
     assert Counter(Notes(tmp_path).read()) == {**DONE, **again}
@@ -69,7 +69,7 @@ async def test_p7_a_killed_agent_repeats_only_what_was_in_flight_and_may_be_repe
 
 
 async def test_p7_an_agent_killed_twice_goes_on_behind_what_is_committed(tmp_path: Path) -> None:
-    with fail_after(30):
+    with fail_after(120):
         await killed(tmp_path, ["look Oslo", "send ann"])
         async with running(RECOVERING, tmp_path, "ask 1") as process:
             assert (await process.line()).strip() == "ask 1"

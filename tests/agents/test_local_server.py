@@ -232,7 +232,7 @@ def test_a_process_of_its_own_serves_until_it_is_told_to_end(arguments: list[str
         answer = httpx2.post(f"{url}/chat/completions", json=ASKED).json()
         asked = httpx2.get(url.replace("/v1", "/requests")).json()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=60) == 0
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
     assert answer["choices"][0]["message"]["content"] == said
     assert len(asked) == 1

@@ -47,7 +47,7 @@ async def next_life(folder: Path) -> AsyncIterator[tuple[Tasks, Runner]]:
 async def test_p7_a_killed_task_stands_where_it_stood_until_it_is_recovered(
     tmp_path: Path, request_: str, held: str, status: str
 ) -> None:
-    with fail_after(30):
+    with fail_after(120):
         await killed(tmp_path, held, request_)
         async with next_life(tmp_path) as (tasks, runner):
             before = await tasks.get("t")
@@ -63,7 +63,7 @@ async def test_p7_a_killed_task_stands_where_it_stood_until_it_is_recovered(
 
 
 async def test_p7_what_a_task_was_told_before_a_kill_is_heard_behind_it(tmp_path: Path) -> None:
-    with fail_after(30):
+    with fail_after(120):
         await killed(tmp_path, "settled", "pay it", "quickly")
         async with next_life(tmp_path) as (tasks, runner):
             await tasks.tell("t", "please")  # before anybody works on it again
@@ -76,7 +76,7 @@ async def test_p7_what_a_task_was_told_before_a_kill_is_heard_behind_it(tmp_path
 
 
 async def test_p7_a_task_that_was_killed_is_cancelled_without_being_recovered_and_followed_up(tmp_path: Path) -> None:
-    with fail_after(30):
+    with fail_after(120):
         await killed(tmp_path, "send", "send it")
         async with next_life(tmp_path) as (tasks, _):
             await tasks.cancel("t")

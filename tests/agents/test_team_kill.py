@@ -82,7 +82,7 @@ def tools_called(folder: Path) -> Counter[str]:
 async def test_p7_a_killed_team_asks_for_no_answer_twice_and_its_approval_still_waits(
     tmp_path: Path, deaths: list[list[str]]
 ) -> None:
-    with fail_after(60):
+    with fail_after(120):
         async with LocalServer(answering(ANSWERS)) as server:
             for held in deaths:
                 await killed(tmp_path, server, *held, says=["approval"] if held else ["approval", "nothing goes on"])
@@ -95,7 +95,7 @@ async def test_p7_a_killed_team_asks_for_no_answer_twice_and_its_approval_still_
 
 
 async def test_p7_what_was_in_flight_in_two_conversations_is_repeated_if_it_may_be(tmp_path: Path) -> None:
-    with fail_after(60):
+    with fail_after(120):
         async with LocalServer(answering(IN_FLIGHT, hanging="scout 0")) as server:
             await killed(tmp_path, server, "look Bonn", "walk Bonn", "pay 5", asks="scout 0")
             async with next_life(tmp_path, server) as runner:

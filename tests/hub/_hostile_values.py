@@ -79,7 +79,7 @@ async def in_thread_everything(stage: Stage) -> None:
     """The thread goes on whatever happens to it."""
     await everything(stage)
     assert stage.queued is not None
-    assert stage.queued.close(timeout=2)
+    assert stage.queued.close(timeout=60)
 
 
 # -- logs

@@ -56,7 +56,7 @@ async def test_p9_a_run_that_was_taken_over_ends_once(tmp_path: Path) -> None:
         return {"by": "whoever took over"}
 
     file, work = tmp_path / "runs.db", workflow(quick)
-    with fail_after(30):
+    with fail_after(120):
         async with running(OWNER, file) as owner:
             assert await owner.line() == "in the second step"
             os.kill(owner.process.pid, signal.SIGSTOP)

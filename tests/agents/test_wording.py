@@ -13,14 +13,16 @@ from stagepost.agents import (
     ToolSchema,
     UserMessage,
 )
+from stagepost.agents._models._litellm._provider import Provider
 from stagepost.agents._models._litellm._wording import worded
 
+OPENAI = Provider("openai", "openai/gpt-5-mini")
 USER = UserMessage(text="Miami?")
 SCHEMA = OutputSchema("Report", {"type": "object"})
 
 
 def said(*messages: ChatMessage, output: OutputSchema | None = None) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = worded(ModelRequest(messages, output=output), native_schema=False)["messages"]
+    made: list[dict[str, Any]] = worded(ModelRequest(messages, output=output), OPENAI, native_schema=False)["messages"]
     return made
 
 
@@ -45,7 +47,7 @@ def test_a_conversation_is_told_in_order() -> None:
 
 @pytest.mark.parametrize("written", ['{"city":', "[1]", "", "Oslo"], ids=["cut", "list", "nothing", "text"])
 def test_arguments_that_are_no_object_go_back_as_the_text_of_one(written: str) -> None:
-    (told,) = said(AssistantMessage(calls=(ToolCall(id="c1", name="look", arguments=written),)))
+    told, _ = said(AssistantMessage(calls=(ToolCall(id="c1", name="look", arguments=written),)))
     quoted = written.replace('"', '\\"')
     assert told["tool_calls"][0]["function"]["arguments"] == f'{{"unreadable":"{quoted}"}}'
 
@@ -53,10 +55,10 @@ def test_arguments_that_are_no_object_go_back_as_the_text_of_one(written: str) -
 def test_tools_are_told_with_their_parameters() -> None:
     tool = ToolSchema("look", "Look out.", {"type": "object", "properties": {}})
     function = {"name": "look", "description": "Look out.", "parameters": {"type": "object", "properties": {}}}
-    assert worded(ModelRequest([USER], [tool]), native_schema=False)["tools"] == [
+    assert worded(ModelRequest([USER], [tool]), OPENAI, native_schema=False)["tools"] == [
         {"type": "function", "function": function}
     ]
-    assert "tools" not in worded(ModelRequest([USER]), native_schema=False)
+    assert "tools" not in worded(ModelRequest([USER]), OPENAI, native_schema=False)
 
 
 def test_the_form_of_the_answer_is_told_in_the_prompt() -> None:
@@ -69,9 +71,9 @@ def test_the_form_of_the_answer_is_told_in_the_prompt() -> None:
 
 def test_a_provider_that_knows_schemas_gets_it() -> None:
     request = ModelRequest([USER], output=SCHEMA)
-    assert worded(request, native_schema=True)["response_format"] == {
+    assert worded(request, OPENAI, native_schema=True)["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "Report", "schema": {"type": "object"}, "strict": False},
     }
-    assert "response_format" not in worded(request, native_schema=False)
-    assert "response_format" not in worded(ModelRequest([USER]), native_schema=True)
+    assert "response_format" not in worded(request, OPENAI, native_schema=False)
+    assert "response_format" not in worded(ModelRequest([USER]), OPENAI, native_schema=True)

@@ -30,7 +30,7 @@ from ._models._messages import (
     Usage,
     UserMessage,
 )
-from ._models._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, ToolSchema
+from ._models._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, TokenKind, ToolSchema
 from ._models._parts import Audio, File, Image, Part
 from ._models._replay import ReplayModel
 from ._models._scripted import ScriptedModel, ScriptEntry, call
@@ -84,6 +84,7 @@ from .errors import (
     ToolUnavailable,
     UnknownAgent,
     UnreadableAnswer,
+    UnsupportedPart,
 )
 
 __all__ = [
@@ -176,6 +177,7 @@ __all__ = [
     "TaskStatus",
     "Tasks",
     "Token",
+    "TokenKind",
     "Tool",
     "ToolCall",
     "ToolChoice",
@@ -188,6 +190,7 @@ __all__ = [
     "ToolUnavailable",
     "UnknownAgent",
     "UnreadableAnswer",
+    "UnsupportedPart",
     "Usage",
     "UserMessage",
     "call",

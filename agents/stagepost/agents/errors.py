@@ -37,7 +37,8 @@
     │   │   └── AllModelsFailed             one model for another, and none has answered
     │   ├── ModelRejected               its provider refuses the request as it is, or the key
     │   ├── ContentRefused              its provider does not want to answer this
-    │   └── AnswerTooLong               its answer met the limit of tokens
+    │   ├── AnswerTooLong               its answer met the limit of tokens
+    │   └── UnsupportedPart             it cannot take a picture, a sound or a file of the request
     ├── InvalidServer(ValueError)   an MCP server is described wrong
     └── McpError                    something is wrong with an MCP server
         ├── McpUnavailable(ConnectionError)  it cannot be reached, or not be understood
@@ -66,6 +67,7 @@ from ._errors._model import (
     RecordingMissing,
     ScriptEnded,
     UnreadableAnswer,
+    UnsupportedPart,
 )
 from ._errors._root import AgentError
 from ._errors._task import CallNotInDoubt, ConversationOver, InvalidDecision, NotAnAgent, TaskFinished, TaskNotFinished
@@ -112,6 +114,7 @@ __all__ = [
     "ToolUnavailable",
     "UnknownAgent",
     "UnreadableAnswer",
+    "UnsupportedPart",
 ]
 
 

@@ -189,4 +189,26 @@ class AnswerTooLong(ModelError):
     """The model's answer met the limit of tokens, and is not whole."""
 
     problem = "needs more tokens for its answer than it may have"
-    advice = "raise the limit with options={'max_tokens': …}, or ask for less"
+    advice = "raise the limit with ModelSettings(max_tokens=…), or ask for less"
+
+
+class UnsupportedPart(ModelError):
+    """The model cannot take a picture, a sound or a file of the request. It has not been asked.
+
+    Attributes:
+        model: The model.
+        detail: Which part it is, and why it cannot be taken.
+        attempt: Always 1.
+        kind: ``"image"``, ``"audio"`` or ``"file"``.
+        name: The part's name, address or digest.
+        why: Why it cannot be taken, and what to do about it.
+    """
+
+    problem = "was not asked, for it cannot take all of the request"
+    advice = "leave it out, or ask another model"
+
+    def __init__(self, model: str, kind: str, name: str, why: str) -> None:
+        super().__init__(model, f"the {kind} {name[:200]!r}: {why}")
+        self.kind = kind
+        self.name = name
+        self.why = why

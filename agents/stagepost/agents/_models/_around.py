@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..errors import InvalidModel
+from ..errors import InvalidModel, UnsupportedPart
 from ._as_model import as_model
 from ._model import Model
+from ._parts import Part
 
 
 class Around:
@@ -24,6 +25,17 @@ class Around:
         """What those inside keep secret: see `LiteLLM.secrets`."""
         return tuple(secret for model in self._inside for secret in model_secrets(model))
 
+    def check_parts(self, parts: Iterable[Part]) -> None:
+        """See that one of those inside can take pictures, sounds and files: see `LiteLLM.check_parts`.
+
+        Raises:
+            UnsupportedPart: None can; it is that of the first.
+        """
+        parts = tuple(parts)
+        errors = [error for model in self._inside if (error := refusal(model, parts)) is not None]
+        if errors and len(errors) == len(self._inside):
+            raise errors[0]
+
     async def prepare(self) -> None:
         """Prepare those that can be prepared: see `LiteLLM.prepare`."""
         for model in self._inside:
@@ -38,6 +50,26 @@ class Around:
 def model_secrets(model: Model) -> Sequence[str]:
     """What runs may not keep of a model, if it has an attribute ``secrets`` that says so."""
     return tuple(getattr(model, "secrets", ()))
+
+
+def check_parts(model: Model, parts: Iterable[Part]) -> None:
+    """See that a model can take pictures, sounds and files, if it has a method ``check_parts`` that knows.
+
+    Raises:
+        UnsupportedPart: It cannot.
+    """
+    check = getattr(model, "check_parts", None)
+    if check is not None:
+        check(parts)
+
+
+def refusal(model: Model, parts: Iterable[Part]) -> UnsupportedPart | None:
+    """Why a model cannot take them; None if nothing is known against it."""
+    try:
+        check_parts(model, parts)
+    except UnsupportedPart as error:
+        return error
+    return None
 
 
 def can_prepare(model: Model) -> bool:

@@ -1,11 +1,12 @@
 """Several models, one for another."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from stagepost.hub import get_logger
 
 from ..errors import AllModelsFailed, InfrastructureError, InvalidModel
-from ._around import Around
+from ._around import Around, refusal
+from ._messages import parts_of
 from ._model import Model, ModelRequest, ModelResponse
 
 
@@ -13,8 +14,9 @@ class Fallback(Around):
     """Asks the first model, and the next one when that cannot be asked just now.
 
     Only an `InfrastructureError` is a reason to go on: what one provider refuses (the request, the key, the content) is
-    told at once. Each model's own retries come first; ``retries=Retries(attempts=1)`` makes the change quick. Every
-    request begins with the first model.
+    told at once. A model that cannot take a picture, a sound or a file of the request is left out. Each model's own
+    retries come first; ``retries=Retries(attempts=1)`` makes the change quick. Every request begins with the first
+    model. What only one provider can read of earlier answers, such as signed thinking, is told to no other.
 
     Args:
         models: Models or their names, the preferred one first.
@@ -36,10 +38,23 @@ class Fallback(Around):
             ModelError: A model refuses.
         """
         errors: list[InfrastructureError] = []
-        for model in self._inside:
+        for model in await self._takers(request):
             try:
                 return await model.answer(request)
             except InfrastructureError as error:
                 get_logger("agents").warning("model_failed_over", model=error.model, error=type(error).__name__)
                 errors.append(error)
         raise AllModelsFailed(errors)
+
+    async def _takers(self, request: ModelRequest) -> Sequence[Model]:
+        """The models that can take all parts of a request.
+
+        Raises:
+            UnsupportedPart: There is none.
+        """
+        parts = tuple(parts_of(request.messages))
+        if not parts:
+            return self._inside
+        await self.prepare()
+        self.check_parts(parts)
+        return [model for model in self._inside if refusal(model, parts) is None]

@@ -33,5 +33,5 @@ class FunctionModel:
         answer: Answer = await given if isawaitable(given) else given
         turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
         response = as_response(answer, turn)
-        Tokens(request).add_words(response.text)
+        Tokens(request).add_whole(response)
         return response

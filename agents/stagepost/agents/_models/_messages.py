@@ -4,6 +4,7 @@ Messages are part of a run's state, so they come back from JSON as they went in.
 text that the model wrote: whether they are JSON at all is for the tool to find out and for the model to be told.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, JsonValue
@@ -132,6 +133,13 @@ ChatMessage: TypeAlias = Annotated[
     Discriminator("role"),
 ]
 """Any of the messages."""
+
+
+def parts_of(messages: Iterable[ChatMessage]) -> Iterator[Part]:
+    """All pictures, sounds and files of messages."""
+    for message in messages:
+        if isinstance(message, UserMessage | ToolMessage):
+            yield from message.parts
 
 
 class Usage(_Frozen):

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from ._messages import ChatMessage, ProviderContent, ToolCall, Usage
 from ._settings import ModelSettings
 
 JsonSchema: TypeAlias = Mapping[str, object]
+TokenKind: TypeAlias = Literal["text", "thinking"]
 
 _UNCOUNTED: Final = Usage()
 _UNSET: Final = ModelSettings()
@@ -43,16 +44,18 @@ class OutputSchema:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of an answer's text, as it comes.
+    """A piece of an answer's text, or of the thinking before it, as it comes.
 
     Attributes:
         number: Pieces of this answer before it. With number 0 the answer begins, or begins anew: it was cut and asked
             for again, or another model was asked, and what came before is void.
         text: The text.
+        kind: Whether it is part of the answer (``"text"``) or of what the model thinks (``"thinking"``).
     """
 
     number: int
     text: str
+    kind: TokenKind = "text"
 
 
 @dataclass(frozen=True, slots=True)

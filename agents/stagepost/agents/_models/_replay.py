@@ -1,19 +1,21 @@
 """Answers that were recorded once, from a file."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic_core import to_json
 
 from ..errors import InvalidModel, RecordingMissing
 from ._around import Around
-from ._masking import Mask
-from ._messages import ToolCall, Usage
+from ._masking import Mask, without_secret_content
+from ._messages import ProviderContent, ToolCall, Usage
 from ._model import Model, ModelRequest, ModelResponse
 from ._tokens import Tokens
 
@@ -25,19 +27,44 @@ class _Recording(BaseModel):
     text: str
     calls: tuple[ToolCall, ...]
     usage: Usage
+    thinking: str = Field(default="", exclude_if=lambda value: not value)
+    provider: tuple[ProviderContent, ...] = Field(default=(), exclude_if=lambda value: not value)
+    is_final: bool = Field(default=True, exclude_if=bool)
+
+    @classmethod
+    def of(cls, key: str, response: ModelResponse, mask: Callable[[str], str]) -> Self:
+        """What is to be written.
+
+        Args:
+            key: Key of the request.
+            response: The answer.
+            mask: What hides the secrets: what belongs to a provider is left out where it shows one, since its provider
+                would not know it with stars in it.
+        """
+        return cls(
+            key=key,
+            text=response.text,
+            calls=tuple(response.calls),
+            usage=response.usage,
+            thinking=response.thinking,
+            provider=without_secret_content(response.provider, mask),
+            is_final=response.is_final,
+        )
 
     @property
     def response(self) -> ModelResponse:
-        return ModelResponse(self.text, self.calls, self.usage)
+        return ModelResponse(self.text, self.calls, self.usage, self.thinking, self.provider, self.is_final)
 
 
 _REQUEST: Final = TypeAdapter(ModelRequest)
+_SILENT: Final = frozenset({"cache", "timeout"})  # settings that change nothing of an answer
 
 
 class ReplayModel(Around):
     """Gives the answers that a file holds: for tests that want a real model's words without asking it each time.
 
-    A request is found by what it says: messages, tools and the form of the answer. The file holds a key made of that
+    A request is found by what it says: messages, tools, the form of the answer, and settings, if there are any that an
+    answer depends on. The file holds a key made of that
     and the answer, one line of JSON each; of the request itself nothing can be read from it. Commit it beside the test.
 
     Args:
@@ -77,7 +104,7 @@ class ReplayModel(Around):
         key = self._key(request)
         if key not in self._known:
             return await self._ask(request, key)
-        Tokens(request).add_words(self._known[key].text)
+        Tokens(request).add_whole(self._known[key])
         return self._known[key]
 
     async def _ask(self, request: ModelRequest, key: str) -> ModelResponse:
@@ -86,14 +113,15 @@ class ReplayModel(Around):
             raise RecordingMissing(fspath(self._path), key, last)
         response = await self._inside[0].answer(request)
         if key not in self._known:  # it was asked twice at once: the first answer stands
-            made = _Recording(key=key, text=response.text, calls=tuple(response.calls), usage=response.usage)
-            line = self._mask.known(made.model_dump_json())
+            line = self._mask.known(_Recording.of(key, response, self._mask.known).model_dump_json())
             self._known[key] = _Recording.model_validate_json(line).response  # what another process will read
             await to_thread.run_sync(self._append, line)
         return self._known[key]
 
     def _key(self, request: ModelRequest) -> str:
-        said = _REQUEST.dump_json(request, exclude={"on_token"}).decode()
+        told = {name: value for name, value in asdict(request.settings).items() if value and name not in _SILENT}
+        settings = f"\n{to_json(told).decode()}" if told else ""
+        said = f"{_REQUEST.dump_json(request, exclude={'on_token', 'settings'}).decode()}{settings}"
         return sha256(self._mask.known(said).encode()).hexdigest()
 
     def _read(self) -> dict[str, ModelResponse]:

@@ -62,5 +62,5 @@ class ScriptedModel:
         answers = self._script.answers
         if turn >= len(answers):
             raise ScriptEnded(len(answers), request.messages[-1].text)
-        Tokens(request).add_words(answers[turn].text)
+        Tokens(request).add_whole(answers[turn])
         return answers[turn]

@@ -7,7 +7,7 @@ from typing import Final
 from stagepost.hub import get_logger
 from stagepost.workflows import own_failure
 
-from ._model import ModelRequest, Token
+from ._model import ModelRequest, ModelResponse, Token, TokenKind
 
 _WORDS: Final = re.compile(r"\S*\s*")
 
@@ -25,20 +25,22 @@ class Tokens:
         self._listener: Callable[[Token], None] | None = request.on_token
         self._number = 0
 
-    def add(self, text: str) -> None:
+    def add(self, text: str, kind: TokenKind = "text") -> None:
         """Hand on a piece."""
         if self._listener is None or not text:
             return
         try:
-            self._listener(Token(self._number, text))
+            self._listener(Token(self._number, text, kind))
         except BaseException as error:  # noqa: BLE001  # a looker-on: the answer goes on without it
             failure = own_failure(error)
             self._listener = None
             get_logger("agents").warning("token_listener_failed", error=type(failure).__name__)
         self._number += 1
 
-    def add_words(self, text: str) -> None:
-        """Hand on a whole text as a stream would bring it."""
+    def add_whole(self, response: ModelResponse) -> None:
+        """Hand on a whole answer as a stream would bring it."""
         if self._listener is not None:
-            for word in _WORDS.findall(text):
+            for word in _WORDS.findall(response.thinking):
+                self.add(word, "thinking")
+            for word in _WORDS.findall(response.text):
                 self.add(word)

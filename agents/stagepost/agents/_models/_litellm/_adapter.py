@@ -1,8 +1,9 @@
 """Models of all providers that litellm knows."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
@@ -13,39 +14,28 @@ from pydantic import SecretStr
 from stagepost.hub import Duration, seconds
 
 from ..._retries import Retries, retried
-from ...errors import AnswerCut, AnswerTooLong, AsyncioRequired, ContentRefused, InvalidModel, ModelError, ModelTimeout
+from ...errors import AsyncioRequired, InvalidModel, ModelError, ModelTimeout, UnsupportedPart
 from .._addresses import address_secrets, named_secrets, shown_address
 from .._masking import Mask
-from .._messages import AssistantMessage
+from .._messages import parts_of
 from .._model import ModelRequest, ModelResponse
+from .._parts import Part
+from .._settings import ModelSettings
 from .._tokens import Tokens
+from ._answering import finished, whole_stream
+from ._asking import folded
 from ._failing import Failures
 from ._gathering import Gathered
+from ._media import refusals
+from ._provider import Provider
+from ._question import question
 from ._vendor import Stream, Vendor, load
-from ._wording import worded
 
 _RETRIES: Final = Retries()
+_SETTINGS: Final = ModelSettings()
 _KEY_NAMES: Final = ("_API_KEY", "_TOKEN", "_SECRET", "_ACCESS_KEY")  # ends of variables that hold keys of providers
 _LEEWAY: Final = 1.0  # seconds: our own limit is for what the libraries below do not notice, such as blank lines
 _GRACE: Final = 5.0  # seconds to close a connection in
-_OWN: Final = frozenset({  # what LiteLLM sets itself, or what would bring back what it does itself
-    "api_base",
-    "api_key",
-    "base_url",
-    "callbacks",
-    "context_window_fallback_dict",
-    "fallbacks",
-    "max_retries",
-    "messages",
-    "model",
-    "n",
-    "num_retries",
-    "request_timeout",
-    "stream",
-    "stream_options",
-    "timeout",
-    "tools",
-})  # fmt: skip
 
 
 class LiteLLM:
@@ -59,9 +49,11 @@ class LiteLLM:
         api_base: Where the API is, for a server of your own; None for the provider's.
         api_key: The key; None for the one in the provider's environment variable.
         timeout: Seconds (or a `timedelta`) that one attempt may take; for a stream, until the next piece comes. A
-            provider that sends blank lines meanwhile gets one second more. None for no limit.
+            provider that sends blank lines meanwhile gets one second more. None for no limit. A ``timeout`` of the
+            settings is stronger.
         stream: Have each answer streamed. Without it that is done when somebody listens: ``ModelRequest.on_token``.
-        options: What else the provider is told, such as ``{"temperature": 0, "max_tokens": 2000}``.
+        settings: How it is to answer, as far as the agent and the run do not say.
+        options: More of ``settings.extra``: what concerns this provider only, such as ``{"extra_headers": …}``.
         retries: When to ask again.
 
     Raises:
@@ -77,6 +69,7 @@ class LiteLLM:
         api_key: str | SecretStr | None = None,
         timeout: Duration | None = 120.0,
         stream: bool = False,
+        settings: ModelSettings = _SETTINGS,
         options: Mapping[str, Any] | None = None,
         retries: Retries = _RETRIES,
     ) -> None:
@@ -86,8 +79,9 @@ class LiteLLM:
         self._key = api_key.get_secret_value() if isinstance(api_key, SecretStr) else api_key
         self._timeout = None if timeout is None else seconds(timeout)
         self._stream = stream
-        self._options = dict(options or {})
-        self._check()
+        if not name:
+            raise InvalidModel("LiteLLM", 'the name is empty: give one such as "openai/gpt-5-mini"')
+        self.settings = folded(repr(self), settings, options or {})
         self._vendor: Vendor | None = None
 
     def __repr__(self) -> str:
@@ -102,7 +96,7 @@ class LiteLLM:
         ``"openai/…"``) as it is now.
         """
         key = self._key or os.environ.get(f"{self.name.partition('/')[0].upper()}_API_KEY")
-        headers = self._options.get("extra_headers") or {}
+        headers = self.settings.extra.get("extra_headers") or {}
         address = address_secrets(self.api_base or "", likely=True)
         return tuple(filter(None, [key, *named_secrets(headers, likely=True), *address]))
 
@@ -118,16 +112,33 @@ class LiteLLM:
         if self._vendor is None:
             self._vendor = await to_thread.run_sync(load)
 
+    def check_parts(self, parts: Iterable[Part]) -> None:
+        """See that the model can take pictures, sounds and files, as far as that is known; it is not asked for it.
+
+        Before the model is prepared nothing is known.
+
+        Raises:
+            UnsupportedPart: It is known not to take one of them.
+        """
+        parts = tuple(parts)
+        if self._vendor is None or not parts:
+            return
+        for part, why in refusals(parts, self._provider, sees=self._vendor.sees(self.name)):
+            raise UnsupportedPart(self.name, part.kind, part.name or part.url or part.digest or "", why)
+
     async def answer(self, request: ModelRequest) -> ModelResponse:
         """Ask the model, again if need be.
 
         Raises:
             ModelError: There is no answer; the class says why.
+            InvalidModel: A setting is given twice.
             ExtraMissing: litellm is not installed.
             AsyncioRequired: The event loop is another one.
         """
         await self.prepare()
-        return await retried(partial(self._attempt, request), self.retries)
+        self.check_parts(parts_of(request.messages))
+        settings = folded(repr(self), request.settings).over(self.settings)
+        return await retried(partial(self._attempt, replace(request, settings=settings)), self.retries)
 
     async def aclose(self) -> None:
         """Close the connections. litellm keeps them for all its users in the process; it can be asked again behind."""
@@ -152,84 +163,66 @@ class LiteLLM:
         assert self._vendor is not None  # noqa: S101  # `answer` has seen to it
         return self._vendor
 
+    @property
+    def _provider(self) -> Provider:
+        named = self.settings.extra.get("custom_llm_provider")
+        return self._loaded.provider(self.name, api_base=self.api_base, named=named)
+
     async def _attempt(self, request: ModelRequest, attempt: int) -> ModelResponse:
         ask = self._streamed if self._stream or request.on_token is not None else self._whole
+        limit = self._timeout if request.settings.timeout is None else request.settings.timeout
         try:
-            return await ask(request, attempt)
+            return await ask(request, limit, attempt)
         except ModelError:
             raise
         except TimeoutError:
-            failure: ModelError = ModelTimeout(self.name, f"no answer came within {self._timeout} s", attempt=attempt)
+            failure: ModelError = ModelTimeout(self.name, f"no answer came within {limit} s", attempt=attempt)
         except Exception as error:  # noqa: BLE001  # litellm raises whatever the libraries below it do
             failure = Failures(self.name, Mask(self._secrets())).read(error, attempt)
         raise failure  # here, so that it does not carry the other one, whose text may show a key
 
-    async def _whole(self, request: ModelRequest, attempt: int) -> ModelResponse:
-        with self._limit():
-            answer = await self._loaded.whole(self._arguments(request))
-        choice = answer["choices"][0]
+    async def _whole(self, request: ModelRequest, limit: float | None, attempt: int) -> ModelResponse:
+        with _limit(limit):
+            answer = await self._loaded.whole(self._arguments(request, limit))
         gathered = Gathered()
-        gathered.add(choice["message"])
-        return self._finish(request, gathered, choice.get("finish_reason"), answer["usage"], attempt)
+        gathered.add(answer["message"])
+        usage = self._loaded.usage(self.name, answer["usage"])
+        return finished(request, gathered, answer["reason"], usage, provider=self._provider, attempt=attempt)
 
-    async def _streamed(self, request: ModelRequest, attempt: int) -> ModelResponse:
-        with self._limit():
-            stream = await self._loaded.stream(self._arguments(request))
+    async def _streamed(self, request: ModelRequest, limit: float | None, attempt: int) -> ModelResponse:
+        with _limit(limit):
+            stream = await self._loaded.stream(self._arguments(request, limit))
         try:
-            gathered = await self._gather(stream, Tokens(request))
+            gathered = await self._gather(stream, Tokens(request), limit)
         finally:
             with CancelScope(shield=True), move_on_after(_GRACE):
                 await stream.close()
-        if stream.reason is None:
-            detail = f"the stream ended behind {len(gathered.text)} characters without its end mark"
-            raise AnswerCut(self.name, detail, attempt=attempt)
-        return self._finish(request, gathered, stream.reason, stream.usage, attempt)
+        reason = whole_stream(self.name, gathered, stream.reason, attempt)
+        usage = self._loaded.usage(self.name, stream.usage)
+        return finished(request, gathered, reason, usage, provider=self._provider, attempt=attempt)
 
-    async def _gather(self, stream: Stream, tokens: Tokens) -> Gathered:
+    async def _gather(self, stream: Stream, tokens: Tokens, limit: float | None) -> Gathered:
         gathered = Gathered()
         while True:
-            with self._limit():
+            with _limit(limit):
                 delta = await stream.next()
             if delta is None:
                 return gathered
-            tokens.add(gathered.add(delta))
+            for kind, text in gathered.add(delta):
+                tokens.add(text, kind)
 
-    def _finish(
-        self, request: ModelRequest, gathered: Gathered, reason: str | None, counted: Any, attempt: int
-    ) -> ModelResponse:
-        if gathered.refusal or reason == "content_filter":
-            raise ContentRefused(
-                self.name, gathered.refusal or "its content filter has ended the answer", attempt=attempt
-            )
-        if reason == "length":
-            raise AnswerTooLong(self.name, f"it ended behind {len(gathered.text)} characters", attempt=attempt)
-        turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
-        return ModelResponse(gathered.text, gathered.calls(turn), self._loaded.usage(self.name, counted))
-
-    def _limit(self) -> AbstractContextManager[object]:
-        return fail_after(None if self._timeout is None else self._timeout + _LEEWAY)
-
-    def _arguments(self, request: ModelRequest) -> dict[str, Any]:
+    def _arguments(self, request: ModelRequest, limit: float | None) -> dict[str, Any]:
+        where = {"model": self.name, "api_base": self.api_base, "api_key": self._key, "timeout": limit}
         native = request.output is not None and self._loaded.knows_schemas(self.name)
-        return {
-            "model": self.name,
-            "api_base": self.api_base,
-            "api_key": self._key,
-            "timeout": self._timeout,
-            **worded(request, native_schema=native),
-            **self._options,
-        }
-
-    def _check(self) -> None:
-        if not self.name:
-            raise InvalidModel("LiteLLM", 'the name is empty: give one such as "openai/gpt-5-mini"')
-        own = sorted(_OWN & self._options.keys())
-        if own:
-            raise InvalidModel(repr(self), f"options={{{own[0]!r}: …}} is not for options: LiteLLM sets it itself")
+        return {**where, **question(request, self._provider, native_schema=native)}
 
     def _secrets(self) -> list[str]:
         """The key, what stands in headers and the address, and the environment's keys, one of which may be used."""
-        headers = self._options.get("extra_headers") or {}
+        headers = self.settings.extra.get("extra_headers") or {}
         elsewhere = [value for name, value in os.environ.items() if name.upper().endswith(_KEY_NAMES)]
         own = [*filter(None, [self._key]), *named_secrets(headers), *address_secrets(self.api_base or "")]
         return [*own, *elsewhere]
+
+
+def _limit(limit: float | None) -> AbstractContextManager[object]:
+    return fail_after(None if limit is None else limit + _LEEWAY)

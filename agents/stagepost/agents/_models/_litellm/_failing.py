@@ -23,6 +23,7 @@ from ...errors import (
     UnreadableAnswer,
 )
 from .._masking import Mask
+from ._asking import named
 
 _LONGEST: Final = 500  # characters of a provider's text
 _PREFIX: Final = "litellm."
@@ -74,6 +75,8 @@ class Failures:
             return self._answered(int(getattr(error, "status_code", 500)), headers, detail, attempt)
         if any(sign in str(error) for sign in _NO_KEY):
             return ModelRejected(self._model, detail, attempt=attempt)
+        if "UnsupportedParamsError" in kinds and (setting := named(str(error))) is not None:
+            detail = f"its provider does not know the setting {setting}: leave it out for this model ({detail})"
         kind = next((kind for names, kind in _SILENT if names & kinds), UnreadableAnswer)
         return kind(self._model, detail, attempt=attempt)
 

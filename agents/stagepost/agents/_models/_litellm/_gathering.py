@@ -1,17 +1,26 @@
 """An answer, gathered from what a provider sends: whole, or in deltas."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-from .._messages import ToolCall
+from pydantic_core import to_json
+
+from .._messages import ProviderContent, ToolCall
+from .._model import TokenKind
+from ._content import kept
+from ._names import bare_id
+from ._provider import Provider
+from ._thinking import Blocks
 
 
 @dataclass(slots=True)
 class _Call:
     id: str | None = None
-    name: str = ""
+    names: list[str] = field(default_factory=list)
     arguments: str = ""
+    signature: str = ""
 
 
 @dataclass(slots=True)
@@ -20,30 +29,62 @@ class Gathered:
 
     Attributes:
         text: The text.
+        thinking: What the model has thought, as far as it is shown.
         refusal: Why the model does not want to answer; empty if it does.
     """
 
     text: str = ""
+    thinking: str = ""
     refusal: str = ""
     _calls: list[_Call] = field(default_factory=list)
     _places: dict[int, _Call] = field(default_factory=dict)
+    _blocks: Blocks = field(default_factory=Blocks)
+    _items: list[Any] = field(default_factory=list)
+    _signatures: list[Any] = field(default_factory=list)
 
-    def add(self, message: Mapping[str, Any]) -> str:
-        """Take in a message or a delta of one; give back the text that it has brought."""
-        text: str = message.get("content") or ""
+    def add(self, message: Mapping[str, Any]) -> Sequence[tuple[TokenKind, str]]:
+        """Take in a message or a delta of one; give back what it has brought to read."""
+        text, thinking = _text(message.get("content")), _text(message.get("reasoning_content"))
         fields = message.get("provider_specific_fields") or {}
         self.text += text
+        self.thinking += thinking
         self.refusal += message.get("refusal") or fields.get("refusal") or ""
-        for position, call in enumerate(message.get("tool_calls") or ()):
+        self._blocks.add(message.get("thinking_blocks") or ())
+        self._items += message.get("reasoning_items") or ()
+        self._signatures += fields.get("thought_signatures") or ()
+        calls = message.get("tool_calls") or ()
+        if text or calls:
+            self._blocks.close()
+        for position, call in enumerate(calls):
             place = call.get("index")
             self._add_call(position if place is None else place, call)
-        return text
+        return tuple(_pieces(thinking, text))
 
-    def calls(self, turn: int) -> tuple[ToolCall, ...]:
-        """The calls. One without an id gets one; nothing written as arguments means none."""
+    def calls(self, turn: int, known: Collection[str] = ()) -> tuple[ToolCall, ...]:
+        """The calls. One without an id gets one; nothing written as arguments means none.
+
+        Args:
+            turn: Which turn of the conversation this is.
+            known: Names of the tools that there are.
+        """
         return tuple(
-            ToolCall(id=call.id or f"call-{turn}-{index}", name=call.name, arguments=call.arguments or "{}")
+            ToolCall(
+                id=bare_id(call.id or "") or f"call-{turn}-{index}",
+                name=whole_name(call.names, known),
+                arguments=call.arguments or "{}",
+            )
             for index, call in enumerate(self._calls)
+        )
+
+    def provider(self, provider: Provider) -> tuple[ProviderContent, ...]:
+        """What only the provider that has sent it can read."""
+        return kept(
+            provider,
+            thinking=self.thinking,
+            blocks=self._blocks.all(),
+            items=self._items,
+            signatures=self._signatures,
+            calls=[call.signature for call in self._calls],
         )
 
     def _add_call(self, place: int, delta: Mapping[str, Any]) -> None:
@@ -53,10 +94,43 @@ class Gathered:
             self._calls.append(call)
         function = delta.get("function") or {}
         call.id = call.id or delta.get("id")
-        call.name = call.name or function.get("name") or ""
-        call.arguments += function.get("arguments") or ""
+        call.names += filter(None, [function.get("name")])
+        call.arguments += _written(function.get("arguments"))
+        call.signature = call.signature or (delta.get("provider_specific_fields") or {}).get("thought_signature") or ""
+
+
+def whole_name(pieces: Sequence[str], known: Collection[str]) -> str:
+    """A tool's name from what a stream has brought: pieces of it, or all of it again and again, or ever more of it.
+
+    Args:
+        pieces: What came.
+        known: Names of the tools that there are: what makes one of them is it.
+    """
+    joined, last = "".join(pieces), pieces[-1] if pieces else ""
+    grows = all(after.startswith(before) for before, after in pairwise(pieces))
+    likely = [last, joined] if grows else [joined, last]
+    return next((name for name in likely if name in known), likely[0])
 
 
 def _is_another(call: _Call, delta: Mapping[str, Any]) -> bool:
     """Some providers number all calls 0 and tell them apart by their ids."""
     return bool(call.id and delta.get("id") and call.id != delta["id"])
+
+
+def _pieces(thinking: str, text: str) -> Iterator[tuple[TokenKind, str]]:
+    if thinking:
+        yield "thinking", thinking
+    if text:
+        yield "text", text
+
+
+def _text(content: Any) -> str:
+    """Text, which some providers send in parts."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, Mapping))
+    return content if isinstance(content, str) else ""
+
+
+def _written(arguments: Any) -> str:
+    """Arguments as text: some providers send the object itself."""
+    return arguments if isinstance(arguments, str) else to_json(arguments).decode() if arguments else ""

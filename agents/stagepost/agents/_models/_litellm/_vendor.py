@@ -2,8 +2,9 @@
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final
 
@@ -11,6 +12,9 @@ from stagepost.workflows import ExtraMissing
 
 from ..._retries import check_retries
 from .._messages import Usage
+from ._counting import counted, price
+from ._provider import Provider
+from ._wire import Wire
 
 _ENVIRONMENT: Final = {  # while it is imported, if the application does not say otherwise
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # or it fetches prices from the network, and prints if it cannot
@@ -21,6 +25,10 @@ _LOGGERS: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 # One call is one request: litellm's retries and those of the libraries below it are off. What it would do about tools
 # of MCP servers is skipped; without the package mcp it fails at any tool.
 _ALWAYS: Final = {"max_retries": 0, "num_retries": 0, "_skip_mcp_handler": True}
+
+_WIRE: Final[ContextVar[Wire | None]] = ContextVar("stagepost_wire", default=None)  # of the question just asked
+_JSON: Final = "application/json"
+_EVENTS: Final = "text/event-stream"
 
 
 class Vendor:
@@ -33,25 +41,42 @@ class Vendor:
     def __init__(self, litellm: Any) -> None:
         self._litellm = litellm
 
+    def provider(self, model: str, *, api_base: str | None, named: str | None) -> Provider:
+        """Who is asked.
+
+        Args:
+            model: The model's name.
+            api_base: Where it is asked, if that is not the provider's own address.
+            named: The provider, if it is named apart from the model.
+        """
+        try:
+            name = self._litellm.get_llm_provider(model=model, custom_llm_provider=named, api_base=api_base)[1]
+        except Exception:  # noqa: BLE001  # litellm knows no provider: it says so when it is asked
+            name = model.partition("/")[0]
+        return Provider(str(name), model, has_address=api_base is not None)
+
     async def whole(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask, and get the whole answer."""
-        answer = await self._litellm.acompletion(**_ALWAYS, **arguments)
-        return {**answer.model_dump(), "usage": getattr(answer, "usage", None)}
+        """Ask, and get the whole answer: its message, the reason of its end, and its usage."""
+        with _listening() as wire:
+            answer = await self._litellm.acompletion(**_ALWAYS, **arguments)
+        choice = answer.choices[0]
+        reason = wire.reason or choice.finish_reason
+        return {"message": choice.message.model_dump(), "reason": reason, "usage": getattr(answer, "usage", None)}
 
     async def stream(self, arguments: Mapping[str, Any]) -> "Stream":
         """Ask, and get the answer as it comes."""
         options = {"stream": True, "stream_options": {"include_usage": True}}
-        return Stream(await self._litellm.acompletion(**_ALWAYS, **options, **arguments))
+        with _listening() as wire:
+            chunks = await self._litellm.acompletion(**_ALWAYS, **options, **arguments)
+        return Stream(chunks, wire)
 
-    def usage(self, model: str, counted: Any) -> Usage:
+    def usage(self, model: str, counts: Any) -> Usage:
         """What an answer has used, from litellm's own count; its cost, if the model's price is known."""
-        if counted is None:
-            return Usage()
-        return Usage(
-            input_tokens=counted.prompt_tokens or 0,
-            output_tokens=counted.completion_tokens or 0,
-            cost=self._cost(model, counted),
-        )
+        return Usage() if counts is None else counted(counts, self._cost(model, counts))
+
+    def sees(self, model: str) -> bool:
+        """Whether litellm knows the model to take pictures."""
+        return bool(self._litellm.supports_vision(model=model))
 
     def knows_schemas(self, model: str) -> bool:
         """Whether the provider makes the model keep to a JSON schema; False if litellm does not know the model."""
@@ -62,11 +87,11 @@ class Vendor:
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()  # or it would go on with the closed ones
 
-    def _cost(self, model: str, counted: Any) -> float | None:
+    def _cost(self, model: str, counts: Any) -> float | None:
         try:
-            parts = self._litellm.cost_per_token(model=model, usage_object=counted)
+            parts = self._litellm.cost_per_token(model=model, usage_object=counts)
         except Exception:  # noqa: BLE001  # litellm raises a plain Exception for a model without a price
-            return None
+            return price(getattr(counts, "cost", None))
         return float(sum(parts))
 
 
@@ -75,17 +100,21 @@ class Stream:
 
     Args:
         chunks: litellm's stream.
+        wire: What comes for it.
     """
 
-    def __init__(self, chunks: Any) -> None:
+    def __init__(self, chunks: Any, wire: Wire) -> None:
         self._chunks = chunks
+        self._wire = wire
         self._next = aiter(chunks)
         self.usage: Any = None
 
     @property
     def reason(self) -> str | None:
         """Why the provider has ended the answer; None if it has not: litellm itself would say "stop" then."""
-        reason: str | None = self._chunks.received_finish_reason
+        reason: str | None = self._wire.reason or self._chunks.received_finish_reason
+        if reason is None and not self._wire.is_read:
+            return getattr(self._chunks, "intermittent_finish_reason", None)
         return reason
 
     async def next(self) -> dict[str, Any] | None:
@@ -123,6 +152,7 @@ def load() -> Vendor:
         raise ExtraMissing("LiteLLM", "litellm", "llm") from None
     litellm.suppress_debug_info = True
     _silence(litellm)
+    _listen()
     return Vendor(litellm)
 
 
@@ -130,6 +160,73 @@ def _warm_up(litellm: Any) -> None:
     """Do here what litellm would do in the event loop when it is first asked, which then stands still for 0.2 s."""
     import_module("openai.resources.chat")
     litellm.token_counter(model="openai/any", text="any")  # loads the tables; it counts what it streams
+
+
+@contextmanager
+def _listening() -> Iterator[Wire]:
+    wire = Wire()
+    token = _WIRE.set(wire)
+    try:
+        yield wire
+    finally:
+        _WIRE.reset(token)
+
+
+def _listen() -> None:
+    """Have answers to our own questions read here before litellm reads them; those of others are left alone.
+
+    All of litellm's asynchronous requests go through one class. Where the application has it use another one,
+    nothing is read here.
+    """
+    httpx = import_module("httpx")
+    transport = import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport
+    inner = transport.handle_async_request
+    if getattr(inner, "is_listening", False):
+        return
+
+    class Readable(httpx.AsyncByteStream):  # type: ignore[misc, name-defined]  # a class that is not imported here
+        """The body of an answer.
+
+        Args:
+            body: The body as it comes.
+            wire: Who makes it readable.
+            in_events: Whether it is a stream of events.
+        """
+
+        def __init__(self, body: Any, wire: Wire, *, in_events: bool) -> None:
+            self._body = body
+            self._wire = wire
+            self._in_events = in_events
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            if self._in_events:
+                async for piece in self._body:
+                    yield self._wire.lines(piece)
+                yield self._wire.rest()
+            else:
+                yield self._wire.whole(b"".join([piece async for piece in self._body]))
+
+        async def aclose(self) -> None:
+            await self._body.aclose()
+
+    async def listen(self: Any, request: Any) -> Any:
+        wire = _WIRE.get()
+        if wire is None:
+            return await inner(self, request)
+        request.headers["accept-encoding"] = "identity"
+        response = await inner(self, request)
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if response.status_code == 200 and kind in (_JSON, _EVENTS) and _is_plain(response.headers):  # noqa: PLR2004  # OK
+            response.headers.pop("content-length", None)
+            response.stream = Readable(response.stream, wire, in_events=kind == _EVENTS)
+        return response
+
+    listen.is_listening = True  # type: ignore[attr-defined]  # a mark, for a second import
+    transport.handle_async_request = listen
+
+
+def _is_plain(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-encoding", "identity").lower() == "identity"
 
 
 @contextmanager

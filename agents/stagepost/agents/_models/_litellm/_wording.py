@@ -1,66 +1,153 @@
-"""A request in the words of OpenAI's API, which litellm takes for all providers."""
+"""A request in the words of OpenAI's API, which litellm takes for all providers, as each of them wants it said."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from .._messages import AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolMessage
+from .._messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from .._model import ModelRequest, OutputSchema, ToolSchema
+from .._parts import Part
+from ._content import put_back
+from ._media import content, goes_into_result
+from ._names import CallIds, fitting, sendable
+from ._pairing import Exchange, conversation, prompt
+from ._provider import Provider
 
 Json = dict[str, Any]
 
 _ASK: Final = "Give your final answer as JSON, and nothing else, that fits this JSON schema of"
+_NO_TEXT: Final = "(no text)"  # several providers refuse a message without any
+_BELOW: Final = "(see below)"
+_BETWEEN: Final = "OK"  # what the model seems to have said where Mistral wants an answer between a result and a user
 
 
-def worded(request: ModelRequest, *, native_schema: bool) -> Json:
+def worded(request: ModelRequest, provider: Provider, *, native_schema: bool) -> Json:
     """Messages, tools and the form of the answer.
 
     Args:
         request: The request.
-        native_schema: Whether the provider knows to make a model keep to a schema. The model is told in words, too.
+        provider: Who is asked.
+        native_schema: Whether the provider knows to make a model keep to a schema. If not, or if there are tools
+            beside it, the model is told in words.
     """
-    made: Json = {"messages": _messages(request.messages, request.output)}
+    native = native_schema and not request.tools
+    system = _system(request, in_words=not native)
+    made: Json = {"messages": [*system, *_Wording(request, provider).messages()]}
     if request.tools:
         made["tools"] = [_tool(tool) for tool in request.tools]
-    if request.output is not None and native_schema:
+    if request.output is not None and native:
         made["response_format"] = _response_format(request.output)
     return made
 
 
-def _messages(messages: Sequence[ChatMessage], output: OutputSchema | None) -> list[Json]:
-    made = [_message(message) for message in messages]
-    if output is None:
-        return made
-    told = f"{_ASK} {output.name}:\n{to_json(output.schema).decode()}"
-    if made and made[0]["role"] == "system":  # one message: some providers take no second one
-        return [{"role": "system", "content": f"{made[0]['content']}\n\n{told}"}, *made[1:]]
-    return [{"role": "system", "content": told}, *made]
+class _Wording:
+    """The messages of one request.
+
+    Args:
+        request: The request.
+        provider: Who is asked.
+    """
+
+    def __init__(self, request: ModelRequest, provider: Provider) -> None:
+        self._said = conversation(request.messages)
+        self._provider = provider
+        self._ids = CallIds(provider)
+        self._tools: Collection[str] = {tool.name for tool in request.tools}
+
+    def messages(self) -> Sequence[Json]:
+        """All but the prompt."""
+        told = [message for said in self._said for message in self._told(said)]
+        return _with_answers_between(told) if self._provider.api == "mistral" else told
+
+    def _told(self, said: UserMessage | Exchange) -> Iterator[Json]:
+        if isinstance(said, UserMessage):
+            text = said.text if said.parts else _some(said.text)
+            yield {"role": "user", "content": content(text, said.parts, self._provider)}
+            return
+        ids = [self._ids.next(call.id) for call in said.answer.calls]
+        answer = self._answer(said.answer, ids)
+        results = [self._result(call_id, result) for call_id, result in zip(ids, said.results, strict=True)]
+        yield from [answer, *results] if self._provider.tells_calls_apart else _without_equals(answer, results)
+        if not goes_into_result(self._provider):
+            yield from self._shown(said.results)
+
+    def _answer(self, answer: AssistantMessage, ids: Sequence[str]) -> Json:
+        if not answer.calls:
+            return put_back(answer, {"role": "assistant", "content": _some(answer.text)}, self._provider)
+        made = [self._call(call, call_id) for call, call_id in zip(answer.calls, ids, strict=True)]
+        text = answer.text if answer.text.strip() else None
+        return put_back(answer, {"role": "assistant", "content": text, "tool_calls": made}, self._provider)
+
+    def _call(self, call: ToolCall, call_id: str) -> Json:
+        function = {"name": sendable(call.name, self._tools), "arguments": _arguments(call.arguments)}
+        return {"id": call_id, "type": "function", "function": function}
+
+    def _result(self, call_id: str, result: ToolMessage) -> Json:
+        inside = result.parts if goes_into_result(self._provider) else ()
+        text = result.text if inside else self._result_text(result)
+        return {"role": "tool", "tool_call_id": call_id, "content": content(text, inside, self._provider)}
+
+    def _result_text(self, result: ToolMessage) -> str:
+        text = result.text if result.text.strip() else _BELOW if result.parts else _NO_TEXT
+        if not result.is_error:
+            return text
+        if self._provider.api == "gemini":
+            return to_json({"error": text}).decode()
+        return text if text.lower().startswith("error") else f"Error: {text}"
+
+    def _shown(self, results: Sequence[ToolMessage]) -> Iterator[Json]:
+        """What the results hold beside text, in a message of its own."""
+        said: list[Json] = []
+        for result in results:
+            if result.parts:
+                parts: Sequence[Part] = result.parts
+                said += content(f"From {sendable(result.tool, self._tools)}:", parts, self._provider)  # type: ignore[arg-type]  # a list, as there are parts
+        if said:
+            yield {"role": "user", "content": said}
 
 
-def _message(message: ChatMessage) -> Json:
-    match message:
-        case ToolMessage():
-            return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
-        case AssistantMessage(calls=()):
-            return {"role": "assistant", "content": message.text}
-        case AssistantMessage():
-            calls = [_call(call) for call in message.calls]
-            return {"role": "assistant", "content": message.text or None, "tool_calls": calls}
-        case SystemMessage():
-            return {"role": "system", "content": message.text}
-        case _:
-            return {"role": "user", "content": message.text}
+def _system(request: ModelRequest, *, in_words: bool) -> Sequence[Json]:
+    """One message at most: some providers take no second one."""
+    said = [prompt(request.messages)]
+    if request.output is not None and in_words:
+        said.append(f"{_ASK} {request.output.name}:\n{to_json(request.output.schema).decode()}")
+    text = "\n\n".join(filter(None, said))
+    return [{"role": "system", "content": text}] if text else []
 
 
-def _call(call: ToolCall) -> Json:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _arguments(call.arguments)}}
+def _some(text: str) -> str:
+    return text if text.strip() else _NO_TEXT
+
+
+def _without_equals(answer: Json, results: Sequence[Json]) -> Sequence[Json]:
+    """An answer and its results without calls that another one of it equals, whose result tells those of both.
+
+    litellm leaves such calls out, but not their results.
+    """
+    calls: dict[tuple[str, str], Json] = {}
+    kept: dict[str, Json] = {}
+    for call, result in zip(answer.get("tool_calls", ()), results, strict=True):
+        function = call["function"]
+        first = calls.setdefault((function["name"], function["arguments"]), call)["id"]
+        before = [kept[first]["content"]] if first in kept else []
+        kept[first] = {**result, "tool_call_id": first, "content": "\n\n".join([*before, result["content"]])}
+    return [{**answer, "tool_calls": list(calls.values())}, *kept.values()] if kept else [answer]
+
+
+def _with_answers_between(told: Sequence[Json]) -> Sequence[Json]:
+    made: list[Json] = []
+    for message in told:
+        if message["role"] == "user" and made and made[-1]["role"] == "tool":
+            made.append({"role": "assistant", "content": _BETWEEN})
+        made.append(message)
+    return made
 
 
 def _arguments(text: str) -> str:
     """What the model wrote; as the text of an object if it is none, since some providers only take objects back."""
     try:
-        readable = isinstance(from_json(text), Mapping)
+        readable = isinstance(from_json(text, allow_inf_nan=False), Mapping)
     except ValueError:
         readable = False
     return text if readable else to_json({"unreadable": text}).decode()
@@ -75,5 +162,5 @@ def _tool(tool: ToolSchema) -> Json:
 
 
 def _response_format(output: OutputSchema) -> Json:
-    schema = {"name": output.name, "schema": dict(output.schema), "strict": False}
+    schema = {"name": fitting(output.name) or "answer", "schema": dict(output.schema), "strict": False}
     return {"type": "json_schema", "json_schema": schema}

@@ -1,0 +1,46 @@
+"""All that litellm is told for one question."""
+
+from typing import Any, Final
+
+from .._model import ModelRequest
+from ._asking import told
+from ._caching import marked, needs_marks
+from ._provider import Provider
+from ._wording import worded
+
+Json = dict[str, Any]
+
+_THINKING: Final = ("reasoning_effort", "thinking")
+_SIGNING: Final = frozenset({"anthropic", "bedrock"})
+
+
+def question(request: ModelRequest, provider: Provider, *, native_schema: bool) -> Json:
+    """Messages, tools, the form of the answer and the settings, as a provider wants them.
+
+    Args:
+        request: The request; its settings are all that there are.
+        provider: Who is asked.
+        native_schema: Whether the provider knows to make a model keep to a schema.
+    """
+    body = worded(request, provider, native_schema=native_schema)
+    if request.settings.cache and needs_marks(provider):
+        body = marked(body)
+    asked = {**body, **told(request.settings, with_tools=bool(request.tools))}
+    if provider.api == "anthropic" and not request.tools and any("tool_calls" in one for one in body["messages"]):
+        asked["tool_choice"] = "none"  # litellm offers a tool of its own, since Claude wants one beside earlier calls
+    return (
+        _without_thinking(asked) if provider.api in _SIGNING and provider.is_claude and _lost_thinking(asked) else asked
+    )
+
+
+def _lost_thinking(asked: Json) -> bool:
+    """Whether Claude is to think on after calls whose thinking is not there: another model has made them."""
+    answers = [message for message in asked["messages"] if message["role"] == "assistant"]
+    wants = any(name in asked for name in _THINKING)
+    return wants and bool(answers) and "tool_calls" in answers[-1] and "thinking_blocks" not in answers[-1]
+
+
+def _without_thinking(asked: Json) -> Json:
+    """The same without thinking, for this once: it is refused where it does not stand before the calls, too."""
+    messages = [{key: value for key, value in one.items() if key != "thinking_blocks"} for one in asked["messages"]]
+    return {**{key: value for key, value in asked.items() if key not in _THINKING}, "messages": messages}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from anyio import fail_after
+from pydantic import JsonValue
 from tests.agents._speaking import Json, Said, blocks, chunks, completion, message, speaking, streamed, tool_call, whole
 
 from stagepost.agents import (
@@ -33,7 +34,7 @@ LOOK = ToolSchema("look", "Look out.", {"type": "object", "properties": {"city":
 USER = UserMessage(text="Miami?")
 STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
-SIGNED = {"type": "thinking", "thinking": "Let me see.", "signature": "SIG1"}
+SIGNED: dict[str, JsonValue] = {"type": "thinking", "thinking": "Let me see.", "signature": "SIG1"}
 HIDDEN = {"type": "redacted_thinking", "data": "HIDDEN"}
 USE = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"city": "Miami"}}
 ITEM = {
@@ -262,9 +263,9 @@ async def test_claude_is_asked_without_thinking_where_the_calls_of_another_model
     ],
 )
 def test_a_provider_of_many_makers_gives_content_back_to_its_maker(made: str, asked: str, goes: bool) -> None:  # noqa: FBT001  # a table's column
-    from stagepost.agents._models._litellm._content import put_back  # noqa: PLC0415
-    from stagepost.agents._models._litellm._provider import Provider  # noqa: PLC0415
+    from stagepost.agents._models._litellm._content import put_back
+    from stagepost.agents._models._litellm._provider import Provider
 
-    content = ProviderContent(provider="bedrock", model=made, data=({"thinking_blocks": [SIGNED]},))
+    content = ProviderContent(provider="bedrock", model=made, data=({"thinking_blocks": list[JsonValue]([SIGNED])},))
     told: Mapping[str, Any] = put_back(AssistantMessage(provider=(content,)), {}, Provider("bedrock", asked))
     assert ("thinking_blocks" in told) is goes

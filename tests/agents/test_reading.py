@@ -181,7 +181,8 @@ def test_what_can_be_read_is_left_as_it_is() -> None:
 
 def test_a_stream_of_events_is_read_line_by_line() -> None:
     wire = Wire()
-    events = b'event: a\ndata: {"usage":{"prompt_tokens":"7"}}\n\n: ping\ndata: {"delta":{"stop_reason":"pause_turn"}}\ndata: [DONE]'
+    counted, ended = b'data: {"usage":{"prompt_tokens":"7"}}', b'data: {"delta":{"stop_reason":"pause_turn"}}'
+    events = b"event: a\n" + counted + b"\n\n: ping\n" + ended + b"\ndata: [DONE]"
     got = b"".join([*(wire.lines(events[place : place + 5]) for place in range(0, len(events), 5)), wire.rest()])
     assert got == events.replace(b'"7"', b"7")
     assert wire.reason == "pause_turn"

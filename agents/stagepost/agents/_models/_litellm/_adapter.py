@@ -1,7 +1,7 @@
 """Models of all providers that litellm knows."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -30,6 +30,7 @@ from ._media import refusals
 from ._provider import Provider
 from ._question import question
 from ._vendor import Stream, Vendor, load
+from ._wording import failed_calls
 
 _RETRIES: Final = Retries()
 _SETTINGS: Final = ModelSettings()
@@ -183,7 +184,7 @@ class LiteLLM:
 
     async def _whole(self, request: ModelRequest, limit: float | None, attempt: int) -> ModelResponse:
         with _limit(limit):
-            answer = await self._loaded.whole(self._arguments(request, limit))
+            answer = await self._loaded.whole(*self._arguments(request, limit))
         gathered = Gathered()
         gathered.add(answer["message"])
         usage = self._loaded.usage(self.name, answer["usage"])
@@ -191,12 +192,13 @@ class LiteLLM:
 
     async def _streamed(self, request: ModelRequest, limit: float | None, attempt: int) -> ModelResponse:
         with _limit(limit):
-            stream = await self._loaded.stream(self._arguments(request, limit))
+            stream = await self._loaded.stream(*self._arguments(request, limit))
         try:
             gathered = await self._gather(stream, Tokens(request), limit)
         finally:
             with CancelScope(shield=True), move_on_after(_GRACE):
                 await stream.close()
+        gathered.refusal = gathered.refusal or stream.refusal
         reason = whole_stream(self.name, gathered, stream.reason, attempt)
         usage = self._loaded.usage(self.name, stream.usage)
         return finished(request, gathered, reason, usage, provider=self._provider, attempt=attempt)
@@ -211,10 +213,13 @@ class LiteLLM:
             for kind, text in gathered.add(delta):
                 tokens.add(text, kind)
 
-    def _arguments(self, request: ModelRequest, limit: float | None) -> dict[str, Any]:
+    def _arguments(self, request: ModelRequest, limit: float | None) -> tuple[dict[str, Any], Collection[str]]:
+        """What litellm is told, and the ids of the calls that went wrong."""
         where = {"model": self.name, "api_base": self.api_base, "api_key": self._key, "timeout": limit}
         native = request.output is not None and self._loaded.knows_schemas(self.name)
-        return {**where, **question(request, self._provider, native_schema=native)}
+        provider = self._provider
+        asked = question(request, provider, native_schema=native)
+        return {**where, **asked}, failed_calls(request.messages, asked["messages"]) if provider.flags_errors else ()
 
     def _secrets(self) -> list[str]:
         """The key, what stands in headers and the address, and the environment's keys, one of which may be used."""

@@ -50,6 +50,11 @@ class Provider:
         """Whether two calls of one answer may be the same but for their ids: Gemini had none before version 3."""
         return self.api != "gemini" or _OLD_GEMINI.match(self.model.rpartition("/")[2]) is None
 
+    @property
+    def flags_errors(self) -> bool:
+        """Whether a result can be marked as an error. Bedrock could, but its requests are signed before we see them."""
+        return self.api == "anthropic"
+
     def made(self, provider: str, model: str) -> bool:
         """Whether content of this provider and model is its own, so that it can read it.
 

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
@@ -55,18 +55,32 @@ class Vendor:
             name = model.partition("/")[0]
         return Provider(str(name), model, has_address=api_base is not None)
 
-    async def whole(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask, and get the whole answer: its message, the reason of its end, and its usage."""
-        with _listening() as wire:
+    async def whole(self, arguments: Mapping[str, Any], failed: Collection[str]) -> dict[str, Any]:
+        """Ask, and get the whole answer: its message, the reason of its end, and its usage.
+
+        Args:
+            arguments: What is asked.
+            failed: Ids of calls that went wrong.
+        """
+        wire = Wire(failed)
+        with _listening(wire):
             answer = await self._litellm.acompletion(**_ALWAYS, **arguments)
         choice = answer.choices[0]
         reason = wire.reason or choice.finish_reason
-        return {"message": choice.message.model_dump(), "reason": reason, "usage": getattr(answer, "usage", None)}
+        message = choice.message.model_dump()
+        message["refusal"] = message.get("refusal") or wire.refusal
+        return {"message": message, "reason": reason, "usage": getattr(answer, "usage", None)}
 
-    async def stream(self, arguments: Mapping[str, Any]) -> "Stream":
-        """Ask, and get the answer as it comes."""
+    async def stream(self, arguments: Mapping[str, Any], failed: Collection[str]) -> "Stream":
+        """Ask, and get the answer as it comes.
+
+        Args:
+            arguments: What is asked.
+            failed: Ids of calls that went wrong.
+        """
         options = {"stream": True, "stream_options": {"include_usage": True}}
-        with _listening() as wire:
+        wire = Wire(failed)
+        with _listening(wire):
             chunks = await self._litellm.acompletion(**_ALWAYS, **options, **arguments)
         return Stream(chunks, wire)
 
@@ -117,10 +131,16 @@ class Stream:
             return getattr(self._chunks, "intermittent_finish_reason", None)
         return reason
 
+    @property
+    def refusal(self) -> str:
+        """Why the provider does not want to answer, where litellm does not say it in a delta."""
+        return self._wire.refusal
+
     async def next(self) -> dict[str, Any] | None:
         """The next delta; None at the end."""
         try:
-            chunk = await anext(self._next)
+            with _listening(self._wire):  # for some providers litellm asks only now
+                chunk = await anext(self._next)
         except StopAsyncIteration:
             return None
         self.usage = getattr(chunk, "usage", None) or self.usage
@@ -163,11 +183,10 @@ def _warm_up(litellm: Any) -> None:
 
 
 @contextmanager
-def _listening() -> Iterator[Wire]:
-    wire = Wire()
+def _listening(wire: Wire) -> Iterator[None]:
     token = _WIRE.set(wire)
     try:
-        yield wire
+        yield
     finally:
         _WIRE.reset(token)
 
@@ -213,8 +232,7 @@ def _listen() -> None:
         wire = _WIRE.get()
         if wire is None:
             return await inner(self, request)
-        request.headers["accept-encoding"] = "identity"
-        response = await inner(self, request)
+        response = await inner(self, _request(httpx, request, wire))
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code == 200 and kind in (_JSON, _EVENTS) and _is_plain(response.headers):  # noqa: PLR2004  # OK
             response.headers.pop("content-length", None)
@@ -223,6 +241,20 @@ def _listen() -> None:
 
     listen.is_listening = True  # type: ignore[attr-defined]  # a mark, for a second import
     transport.handle_async_request = listen
+
+
+def _request(httpx: Any, request: Any, wire: Wire) -> Any:
+    """The request, for an answer that is not compressed, and with the errors of its tools marked."""
+    request.headers["accept-encoding"] = "identity"
+    try:
+        before = request.content
+    except httpx.RequestNotRead:
+        return request
+    after = wire.asked(before)
+    if after is before:
+        return request
+    headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
+    return httpx.Request(request.method, request.url, headers=headers, content=after, extensions=request.extensions)
 
 
 def _is_plain(headers: Mapping[str, str]) -> bool:

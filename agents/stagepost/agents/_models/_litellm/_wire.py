@@ -4,7 +4,7 @@ Nothing else of an answer is touched. The reason of its end is noted as the prov
 no word for some of them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
@@ -33,12 +33,29 @@ class Wire:
     Attributes:
         is_read: Whether any of it could be read here.
         reason: Why the answer has ended, in the provider's word; None if it does not say.
+        refusal: Why a response of OpenAI's refuses to answer, which litellm leaves out.
+
+    Args:
+        failed: Ids of the calls that went wrong, to be marked in the request for those who have a mark for it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, failed: Collection[str] = ()) -> None:
+        self._failed = failed
         self.is_read = False
         self.reason: str | None = None
+        self.refusal = ""
         self._rest = b""
+
+    def asked(self, body: bytes) -> bytes:
+        """A request. litellm has no word for results of Anthropic's tools that are errors."""
+        said = _object(body) if self._failed else None
+        if said is None or not isinstance(said.get("messages"), list):
+            return body
+        results = [result for message in said["messages"] for result in _results(message)]
+        failed = [result for result in results if result.get("tool_use_id") in self._failed]
+        for result in failed:
+            result["is_error"] = True
+        return to_json(said) if failed else body
 
     def whole(self, body: bytes) -> bytes:
         """A whole answer."""
@@ -61,16 +78,29 @@ class Wire:
         return line if readable is body else b"data: " + readable
 
     def _readable(self, body: bytes) -> bytes:
-        try:
-            said = from_json(body)
-        except ValueError:
-            return body
-        if not isinstance(said, dict):
+        said = _object(body)
+        if said is None:
             return body
         self.is_read = True
         self.reason = _reason(said) or self.reason
+        self.refusal = _refusal(said.get("response", said)) or self.refusal
         repaired = _repaired(said)
         return body if repaired is said else to_json(repaired)
+
+
+def _object(body: bytes) -> Json | None:
+    try:
+        said = from_json(body)
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _results(message: Any) -> Iterator[Json]:
+    content = message.get("content") if isinstance(message, Mapping) else None
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            yield block
 
 
 def _repaired(said: Json) -> Json:
@@ -132,6 +162,15 @@ def _response_reason(response: Any) -> str | None:
     if isinstance(details, Mapping) and details.get("reason"):
         return str(details["reason"])
     return "completed" if response.get("status") == "completed" else None
+
+
+def _refusal(response: Any) -> str:
+    """What a response of OpenAI's says instead of an answer."""
+    if not isinstance(response, Mapping) or response.get("object") != "response":
+        return ""
+    items = [item for item in response.get("output") or () if isinstance(item, Mapping)]
+    parts = [part for item in items for part in item.get("content") or () if isinstance(part, Mapping)]
+    return "".join(str(part.get("refusal") or "") for part in parts if part.get("type") == "refusal")
 
 
 def _first(given: Any) -> Any:

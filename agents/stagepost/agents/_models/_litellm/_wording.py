@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from .._messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from .._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage, UserMessage
 from .._model import ModelRequest, OutputSchema, ToolSchema
 from .._parts import Part
 from ._content import put_back
@@ -41,6 +41,18 @@ def worded(request: ModelRequest, provider: Provider, *, native_schema: bool) ->
     return made
 
 
+def failed_calls(messages: Sequence[ChatMessage], told: Sequence[Json]) -> Collection[str]:
+    """Ids of the calls that went wrong, as the provider is told them.
+
+    Args:
+        messages: What was said.
+        told: The same as the provider is told it.
+    """
+    results = [result for said in conversation(messages) if isinstance(said, Exchange) for result in said.results]
+    ids = [message["tool_call_id"] for message in told if message["role"] == "tool"]
+    return {call_id for call_id, result in zip(ids, results, strict=True) if result.is_error}
+
+
 class _Wording:
     """The messages of one request.
 
@@ -68,7 +80,7 @@ class _Wording:
         ids = [self._ids.next(call.id) for call in said.answer.calls]
         answer = self._answer(said.answer, ids)
         results = [self._result(call_id, result) for call_id, result in zip(ids, said.results, strict=True)]
-        yield from [answer, *results] if self._provider.tells_calls_apart else _without_equals(answer, results)
+        yield from [answer, *results] if self._provider.tells_calls_apart else _one_after_another(answer, results)
         if not goes_into_result(self._provider):
             yield from self._shown(said.results)
 
@@ -120,19 +132,24 @@ def _some(text: str) -> str:
     return text if text.strip() else _NO_TEXT
 
 
-def _without_equals(answer: Json, results: Sequence[Json]) -> Sequence[Json]:
-    """An answer and its results without calls that another one of it equals, whose result tells those of both.
+def _one_after_another(answer: Json, results: Sequence[Json]) -> Iterator[Json]:
+    """An answer with its results; what it calls the same way once more comes in an answer of its own.
 
-    litellm leaves such calls out, but not their results.
+    litellm leaves out such calls of one answer, but not their results.
     """
-    calls: dict[tuple[str, str], Json] = {}
-    kept: dict[str, Json] = {}
+    rounds: list[dict[tuple[str, str], tuple[Json, Json]]] = [{}]
     for call, result in zip(answer.get("tool_calls", ()), results, strict=True):
         function = call["function"]
-        first = calls.setdefault((function["name"], function["arguments"]), call)["id"]
-        before = [kept[first]["content"]] if first in kept else []
-        kept[first] = {**result, "tool_call_id": first, "content": "\n\n".join([*before, result["content"]])}
-    return [{**answer, "tool_calls": list(calls.values())}, *kept.values()] if kept else [answer]
+        key = function["name"], function["arguments"]
+        free = next((made for made in rounds if key not in made), None)
+        if free is None:
+            rounds.append(free := {})
+        free[key] = call, result
+    yield {**answer, "tool_calls": [call for call, _ in rounds[0].values()]} if results else answer
+    yield from (result for _, result in rounds[0].values())
+    for made in rounds[1:]:
+        yield {"role": "assistant", "content": None, "tool_calls": [call for call, _ in made.values()]}
+        yield from (result for _, result in made.values())
 
 
 def _with_answers_between(told: Sequence[Json]) -> Sequence[Json]:

@@ -9,7 +9,9 @@ from stagepost.agents import (
     InvalidModel,
     ModelRequest,
     ModelResponse,
+    ModelSettings,
     OutputSchema,
+    ProviderContent,
     RecordingMissing,
     ReplayModel,
     ScriptedModel,
@@ -114,3 +116,39 @@ async def test_a_line_that_is_no_recording_is_named(path: Path) -> None:
         await file.write("{}\n")
     with pytest.raises(InvalidModel, match="line 2"):
         await ReplayModel(path).answer(ASKED)
+
+
+SIGNED = ProviderContent(provider="anthropic", model="m", data=({"thinking_blocks": [{"signature": "S1"}]},))
+
+
+async def test_thinking_and_what_belongs_to_a_provider_are_recorded(path: Path) -> None:
+    thought = ModelResponse("fine", thinking="It may rain.", provider=(SIGNED,), is_final=False)
+    await ReplayModel(path, record=ScriptedModel([thought])).answer(ASKED)
+    heard: list[Token] = []
+    request = ModelRequest(ASKED.messages, ASKED.tools, on_token=heard.append)
+    assert await ReplayModel(path).answer(request) == thought
+    assert [token.kind for token in heard] == ["thinking", "thinking", "thinking", "text"]
+
+
+async def test_a_recording_of_a_text_says_nothing_of_what_is_not_there(path: Path) -> None:
+    await recorded(path)
+    line = await anyio.Path(path).read_text()
+    assert not [word for word in ("thinking", "provider", "is_final") if word in line]
+
+
+async def test_what_belongs_to_a_provider_is_left_out_where_it_shows_a_secret(path: Path) -> None:
+    other = ProviderContent(
+        provider="openai", model="m", data=({"reasoning_items": ["open sesame", 1, None]}, "sesame")
+    )
+    thought = ModelResponse("fine", provider=(SIGNED, other))
+    model = ReplayModel(path, record=ScriptedModel([thought]), secrets=["sesame"])
+    assert (await model.answer(ASKED)).provider == (SIGNED,)
+
+
+async def test_settings_that_an_answer_depends_on_make_another_request(path: Path) -> None:
+    await recorded(path)
+    silent = ModelSettings(cache=True, timeout=5)
+    assert await ReplayModel(path).answer(ModelRequest(ASKED.messages, ASKED.tools, settings=silent)) == RESPONSE
+    for settings in (ModelSettings(temperature=0), ModelSettings(extra={"top_p": 1})):
+        with pytest.raises(RecordingMissing):
+            await ReplayModel(path).answer(ModelRequest(ASKED.messages, ASKED.tools, settings=settings))

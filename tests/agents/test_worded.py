@@ -157,7 +157,7 @@ LOOK, AGAIN = (ToolCall(id=name, name="look", arguments='{"city":"Oslo"}') for n
 
 
 def test_equal_calls_are_told_one_after_another_to_a_provider_that_cannot_tell_them_apart() -> None:
-    messages = [
+    messages: list[ChatMessage] = [
         AssistantMessage(calls=(LOOK, AGAIN)),
         ToolMessage(call_id="a", tool="look", text="fine"),
         ToolMessage(call_id="b", tool="look", text="rain"),
@@ -170,7 +170,7 @@ def test_equal_calls_are_told_one_after_another_to_a_provider_that_cannot_tell_t
 
 def test_a_call_without_a_result_gets_one_and_a_result_without_a_call_is_told_as_text() -> None:
     said = told(
-        [AssistantMessage(calls=(LOOK,)), ToolMessage(call_id="x", tool="look", text="fine")], PROVIDERS["openai"]
+        (AssistantMessage(calls=(LOOK,)), ToolMessage(call_id="x", tool="look", text="fine")), PROVIDERS["openai"]
     )
     assert [message["role"] for message in said] == ["assistant", "tool", "user"]
     assert said[1]["content"] == "Error: There is no result of this call."
@@ -183,7 +183,7 @@ def test_a_call_without_a_result_gets_one_and_a_result_without_a_call_is_told_as
 )
 def test_an_error_of_a_tool_is_told_as_one(provider: str, text: str) -> None:
     result = ToolMessage(call_id="a", tool="look", text="no such city", is_error=True)
-    assert told([AssistantMessage(calls=(LOOK,)), result], PROVIDERS[provider])[1]["content"] == text
+    assert told((AssistantMessage(calls=(LOOK,)), result), PROVIDERS[provider])[1]["content"] == text
 
 
 def test_there_is_one_prompt_at_most() -> None:
@@ -225,7 +225,7 @@ def test_the_form_of_an_answer_is_never_sent_beside_tools() -> None:
 )
 def test_a_picture_of_a_tool_is_in_its_result_or_follows_the_results(provider: str, roles: list[str]) -> None:
     result = ToolMessage(call_id="a", tool="look", text="", parts=(PICTURE,))
-    said = told([AssistantMessage(calls=(LOOK,)), result], PROVIDERS[provider])
+    said = told((AssistantMessage(calls=(LOOK,)), result), PROVIDERS[provider])
     assert [message["role"] for message in said[1:]] == roles
     assert said[-1]["content"][-1]["image_url"]["url"] == "data:image/png;base64,UE5H"
     assert said[1]["content"]

@@ -119,8 +119,9 @@ class ReplayModel(Around):
         return self._known[key]
 
     def _key(self, request: ModelRequest) -> str:
-        told = {name: value for name, value in asdict(request.settings).items() if value and name not in _SILENT}
-        settings = f"\n{to_json(told).decode()}" if told else ""
+        given = ((name, value) for name, value in asdict(request.settings).items() if name not in _SILENT)
+        told = {name: value for name, value in given if value is not None and value != {}}
+        settings = f"\n{to_json(told, fallback=repr).decode()}" if told else ""
         said = f"{_REQUEST.dump_json(request, exclude={'on_token', 'settings'}).decode()}{settings}"
         return sha256(self._mask.known(said).encode()).hexdigest()
 

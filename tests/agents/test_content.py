@@ -269,3 +269,10 @@ def test_a_provider_of_many_makers_gives_content_back_to_its_maker(made: str, as
     content = ProviderContent(provider="bedrock", model=made, data=({"thinking_blocks": list[JsonValue]([SIGNED])},))
     told: Mapping[str, Any] = put_back(AssistantMessage(provider=(content,)), {}, Provider("bedrock", asked))
     assert ("thinking_blocks" in told) is goes
+
+
+async def test_items_of_reasoning_go_to_the_api_that_has_made_them_only() -> None:
+    response, _ = await asked_once("openai/responses/gpt-5-mini", responses(stream=False), [USER])
+    _, asked = await asked_once("openai/gpt-4.1", completion({"content": "fine"}), transcript(response))
+    assert "ENC" not in str(asked)
+    assert "reasoning" not in str(asked["messages"])

@@ -187,7 +187,7 @@ def test_an_error_of_a_tool_is_told_as_one(provider: str, text: str) -> None:
 
 
 def test_there_is_one_prompt_at_most() -> None:
-    messages = [SystemMessage(text="Be short."), SystemMessage(text="Be kind."), UserMessage(text="Go.")]
+    messages = (SystemMessage(text="Be short."), SystemMessage(text="Be kind."), UserMessage(text="Go."))
     assert told(messages, PROVIDERS["openai"])[0] == {"role": "system", "content": "Be short.\n\nBe kind."}
 
 

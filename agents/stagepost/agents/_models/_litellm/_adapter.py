@@ -28,7 +28,7 @@ from ._failing import Failures
 from ._gathering import Gathered
 from ._media import refusals
 from ._provider import Provider
-from ._question import question
+from ._question import has_items, question, without_items
 from ._vendor import Stream, Vendor, load
 from ._wording import failed_calls
 
@@ -218,8 +218,10 @@ class LiteLLM:
         where = {"model": self.name, "api_base": self.api_base, "api_key": self._key, "timeout": limit}
         native = request.output is not None and self._loaded.knows_schemas(self.name)
         provider = self._provider
-        asked = question(request, provider, native_schema=native)
-        return {**where, **asked}, failed_calls(request.messages, asked["messages"]) if provider.flags_errors else ()
+        asked = {**where, **question(request, provider, native_schema=native)}
+        if has_items(asked) and not self._loaded.speaks_in_items(provider, asked):
+            asked = without_items(asked)
+        return asked, failed_calls(request.messages, asked["messages"]) if provider.flags_errors else ()
 
     def _secrets(self) -> list[str]:
         """The key, what stands in headers and the address, and the environment's keys, one of which may be used."""

@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 Api: TypeAlias = Literal["anthropic", "bedrock", "chat", "deepseek", "gemini", "mistral"]
 
 _BEDROCK: Final = frozenset({"bedrock", "bedrock_converse", "amazon_nova"})
+_HOSTS_OF_CLAUDE: Final = frozenset({"azure_ai", "vertex_ai", "vertex_ai_beta"})  # who speak Anthropic's own API
 _GOOGLE: Final = frozenset({"gemini", "vertex_ai", "vertex_ai_beta"})
 _MISTRAL: Final = re.compile(r"mistral|mixtral|ministral|magistral|codestral|devstral|pixtral|voxtral", re.IGNORECASE)
 _OLD_GEMINI: Final = re.compile(r"gemini-(?:[12](?:\.\d+)?|exp|pro|flash)(?:-|$)")
@@ -32,7 +33,7 @@ class Provider:
         """Which rules its requests have to follow."""
         if self.name in _BEDROCK:
             return "bedrock"
-        if self.name == "anthropic" or self.is_claude:
+        if self.name == "anthropic" or (self.is_claude and self.name in _HOSTS_OF_CLAUDE):
             return "anthropic"
         if _MISTRAL.search(self.name) or _MISTRAL.search(self.model):
             return "mistral"

@@ -33,6 +33,17 @@ def question(request: ModelRequest, provider: Provider, *, native_schema: bool) 
     )
 
 
+def without_items(asked: Json) -> Json:
+    """The same without items of reasoning, for an API that does not take them."""
+    messages = [{key: value for key, value in one.items() if key != "reasoning_items"} for one in asked["messages"]]
+    return {**asked, "messages": messages}
+
+
+def has_items(asked: Json) -> bool:
+    """Whether there are items of reasoning."""
+    return any("reasoning_items" in message for message in asked["messages"])
+
+
 def _lost_thinking(asked: Json) -> bool:
     """Whether Claude is to think on after calls whose thinking is not there: another model has made them."""
     answers = [message for message in asked["messages"] if message["role"] == "assistant"]

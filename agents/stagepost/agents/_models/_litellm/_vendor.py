@@ -2,9 +2,8 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from stagepost.workflows import ExtraMissing
 from ..._retries import check_retries
 from .._messages import Usage
 from ._counting import counted, price
+from ._listening import listen, listening
 from ._provider import Provider
 from ._wire import Wire
 
@@ -25,10 +25,6 @@ _LOGGERS: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 # One call is one request: litellm's retries and those of the libraries below it are off. What it would do about tools
 # of MCP servers is skipped; without the package mcp it fails at any tool.
 _ALWAYS: Final = {"max_retries": 0, "num_retries": 0, "_skip_mcp_handler": True}
-
-_WIRE: Final[ContextVar[Wire | None]] = ContextVar("stagepost_wire", default=None)  # of the question just asked
-_JSON: Final = "application/json"
-_EVENTS: Final = "text/event-stream"
 
 
 class Vendor:
@@ -63,7 +59,7 @@ class Vendor:
             failed: Ids of calls that went wrong.
         """
         wire = Wire(failed)
-        with _listening(wire):
+        with listening(wire):
             answer = await self._litellm.acompletion(**_ALWAYS, **arguments)
         choice = answer.choices[0]
         reason = wire.reason or choice.finish_reason
@@ -80,7 +76,7 @@ class Vendor:
         """
         options = {"stream": True, "stream_options": {"include_usage": True}}
         wire = Wire(failed)
-        with _listening(wire):
+        with listening(wire):
             chunks = await self._litellm.acompletion(**_ALWAYS, **options, **arguments)
         return Stream(chunks, wire)
 
@@ -95,6 +91,20 @@ class Vendor:
     def knows_schemas(self, model: str) -> bool:
         """Whether the provider makes the model keep to a JSON schema; False if litellm does not know the model."""
         return bool(self._litellm.supports_response_schema(model=model))
+
+    def speaks_in_items(self, provider: Provider, asked: Mapping[str, Any]) -> bool:
+        """Whether litellm asks OpenAI's responses API, which alone takes items of reasoning."""
+        try:
+            mode, _ = self._litellm.main.responses_api_bridge_check(
+                model=provider.model.removeprefix(f"{provider.name}/"),
+                custom_llm_provider=provider.name,
+                tools=asked.get("tools"),
+                reasoning_effort=asked.get("reasoning_effort"),
+                api_base=asked.get("api_base"),
+            )
+        except Exception:  # noqa: BLE001  # litellm says what is wrong when it is asked
+            return False
+        return bool(mode.get("mode") == "responses")
 
     async def close(self) -> None:
         """Close litellm's connections, which all its users share; it opens new ones when it is asked again."""
@@ -139,7 +149,7 @@ class Stream:
     async def next(self) -> dict[str, Any] | None:
         """The next delta; None at the end."""
         try:
-            with _listening(self._wire):  # for some providers litellm asks only now
+            with listening(self._wire):  # for some providers litellm asks only now
                 chunk = await anext(self._next)
         except StopAsyncIteration:
             return None
@@ -172,7 +182,8 @@ def load() -> Vendor:
         raise ExtraMissing("LiteLLM", "litellm", "llm") from None
     litellm.suppress_debug_info = True
     _silence(litellm)
-    _listen()
+    # All of litellm's asynchronous requests go through this class, unless the application has it use another one.
+    listen(import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport)
     return Vendor(litellm)
 
 
@@ -180,85 +191,6 @@ def _warm_up(litellm: Any) -> None:
     """Do here what litellm would do in the event loop when it is first asked, which then stands still for 0.2 s."""
     import_module("openai.resources.chat")
     litellm.token_counter(model="openai/any", text="any")  # loads the tables; it counts what it streams
-
-
-@contextmanager
-def _listening(wire: Wire) -> Iterator[None]:
-    token = _WIRE.set(wire)
-    try:
-        yield
-    finally:
-        _WIRE.reset(token)
-
-
-def _listen() -> None:
-    """Have answers to our own questions read here before litellm reads them; those of others are left alone.
-
-    All of litellm's asynchronous requests go through one class. Where the application has it use another one,
-    nothing is read here.
-    """
-    httpx = import_module("httpx")
-    transport = import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport
-    inner = transport.handle_async_request
-    if getattr(inner, "is_listening", False):
-        return
-
-    class Readable(httpx.AsyncByteStream):  # type: ignore[misc, name-defined]  # a class that is not imported here
-        """The body of an answer.
-
-        Args:
-            body: The body as it comes.
-            wire: Who makes it readable.
-            in_events: Whether it is a stream of events.
-        """
-
-        def __init__(self, body: Any, wire: Wire, *, in_events: bool) -> None:
-            self._body = body
-            self._wire = wire
-            self._in_events = in_events
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            if self._in_events:
-                async for piece in self._body:
-                    yield self._wire.lines(piece)
-                yield self._wire.rest()
-            else:
-                yield self._wire.whole(b"".join([piece async for piece in self._body]))
-
-        async def aclose(self) -> None:
-            await self._body.aclose()
-
-    async def listen(self: Any, request: Any) -> Any:
-        wire = _WIRE.get()
-        if wire is None:
-            return await inner(self, request)
-        response = await inner(self, _request(httpx, request, wire))
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if response.status_code == 200 and kind in (_JSON, _EVENTS) and _is_plain(response.headers):  # noqa: PLR2004  # OK
-            response.headers.pop("content-length", None)
-            response.stream = Readable(response.stream, wire, in_events=kind == _EVENTS)
-        return response
-
-    listen.is_listening = True  # type: ignore[attr-defined]  # a mark, for a second import
-    transport.handle_async_request = listen
-
-
-def _request(httpx: Any, request: Any, wire: Wire) -> Any:
-    """The request, for an answer that is not compressed, and with the errors of its tools marked."""
-    request.headers["accept-encoding"] = "identity"
-    try:
-        before = request.content
-    except httpx.RequestNotRead:
-        return request
-    after = wire.asked(before)
-    if after is before:
-        return request
-    headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
-    return httpx.Request(request.method, request.url, headers=headers, content=after, extensions=request.extensions)
-
-
-def _is_plain(headers: Mapping[str, str]) -> bool:
-    return headers.get("content-encoding", "identity").lower() == "identity"
 
 
 @contextmanager

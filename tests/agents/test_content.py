@@ -1,6 +1,6 @@
 """What only its provider can read, through the real litellm: out of an answer, and back in the next request."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -99,7 +99,7 @@ def deepseek(*, stream: bool) -> Said:
     return completion({"reasoning_content": "Let me see.", "tool_calls": [call]}, reason="tool_calls")
 
 
-def responses(*, stream: bool) -> Said:
+def responses(*, stream: bool, items: Sequence[Json] = (ITEM,)) -> Said:
     call = {
         "type": "function_call",
         "id": "fc_1",
@@ -121,7 +121,7 @@ def responses(*, stream: bool) -> Said:
         "created_at": 1,
         "status": "completed",
         "model": "gpt-5-mini",
-        "output": [ITEM, call],
+        "output": [*items, call],
         "parallel_tool_calls": True,
         "tools": [],
         "tool_choice": "auto",
@@ -243,6 +243,22 @@ async def test_thinking_is_streamed_as_its_own_kind() -> None:
         (0, "Let me ", "thinking"),
         (1, "see.", "thinking"),
     ]
+
+
+async def test_a_model_of_deepseek_that_thinks_gets_a_blank_where_the_calls_of_another_one_have_no_thinking() -> None:
+    response, _ = await asked_once("anthropic/claude-sonnet-4-5", claude(stream=False), [USER])
+    _, asked = await asked_once("deepseek/deepseek-reasoner", deepseek(stream=False), transcript(response))
+    assert asked["messages"][1]["reasoning_content"] == " "
+    _, asked = await asked_once("deepseek/deepseek-chat", deepseek(stream=False), transcript(response))
+    assert "reasoning_content" not in asked["messages"][1]
+
+
+@STREAMED
+async def test_all_items_of_reasoning_go_back(stream: bool) -> None:  # noqa: FBT001  # a table's column
+    said = responses(stream=stream, items=[{**ITEM, "id": f"rs_{n}", "encrypted_content": f"ENC{n}"} for n in range(3)])
+    response, _ = await asked_once("openai/responses/gpt-5-mini", said, [USER], stream=stream)
+    _, asked = await asked_once("openai/responses/gpt-5-mini", said, transcript(response), stream=stream)
+    assert [one.get("encrypted_content") for one in asked["input"][1:4]] == ["ENC0", "ENC1", "ENC2"]
 
 
 async def test_claude_is_asked_without_thinking_where_the_calls_of_another_model_have_none() -> None:

@@ -49,6 +49,13 @@ def test_calls_that_are_all_numbered_0_are_told_apart_by_their_ids() -> None:
     assert [(call.name, call.arguments) for call in made.calls(0)] == [("x", "1"), ("y", "23")]
 
 
+def test_calls_of_a_whole_answer_are_different_ones_whatever_their_numbers_and_ids() -> None:
+    made = Gathered()
+    calls = [delta(0, "{}", call="a", name=name)["tool_calls"][0] for name in ("x", "y")]
+    made.add({"tool_calls": calls}, is_whole=True)
+    assert [(call.id, call.name, call.arguments) for call in made.calls(0)] == [("a", "x", "{}"), ("a", "y", "{}")]
+
+
 def test_a_call_without_an_id_gets_one_of_its_turn() -> None:
     made = gathered(delta(None, "{}", name="x"))
     assert [call.id for call in made.calls(3)] == ["call-3-0"]

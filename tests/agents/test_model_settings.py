@@ -381,6 +381,11 @@ async def test_an_error_of_a_tool_is_marked_for_anthropic() -> None:
     assert "is_error" not in asked["messages"][-1]["content"][0]
 
 
+async def test_a_refusal_in_a_stream_is_an_error() -> None:
+    with pytest.raises(ContentRefused, match=r"I will not\."):
+        await answered(chunks({"role": "assistant", "refusal": "I will "}, {"refusal": "not."}), stream=True)
+
+
 @STREAMED
 async def test_a_refusal_of_openai_s_responses_is_an_error(stream: bool) -> None:  # noqa: FBT001  # a table's column
     part = {"type": "refusal", "refusal": "I will not."}

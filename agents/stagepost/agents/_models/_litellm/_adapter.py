@@ -186,7 +186,7 @@ class LiteLLM:
         with _limit(limit):
             answer = await self._loaded.whole(*self._arguments(request, limit))
         gathered = Gathered()
-        gathered.add(answer["message"])
+        gathered.add(answer["message"], is_whole=True)
         usage = self._loaded.usage(self.name, answer["usage"])
         return finished(request, gathered, answer["reason"], usage, provider=self._provider, attempt=attempt)
 
@@ -198,7 +198,7 @@ class LiteLLM:
         finally:
             with CancelScope(shield=True), move_on_after(_GRACE):
                 await stream.close()
-        gathered.refusal = gathered.refusal or stream.refusal
+        gathered.refusal = stream.refusal or gathered.refusal  # litellm brings the first piece of it only
         reason = whole_stream(self.name, gathered, stream.reason, attempt)
         usage = self._loaded.usage(self.name, stream.usage)
         return finished(request, gathered, reason, usage, provider=self._provider, attempt=attempt)

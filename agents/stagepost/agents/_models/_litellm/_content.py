@@ -81,6 +81,11 @@ def put_back(answer: AssistantMessage, told: Json, provider: Provider) -> Json:
     return told
 
 
+def filled(told: Json) -> Json:
+    """An answer for a model of DeepSeek's that thinks: it wants thinking before all calls, also those of others."""
+    return {"reasoning_content": " ", **told} if told.get("tool_calls") else told
+
+
 def _takes_text(provider: Provider) -> bool:
     return provider.name in _FOR_TEXT or (provider.name == "openai" and provider.has_address)
 

@@ -42,8 +42,13 @@ class Gathered:
     _items: list[Any] = field(default_factory=list)
     _signatures: list[Any] = field(default_factory=list)
 
-    def add(self, message: Mapping[str, Any]) -> Sequence[tuple[TokenKind, str]]:
-        """Take in a message or a delta of one; give back what it has brought to read."""
+    def add(self, message: Mapping[str, Any], *, is_whole: bool = False) -> Sequence[tuple[TokenKind, str]]:
+        """Take in a message or a delta of one; give back what it has brought to read.
+
+        Args:
+            message: What has come.
+            is_whole: Whether it is a whole message: all of its calls are different ones, whatever their numbers.
+        """
         text, thinking = _text(message.get("content")), _text(message.get("reasoning_content"))
         fields = message.get("provider_specific_fields") or {}
         self.text += text
@@ -57,7 +62,7 @@ class Gathered:
             self._blocks.close()
         for position, call in enumerate(calls):
             place = call.get("index")
-            self._add_call(position if place is None else place, call)
+            self._add_call(position if place is None or is_whole else place, call)
         return tuple(_pieces(thinking, text))
 
     def calls(self, turn: int, known: Collection[str] = ()) -> tuple[ToolCall, ...]:

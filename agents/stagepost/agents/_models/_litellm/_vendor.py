@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
@@ -65,6 +65,8 @@ class Vendor:
         reason = wire.reason or choice.finish_reason
         message = choice.message.model_dump()
         message["refusal"] = message.get("refusal") or wire.refusal
+        if wire.items:
+            message |= {"reasoning_items": wire.items, "reasoning_content": _summaries(wire.items)}
         return {"message": message, "reason": reason, "usage": getattr(answer, "usage", None)}
 
     async def stream(self, arguments: Mapping[str, Any], failed: Collection[str]) -> "Stream":
@@ -131,6 +133,7 @@ class Stream:
         self._chunks = chunks
         self._wire = wire
         self._next = aiter(chunks)
+        self._has_ended = False
         self.usage: Any = None
 
     @property
@@ -152,13 +155,31 @@ class Stream:
             with listening(self._wire):  # for some providers litellm asks only now
                 chunk = await anext(self._next)
         except StopAsyncIteration:
-            return None
+            return self._last()
         self.usage = getattr(chunk, "usage", None) or self.usage
-        return chunk.choices[0].delta.model_dump() if chunk.choices else {}
+        return {**chunk.choices[0].delta.model_dump(), **self._replaced} if chunk.choices else {}
+
+    @property
+    def _replaced(self) -> dict[str, Any]:
+        """What is not taken from deltas, as `_last` brings all of it."""
+        return {"reasoning_items": None} if self._wire.is_read else {}
+
+    def _last(self) -> dict[str, Any] | None:
+        """One delta more, if there are items of reasoning; then None."""
+        if self._has_ended or not self._wire.items:
+            return None
+        self._has_ended = True
+        return {"reasoning_items": self._wire.items}
 
     async def close(self) -> None:
         """Leave the rest."""
         await self._chunks.aclose()
+
+
+def _summaries(items: Sequence[Mapping[str, Any]]) -> str:
+    """What items of reasoning show."""
+    shown = (part.get("text") or "" for item in items for part in item.get("summary") or ())
+    return "\n\n".join(filter(None, shown))
 
 
 def load() -> Vendor:

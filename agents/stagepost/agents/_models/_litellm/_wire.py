@@ -4,7 +4,7 @@ Nothing else of an answer is touched. The reason of its end is noted as the prov
 no word for some of them.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
@@ -33,7 +33,8 @@ class Wire:
     Attributes:
         is_read: Whether any of it could be read here.
         reason: Why the answer has ended, in the provider's word; None if it does not say.
-        refusal: Why a response of OpenAI's refuses to answer, which litellm leaves out.
+        refusal: Why the model does not want to answer, where litellm leaves that out.
+        items: Items of reasoning of OpenAI's responses, of which litellm keeps only the last.
 
     Args:
         failed: Ids of the calls that went wrong, to be marked in the request for those who have a mark for it.
@@ -44,6 +45,7 @@ class Wire:
         self.is_read = False
         self.reason: str | None = None
         self.refusal = ""
+        self.items: Sequence[Json] = ()
         self._rest = b""
 
     def asked(self, body: bytes) -> bytes:
@@ -83,7 +85,8 @@ class Wire:
             return body
         self.is_read = True
         self.reason = _reason(said) or self.reason
-        self.refusal = _refusal(said.get("response", said)) or self.refusal
+        self.refusal = _refusal(said.get("response", said)) or self.refusal + _piece_of_refusal(said)
+        self.items = _items(said.get("response", said)) or self.items
         repaired = _repaired(said)
         return body if repaired is said else to_json(repaired)
 
@@ -166,11 +169,26 @@ def _response_reason(response: Any) -> str | None:
 
 def _refusal(response: Any) -> str:
     """What a response of OpenAI's says instead of an answer."""
-    if not isinstance(response, Mapping) or response.get("object") != "response":
-        return ""
-    items = [item for item in response.get("output") or () if isinstance(item, Mapping)]
-    parts = [part for item in items for part in item.get("content") or () if isinstance(part, Mapping)]
+    parts = [part for item in _output(response) for part in item.get("content") or () if isinstance(part, Mapping)]
     return "".join(str(part.get("refusal") or "") for part in parts if part.get("type") == "refusal")
+
+
+def _items(response: Any) -> Sequence[Json]:
+    """The items of reasoning of a response of OpenAI's."""
+    return tuple(item for item in _output(response) if item.get("type") == "reasoning")
+
+
+def _output(response: Any) -> Sequence[Json]:
+    if not isinstance(response, Mapping) or response.get("object") != "response":
+        return ()
+    return [item for item in response.get("output") or () if isinstance(item, dict)]
+
+
+def _piece_of_refusal(said: Mapping[str, Any]) -> str:
+    """The same of a delta of chat completions."""
+    choice = _first(said.get("choices"))
+    delta = choice.get("delta") if isinstance(choice, Mapping) else None
+    return str(delta.get("refusal") or "") if isinstance(delta, Mapping) else ""
 
 
 def _first(given: Any) -> Any:

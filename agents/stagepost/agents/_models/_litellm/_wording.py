@@ -8,7 +8,7 @@ from pydantic_core import from_json, to_json
 from .._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage, UserMessage
 from .._model import ModelRequest, OutputSchema, ToolSchema
 from .._parts import Part
-from ._content import put_back
+from ._content import filled, put_back
 from ._media import content, goes_into_result
 from ._names import CallIds, fitting, sendable
 from ._pairing import Exchange, conversation, prompt
@@ -66,6 +66,7 @@ class _Wording:
         self._provider = provider
         self._ids = CallIds(provider)
         self._tools: Collection[str] = {tool.name for tool in request.tools}
+        self._wants_thinking = provider.api == "deepseek" and _thinks(request, provider)
 
     def messages(self) -> Sequence[Json]:
         """All but the prompt."""
@@ -89,7 +90,8 @@ class _Wording:
             return put_back(answer, {"role": "assistant", "content": _some(answer.text)}, self._provider)
         made = [self._call(call, call_id) for call, call_id in zip(answer.calls, ids, strict=True)]
         text = answer.text if answer.text.strip() else None
-        return put_back(answer, {"role": "assistant", "content": text, "tool_calls": made}, self._provider)
+        told = put_back(answer, {"role": "assistant", "content": text, "tool_calls": made}, self._provider)
+        return filled(told) if self._wants_thinking else told
 
     def _call(self, call: ToolCall, call_id: str) -> Json:
         function = {"name": sendable(call.name, self._tools), "arguments": _arguments(call.arguments)}
@@ -126,6 +128,14 @@ def _system(request: ModelRequest, *, in_words: bool) -> Sequence[Json]:
         said.append(f"{_ASK} {request.output.name}:\n{to_json(request.output.schema).decode()}")
     text = "\n\n".join(filter(None, said))
     return [{"role": "system", "content": text}] if text else []
+
+
+def _thinks(request: ModelRequest, provider: Provider) -> bool:
+    """Whether a model of DeepSeek's thinks before it answers."""
+    thinking, effort = request.settings.extra.get("thinking"), request.settings.reasoning_effort
+    if isinstance(thinking, Mapping):
+        return thinking.get("type") != "disabled"
+    return effort != "none" if effort is not None else "reasoner" in provider.model
 
 
 def _some(text: str) -> str:

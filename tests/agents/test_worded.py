@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stagepost.agents import (
@@ -36,6 +36,7 @@ PROVIDERS = {
     "mistral": Provider("mistral", "mistral/mistral-large-latest"),
     "deepseek": Provider("deepseek", "deepseek/deepseek-reasoner"),
 }
+FEW = settings(max_examples=40, deadline=None)  # for each provider
 EACH = pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS)
 PICTURE = Image(data=b"PNG", media_type="image/png", name="a.png")
 TEXTS = st.sampled_from(["", " ", "fine", '{"a": 1}'])
@@ -105,6 +106,7 @@ def results_of(message: Json) -> str:
 
 
 @EACH
+@FEW
 @given(conversations())
 def test_each_call_keeps_its_result_and_each_rule_is_kept(provider: Provider, messages: list[ChatMessage]) -> None:
     said = told(messages, provider)
@@ -130,6 +132,7 @@ def test_each_call_keeps_its_result_and_each_rule_is_kept(provider: Provider, me
 
 
 @EACH
+@FEW
 @given(conversations())
 def test_nothing_that_belongs_to_a_provider_reaches_another_one(
     provider: Provider, messages: list[ChatMessage]
@@ -144,6 +147,7 @@ def test_nothing_that_belongs_to_a_provider_reaches_another_one(
 
 
 @EACH
+@FEW
 @given(conversations(), st.data())
 def test_a_conversation_is_worded_the_same_when_it_has_grown(
     provider: Provider, messages: list[ChatMessage], data: st.DataObject

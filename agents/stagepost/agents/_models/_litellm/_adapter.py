@@ -84,6 +84,7 @@ class LiteLLM:
             raise InvalidModel("LiteLLM", 'the name is empty: give one such as "openai/gpt-5-mini"')
         self.settings = folded(repr(self), settings, options or {})
         self._vendor: Vendor | None = None
+        self._asked: Provider | None = None
 
     def __repr__(self) -> str:
         where = "" if self.api_base is None else f", api_base={shown_address(self.api_base)!r}"
@@ -166,8 +167,10 @@ class LiteLLM:
 
     @property
     def _provider(self) -> Provider:
-        named = self.settings.extra.get("custom_llm_provider")
-        return self._loaded.provider(self.name, api_base=self.api_base, named=named)
+        if self._asked is None:
+            named = self.settings.extra.get("custom_llm_provider")
+            self._asked = self._loaded.provider(self.name, api_base=self.api_base, named=named)
+        return self._asked
 
     async def _attempt(self, request: ModelRequest, attempt: int) -> ModelResponse:
         ask = self._streamed if self._stream or request.on_token is not None else self._whole

@@ -62,6 +62,8 @@ def put_back(answer: AssistantMessage, told: Json, provider: Provider) -> Json:
         told: The answer without it.
         provider: Whom it is told.
     """
+    if not answer.provider:
+        return told
     own = (content for content in answer.provider if provider.made(content.provider, content.model))
     told = dict(told)
     for item in chain.from_iterable(content.data for content in own):

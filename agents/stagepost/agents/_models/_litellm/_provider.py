@@ -1,7 +1,7 @@
 """Who answers, and what its API is like."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 Api: TypeAlias = Literal["anthropic", "bedrock", "chat", "deepseek", "gemini", "mistral"]
@@ -22,24 +22,16 @@ class Provider:
         name: litellm's name of it, such as ``"anthropic"``.
         model: The model's whole name, as it was given.
         has_address: Whether it is asked at an address of its own, where any server may be that speaks this API.
+        api: Which rules its requests have to follow.
     """
 
     name: str
     model: str
     has_address: bool = False
+    api: Api = field(init=False)
 
-    @property
-    def api(self) -> Api:
-        """Which rules its requests have to follow."""
-        if self.name in _BEDROCK:
-            return "bedrock"
-        if self.name == "anthropic" or (self.is_claude and self.name in _HOSTS_OF_CLAUDE):
-            return "anthropic"
-        if _MISTRAL.search(self.name) or _MISTRAL.search(self.model):
-            return "mistral"
-        if self.name in _GOOGLE:
-            return "gemini"
-        return "deepseek" if self.name == "deepseek" else "chat"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "api", self._found())
 
     @property
     def is_claude(self) -> bool:
@@ -67,3 +59,14 @@ class Provider:
         other = Provider(provider, model)
         related = (self.is_claude and other.is_claude) or self.api == other.api == "gemini"
         return self.name in _SINGLE or related or model == self.model
+
+    def _found(self) -> Api:
+        if self.name in _BEDROCK:
+            return "bedrock"
+        if self.name == "anthropic" or (self.is_claude and self.name in _HOSTS_OF_CLAUDE):
+            return "anthropic"
+        if _MISTRAL.search(self.name) or _MISTRAL.search(self.model):
+            return "mistral"
+        if self.name in _GOOGLE:
+            return "gemini"
+        return "deepseek" if self.name == "deepseek" else "chat"

@@ -66,6 +66,8 @@ class _Wording:
         self._provider = provider
         self._ids = CallIds(provider)
         self._tools: Collection[str] = {tool.name for tool in request.tools}
+        self._apart = provider.tells_calls_apart
+        self._inside = goes_into_result(provider)
         self._wants_thinking = provider.api == "deepseek" and _thinks(request, provider)
 
     def messages(self) -> Sequence[Json]:
@@ -81,8 +83,8 @@ class _Wording:
         ids = [self._ids.next(call.id) for call in said.answer.calls]
         answer = self._answer(said.answer, ids)
         results = [self._result(call_id, result) for call_id, result in zip(ids, said.results, strict=True)]
-        yield from [answer, *results] if self._provider.tells_calls_apart else _one_after_another(answer, results)
-        if not goes_into_result(self._provider):
+        yield from [answer, *results] if self._apart else _one_after_another(answer, results)
+        if not self._inside:
             yield from self._shown(said.results)
 
     def _answer(self, answer: AssistantMessage, ids: Sequence[str]) -> Json:
@@ -98,7 +100,7 @@ class _Wording:
         return {"id": call_id, "type": "function", "function": function}
 
     def _result(self, call_id: str, result: ToolMessage) -> Json:
-        inside = result.parts if goes_into_result(self._provider) else ()
+        inside = result.parts if self._inside else ()
         text = result.text if inside else self._result_text(result)
         return {"role": "tool", "tool_call_id": call_id, "content": content(text, inside, self._provider)}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 from pydantic import BaseModel, JsonValue, SecretStr
 
@@ -18,15 +18,17 @@ from .._delegation._result import AgentResult
 from .._loop._session import Approve
 from .._mcp import McpServer
 from .._models._model import Model
+from .._output._output import OutputMode
 from .._tools._tool import Tool, ToolLike
 from ..errors import InvalidRequest
 from ._checks import (
     check_approvals,
     check_budget,
     check_hooks,
+    check_input,
     check_models,
+    check_output,
     check_prompt,
-    check_schemas,
     check_sub_agents,
     check_tools,
 )
@@ -35,8 +37,11 @@ from ._failure import failure_of
 from ._given import listed, read_approvals, read_servers, read_tools
 from ._team import Team
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm  # of type checkers alone: what pydantic can check is no class in general
+
 OutputT_co = TypeVar("OutputT_co", covariant=True)
-ModelT = TypeVar("ModelT", bound=BaseModel)
+OutputT = TypeVar("OutputT")
 
 _BUDGET: Final = Budget()
 _NO_MODELS: Final[Mapping[str, Model | str]] = MappingProxyType({})
@@ -60,8 +65,11 @@ class Agent(Generic[OutputT_co]):
         servers: More MCP servers, beside those among the tools.
         sub_agents: Agents that it may ask. Names of agents will do until `Agents` puts the agents in their place.
         input: Pydantic model of its requests; None if they are plain text.
-        output: Pydantic model of its answers; None for plain text. An answer that does not fit costs a turn and goes
-            back to the model with what is wrong.
+        output: What its answers are: any type that pydantic can check, such as a model, ``list[int]`` or ``A | B``; None
+            for plain text. An answer that does not fit costs a turn and goes back to the model with what is wrong.
+        output_mode: How the model is told: ``"tool"`` by the tools ``return`` and ``fail``, which all models take that
+            take tools; ``"native"`` by the provider's own way (``response_format``), for agents without tools;
+            ``"prompted"`` by the prompt.
         budget: What one run may use.
         approvals: Which calls a person has to allow, also those of agents below this one; patterns will do. A rule
             that no tool fits is logged as a warning, unless servers may have one.
@@ -83,7 +91,8 @@ class Agent(Generic[OutputT_co]):
     servers: Sequence[McpServer]
     sub_agents: "Sequence[Agent[object] | str]" = field(repr=False)
     input: type[BaseModel] | None
-    output: type[OutputT_co] | None
+    output: "TypeForm[OutputT_co] | None"
+    output_mode: OutputMode
     budget: Budget
     approvals: Approvals
     hooks: Sequence[object] = field(repr=False)
@@ -102,6 +111,7 @@ class Agent(Generic[OutputT_co]):
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
         output: None = None,
+        output_mode: OutputMode = "tool",
         budget: Budget = ...,
         approvals: Approvals | Iterable[str] | None = None,
         hooks: Iterable[object] = (),
@@ -110,7 +120,7 @@ class Agent(Generic[OutputT_co]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[ModelT]",
+        self: "Agent[OutputT]",
         name: str,
         prompt: str | PromptFunction,
         *,
@@ -119,7 +129,8 @@ class Agent(Generic[OutputT_co]):
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
-        output: type[ModelT],
+        output: "TypeForm[OutputT]",
+        output_mode: OutputMode = "tool",
         budget: Budget = ...,
         approvals: Approvals | Iterable[str] | None = None,
         hooks: Iterable[object] = (),
@@ -136,7 +147,8 @@ class Agent(Generic[OutputT_co]):
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,  # noqa: A002  # the word for it
-        output: type[BaseModel] | None = None,
+        output: object = None,
+        output_mode: OutputMode = "tool",
         budget: Budget = _BUDGET,
         approvals: Approvals | Iterable[str] | None = None,
         hooks: Iterable[object] = (),
@@ -154,6 +166,7 @@ class Agent(Generic[OutputT_co]):
             sub_agents=listed(name, "sub_agents", sub_agents),
             input=input,
             output=output,
+            output_mode=output_mode,
             budget=budget,
             approvals=read_approvals(name, approvals),
             hooks=listed(name, "hooks", hooks),
@@ -232,7 +245,8 @@ class Agent(Generic[OutputT_co]):
 
     def _check(self) -> None:
         check_budget(self)
-        check_schemas(self)
+        check_input(self)
+        check_output(self)
         check_models(self)
         check_sub_agents(self, Agent)
         check_tools(self)

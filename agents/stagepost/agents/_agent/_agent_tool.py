@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ValidationError
-
 from stagepost.hub import Duration
 
 from .._definition._definition import AgentDefinition
 from .._delegation._delegate_tool import DelegateTool
 from .._models._model import JsonSchema, Model
+from .._output._fitting import Unsendable
+from .._output._output import Complaint, Output
 from .._tools._arguments import InvalidArguments, Parameters, read_arguments
-from .._validation import problems
+from ..errors import InvalidTool
 from ._agent import Agent
 
 
@@ -19,21 +19,21 @@ from ._agent import Agent
 class _Request:
     """The parameters of a tool that takes a model's fields, and hands them on as one."""
 
-    model: type[BaseModel]
+    taken: Output
 
     @property
     def schema(self) -> JsonSchema:
-        return self.model.model_json_schema()
+        return self.taken.to_show.schema
 
     @property
     def takes_context(self) -> bool:
         return False
 
     def parse(self, text: str) -> Mapping[str, object]:
-        try:
-            return {"request": self.model.model_validate_json(text)}
-        except ValidationError as error:
-            raise InvalidArguments(problems(error)) from error
+        found = self.taken.read_arguments(text)
+        if isinstance(found, Complaint):
+            raise InvalidArguments(found.why)
+        return {"request": found}
 
 
 class AgentTool(DelegateTool):
@@ -52,6 +52,7 @@ class AgentTool(DelegateTool):
         needs_approval: A person has to allow each call.
 
     Raises:
+        InvalidTool: The agent's input has no schema that every provider takes.
         InvalidName: The name holds characters that are not allowed.
     """
 
@@ -84,7 +85,10 @@ class AgentTool(DelegateTool):
 
 def _parameters(name: str, agent: AgentDefinition) -> Parameters:
     if agent.input is not None:
-        return _Request(agent.input)
+        try:
+            return _Request(Output.of(agent.input))
+        except Unsendable as error:
+            raise InvalidTool(name, f"input={agent.input!r} of agent {agent.name!r}: {error}") from error
 
     def takes(request: str) -> None:
         """What a call looks like."""

@@ -1,7 +1,7 @@
 """What an agent's definition has to be, checked where it is built."""
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, get_args
 
 from pydantic import BaseModel
 
@@ -12,6 +12,8 @@ from .._definition._definition import AgentDefinition, reachable, reserved, sub_
 from .._definition._prompt import placeholders
 from .._definition._prompting import prompt_problem
 from .._delegation._messaging import message_tool
+from .._output._fitting import Unsendable
+from .._output._output import OutputMode, output_of
 from .._tools._tool import Tool
 from ..errors import InvalidAgent
 
@@ -42,18 +44,40 @@ def check_budget(agent: AgentDefinition) -> None:
         raise InvalidAgent(agent.name, f"budget={agent.budget!r} is no Budget: give Budget(turns=…, tool_calls=…)")
 
 
-def check_schemas(agent: AgentDefinition) -> None:
-    """See that input and output are pydantic models.
+def check_input(agent: AgentDefinition) -> None:
+    """See that its input is a pydantic model.
 
     Raises:
-        InvalidAgent: One is not.
+        InvalidAgent: It is something else.
     """
-    given: Mapping[str, object] = {"input": agent.input, "output": agent.output}
-    for name, schema in given.items():
-        if schema is not None and not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-            raise InvalidAgent(
-                agent.name, f"{name}={schema!r} is no pydantic model: give a class, or None for plain text"
-            )
+    given: object = agent.input
+    if given is not None and not (isinstance(given, type) and issubclass(given, BaseModel)):
+        raise InvalidAgent(agent.name, f"input={given!r} is no pydantic model: give a class, or None for plain text")
+
+
+def check_output(agent: AgentDefinition) -> None:
+    """See that its output is a type whose schema every provider takes, and that its mode can be kept.
+
+    Raises:
+        InvalidAgent: It is not, or cannot.
+    """
+    mode: object = agent.output_mode
+    if mode not in get_args(OutputMode):
+        raise InvalidAgent(agent.name, f"output_mode={mode!r}: give 'tool', 'native' or 'prompted'")
+    try:
+        output = output_of(agent.output)
+    except Unsendable as error:
+        raise InvalidAgent(agent.name, f"output={agent.output!r}: {error}") from error
+    if output is None and mode != "tool":
+        raise InvalidAgent(
+            agent.name, f"output_mode={mode!r} says how output= is told, and there is none: leave it out"
+        )
+    if mode == "native" and (agent.tools or agent.servers or agent.sub_agents):
+        why = (
+            "output_mode='native' is for agents without tools, servers and sub-agents: beside tools, providers refuse "
+            "response_format, or never call a tool. Use 'tool' or 'prompted'"
+        )
+        raise InvalidAgent(agent.name, why)
 
 
 def check_tools(agent: AgentDefinition) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TypeAlias
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json, to_json
 
 from .._definition._definition import AgentDefinition, Delegating
@@ -34,8 +34,9 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "tools": [_tool(tool) for tool in agent.tools],
         "servers": [_server(server) for server in agent.servers],
         "sub_agents": [each if isinstance(each, str) else _agent(each) for each in agent.sub_agents],
-        "input": _schema(agent.input),
-        "output": _schema(agent.output),
+        "input": None if agent.input is None else agent.input.model_json_schema(),
+        "output": None if agent.output is None else TypeAdapter(agent.output).json_schema(),
+        "output_mode": agent.output_mode,
         "budget": asdict(agent.budget),
         "approvals": asdict(agent.approvals),
         "hooks": [type(hook).__name__ for hook in agent.hooks],
@@ -80,7 +81,3 @@ def _transport(transport: Transport) -> Mapping[str, object]:
     if isinstance(transport, Http):
         return {"kind": "http", "url": bare_address(transport.url), "headers": list(transport.headers)}
     return {"kind": "memory"}
-
-
-def _schema(model: type[BaseModel] | None) -> Mapping[str, object] | None:
-    return None if model is None else model.model_json_schema()

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 from inspect import Parameter, Signature
-from typing import Any, Final
-
-from pydantic import BaseModel
+from typing import Any, Final, cast
 
 from stagepost.hub import Duration, check_name
 
@@ -33,13 +31,14 @@ class LLMTool(DelegateTool):
         prompt: What is asked. Each ``{placeholder}`` is a parameter of the tool, a text.
         description: What the tool is for; by default the prompt.
         model: Who is asked, or its name; by default the model of the agent that calls.
-        output: Pydantic model of the answer; None for plain text. An answer that does not fit is corrected twice.
+        output: Type of the answer, any that pydantic can check; None for plain text. An answer that does not fit is
+            corrected twice.
         timeout: Seconds (or a `timedelta`) that a call may take.
         needs_approval: A person has to allow each call.
 
     Raises:
         InvalidTool: The prompt has no placeholder, or one that cannot be.
-        InvalidAgent: The output is no pydantic model, or the model no model.
+        InvalidAgent: The output is no type that can be checked, or the model no model.
         InvalidName: The name holds characters that are not allowed.
     """
 
@@ -52,7 +51,7 @@ class LLMTool(DelegateTool):
         *,
         description: str | None = None,
         model: Model | str | None = None,
-        output: type[BaseModel] | None = None,
+        output: object = None,
         timeout: Duration | None = None,
         needs_approval: bool = False,
     ) -> None:
@@ -74,11 +73,9 @@ class LLMTool(DelegateTool):
         return fill(self._prompt, arguments)
 
 
-def _answerer(name: str, model: Model | str | None, output: type[BaseModel] | None) -> Agent[Any]:
+def _answerer(name: str, model: Model | str | None, output: object) -> Agent[Any]:
     """Asks the model, and has it correct what does not fit."""
-    if output is None:
-        return Agent(name, prompt=_TASK, model=model, budget=_BUDGET)
-    return Agent(name, prompt=_TASK, model=model, output=output, budget=_BUDGET)
+    return Agent(name, prompt=_TASK, model=model, output=cast("type[object]", output), budget=_BUDGET)
 
 
 def _arguments(name: str, prompt: str) -> Arguments:

@@ -1,12 +1,13 @@
 """What an agent is made of, as everything sees it that works with agents and does not build them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
 from .._mcp import McpServer
 from .._models._model import Model
+from .._output._output import OutputMode
 from .._tools._closing import RESERVED
 from .._tools._tool import Tool
 from ..errors import InvalidAgent
@@ -66,8 +67,13 @@ class AgentDefinition(Protocol):
         ...
 
     @property
-    def output(self) -> type[Any] | None:
-        """Model of its answers; None for plain text."""
+    def output(self) -> object:
+        """Type of its answers; None for plain text."""
+        ...
+
+    @property
+    def output_mode(self) -> OutputMode:
+        """How its model is told of that."""
         ...
 
     @property

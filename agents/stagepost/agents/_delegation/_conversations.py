@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from .._definition._definition import MESSAGE_AGENT
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage
-from ._messaging import Talk
+from ._calls import Talk
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class _Asked(BaseModel):
     message: str
 
 
-def conversations(messages: Sequence[ChatMessage], talks: Mapping[str, Mapping[str, Any]]) -> Sequence[Conversation]:
+def conversations(messages: Sequence[ChatMessage], talks: Mapping[str, Talk]) -> Sequence[Conversation]:
     """The conversations of a run.
 
     Args:
@@ -67,10 +66,9 @@ def conversations(messages: Sequence[ChatMessage], talks: Mapping[str, Mapping[s
     for call, result in _answered(messages):
         if call.name == MESSAGE_AGENT:
             _add(exchanges, call, result)
-    known = {conversation_id: Talk.model_validate(talk) for conversation_id, talk in talks.items()}
     return tuple(
         Conversation(conversation_id, talk.agent, tuple(exchanges.get(conversation_id, ())), talk.ended)
-        for conversation_id, talk in known.items()
+        for conversation_id, talk in talks.items()
     )
 
 

@@ -6,22 +6,23 @@ from functools import partial
 from typing import Any, Final, NoReturn, Protocol
 
 import anyio
-from pydantic import BaseModel
+from pydantic import JsonValue
 from pydantic_core import to_json
 
 from stagepost.workflows import ChildFailed, Servable, State, StepContext
 
 from .._definition._budget import Spent
 from .._definition._definition import AgentDefinition
-from .._tools._invoking import ToolResult, as_text
+from .._tools._invoking import ToolResult
 from ..errors import AgentError
+from ._calls import Aside, PendingCall, Place, Talk
 from ._delegate_tool import DelegateTool
-from ._messaging import IDLE, Entry, Talk, is_readdressed, request_of
+from ._messaging import IDLE, is_readdressed, request_of
 
 _LONGEST: Final = 60  # characters of a name in a key
 _PLACE: Final = re.compile(r"^(?:GraphError: )?graph '[^']*' failed at node '[^']*': ")  # a model knows of no graph
 _READDRESSED: Final = (
-    "nothing was sent: behind the model's answer nobody can change who a message is for or whether it is the last one, "
+    "nothing was sent: after the model's answer nobody can change who a message is for or whether it is the last one, "
     "only what it says"
 )
 
@@ -43,8 +44,8 @@ class AgentWorkflow(Servable, Protocol):
         """What a run and all below it have used."""
         ...
 
-    def reply(self, state: State) -> object:
-        """The final answer."""
+    def plain_reply(self, state: State) -> JsonValue:
+        """The final answer as JSON values."""
         ...
 
 
@@ -69,15 +70,15 @@ class Delegation:
         self,
         tool: DelegateTool,
         arguments: Mapping[str, object],
-        entry: Entry,
+        entry: PendingCall,
         context: StepContext,
-        said: dict[str, object],
+        aside: Aside,
     ) -> ToolResult:
         """What an agent that is a tool says."""
         loop = self._tools[tool.name]
-        key = f"{tool.name[:_LONGEST]}-{entry['number']}-tool"  # no turn of a conversation ends so
-        start = partial(loop.begin, tool.request(arguments), _root(context, entry))
-        mark = f"late-{entry['number']}"
+        key = f"{tool.name[:_LONGEST]}-{entry.number}-tool"  # no turn of a conversation ends so
+        start = partial(loop.begin, tool.request(arguments), entry.root or context.run_id)
+        mark = f"late-{entry.number}"
         late = context.has_begun(mark)
         try:
             if not late:
@@ -85,55 +86,54 @@ class Delegation:
                     state = await context.child(loop, key, start)
                 late = limit.cancelled_caught
             if late:
-                await context.first(mark)  # for a process behind this one: it gives up as well, and says why
+                await context.first(mark)  # for a process after this one: it gives up as well, and says why
                 await context.cancel_child(loop, key)
                 state = await context.child(loop, key, _not_any_more)  # it may have ended at the last moment
         except (AgentError, ChildFailed) as error:
-            _count(said, key, loop, _left_by(error))
+            _count(aside, key, loop, _left_by(error))
             return ToolResult(_late(tool) if late else _why(error), is_error=True)
-        _count(said, key, loop, state)
-        return ToolResult(as_text(tool, loop.reply(state)))
+        _count(aside, key, loop, state)
+        return ToolResult(_text(loop.plain_reply(state)))
 
     async def message(
-        self, arguments: Mapping[str, Any], entry: Entry, context: StepContext, said: dict[str, object]
+        self, arguments: Mapping[str, Any], entry: PendingCall, context: StepContext, aside: Aside
     ) -> ToolResult:
         """What an agent answers in a conversation."""
-        if is_readdressed(arguments, entry.get("talk")):
+        talk = entry.talk
+        if talk is None or is_readdressed(arguments, talk):
             return ToolResult(_READDRESSED, is_error=True)
-        talk = entry["talk"]
-        loop = self._agents[talk["agent"]]
-        key = f"{talk['id']}-{talk['turn']}"
-        start = partial(self._started, loop, arguments["message"], entry, context)
-        ended = bool(talk["end"])
+        loop = self._agents[talk.agent]
+        key = f"{talk.id}-{talk.turn}"
+        start = partial(_started, loop, arguments["message"], talk, entry.root, context)
+        ended = talk.end
         try:
             state = await context.child(loop, key, start)
         except (AgentError, ChildFailed) as error:
-            _count(said, key, loop, _left_by(error))
-            answer: object = _why(error)
+            _count(aside, key, loop, _left_by(error))
+            answer: JsonValue = _why(error)
             failed = ended = True
         else:
-            _count(said, key, loop, state)
-            answer, failed = loop.reply(state), False
+            _count(aside, key, loop, state)
+            answer, failed = loop.plain_reply(state), False
         now = context.execution.clock()
-        after = Talk(agent=talk["agent"], turns=talk["turn"] + 1, run=context.run_id, last=now, ended=ended)
-        said["talk"] = {"id": talk["id"], "is": after.model_dump()}
+        aside.talk = talk.id, Talk(agent=talk.agent, turns=talk.turn + 1, run=context.run_id, last=now, ended=ended)
         return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
 
-    async def _started(
-        self, loop: AgentWorkflow, message: str, entry: Entry, context: StepContext
-    ) -> Mapping[str, object]:
-        """What the next run of a conversation starts with; asked for once."""
-        talk = entry["talk"]
-        request = request_of(message, loop.agent)
-        root = _root(context, entry)
-        if not talk["turn"]:
-            return loop.begin(request, root)
-        if talk.get("idle", 0.0) > IDLE:
-            raise ConversationEnded(talk["id"], f"nobody has written for more than {IDLE / 60:g} minutes")
-        before = await context.child_state(f"{talk['id']}-{talk['turn'] - 1}", of=talk.get("run"))
-        if before is None:
-            raise ConversationEnded(talk["id"], "its last answer has failed, or is no longer stored")
-        return loop.go_on(before, request, root)
+
+async def _started(
+    loop: AgentWorkflow, message: str, talk: Place, root: str | None, context: StepContext
+) -> Mapping[str, object]:
+    """What the next run of a conversation starts with; asked for once."""
+    request = request_of(message, loop.agent)
+    top = root or context.run_id
+    if not talk.turn:
+        return loop.begin(request, top)
+    if (talk.idle or 0.0) > IDLE:
+        raise ConversationEnded(talk.id, f"nobody has written for more than {IDLE / 60:g} minutes")
+    before = await context.child_state(f"{talk.id}-{talk.turn - 1}", of=talk.run)
+    if before is None:
+        raise ConversationEnded(talk.id, "its last answer has failed, or is no longer stored")
+    return loop.go_on(before, request, top)
 
 
 class ConversationEnded(AgentError):
@@ -155,14 +155,10 @@ def _late(tool: DelegateTool) -> str:
     return "timed out" if tool.timeout is None else f"timed out after {tool.timeout:g} s"  # it may have had one before
 
 
-def _root(context: StepContext, entry: Entry) -> str:
-    return str(entry.get("root", context.run_id))
-
-
-def _count(said: dict[str, object], key: str, loop: AgentWorkflow, state: State | None) -> None:
+def _count(aside: Aside, key: str, loop: AgentWorkflow, state: State | None) -> None:
     """Tell what a run below has used, however it has ended."""
     if state is not None:
-        said["nested"] = {key: loop.total(state).stored()}
+        aside.nested = {key: loop.total(state).stored()}
 
 
 def _left_by(error: AgentError | ChildFailed) -> State | None:
@@ -176,13 +172,10 @@ def _why(error: AgentError | ChildFailed) -> str:
     return _PLACE.sub("", error.why) if isinstance(error, ChildFailed) else str(error)
 
 
-def _answer(talk: Mapping[str, Any], answer: object, *, is_complete: bool) -> str:
-    plain = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
-    return to_json(
-        {
-            "conversation_id": talk["id"],
-            "agent_name": talk["agent"],
-            "response": plain,
-            "is_complete": is_complete,
-        }
-    ).decode()
+def _text(answer: JsonValue) -> str:
+    return answer if isinstance(answer, str) else to_json(answer).decode()
+
+
+def _answer(talk: Place, answer: JsonValue, *, is_complete: bool) -> str:
+    said = {"conversation_id": talk.id, "agent_name": talk.agent, "response": answer, "is_complete": is_complete}
+    return to_json(said).decode()

@@ -5,15 +5,17 @@ was said before as its beginning. Calls to one conversation come one after the o
 call is which turn is settled when the model has answered, and saved with its answer.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Literal
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
 from .._definition._definition import MESSAGE_AGENT, AgentDefinition
 from .._tools._arguments import InvalidArguments
 from .._tools._tool import Tool, tool
+from ._calls import Lane, PendingCall, Place, Talk
 
 IDLE: Final = 300.0  # seconds; then a conversation has ended
 
@@ -25,30 +27,6 @@ object of conversation_id, agent_name, response and is_complete: once that is tr
 
 Agents:
 """
-
-Entry = dict[str, Any]
-"""One call to be made, as JSON."""
-
-Lane = Sequence[Entry]
-"""Calls to be made one after the other."""
-
-
-class Talk(BaseModel, frozen=True):
-    """A conversation, as the state of the run that holds it keeps it.
-
-    Attributes:
-        agent: Name of the agent.
-        turns: How many messages it has answered.
-        run: The run below which its last turn was made.
-        last: When that was, in seconds since 1970.
-        ended: Whether it can go on no more.
-    """
-
-    agent: str
-    turns: int = 0
-    run: str = ""
-    last: float = 0.0
-    ended: bool = False
 
 
 def message_tool(agents: Sequence[AgentDefinition]) -> Tool[..., object]:
@@ -80,8 +58,8 @@ def _line(agent: AgentDefinition) -> str:
 
 
 def lanes(
-    calls: Sequence[Entry],
-    talks: Mapping[str, Mapping[str, Any]],
+    calls: Sequence[PendingCall],
+    talks: Mapping[str, Talk],
     messages: Tool[..., object] | None,
     *,
     now: float,
@@ -94,59 +72,59 @@ def lanes(
         messages: The tool; None if the agent has nobody to talk to.
         now: When the model has answered. That is when its messages were written, however long they take to arrive.
     """
-    made: dict[str, list[Entry]] = {}
+    made: dict[str, list[PendingCall]] = {}
     for call in calls:
-        placed = (
-            call if messages is None or call["name"] != MESSAGE_AGENT else _placed(call, talks, made, messages, now)
-        )
-        made.setdefault(placed.get("talk", {}).get("id", call["number"]), []).append(placed)
-    return list(made.values())
+        placed = call if messages is None or call.name != MESSAGE_AGENT else _placed(call, talks, made, messages, now)
+        made.setdefault(placed.number if placed.talk is None else placed.talk.id, []).append(placed)
+    return [tuple(lane) for lane in made.values()]
 
 
 def _placed(
-    call: Entry,
-    talks: Mapping[str, Mapping[str, Any]],
-    made: Mapping[str, Sequence[Entry]],
+    call: PendingCall,
+    talks: Mapping[str, Talk],
+    made: Mapping[str, Sequence[PendingCall]],
     messages: Tool[..., object],
     now: float,
-) -> Entry:
+) -> PendingCall:
     """The call with its place in a conversation, or what is wrong with it."""
     try:
-        arguments = messages.parse(call["arguments"])
+        arguments = messages.parse(call.arguments)
     except InvalidArguments:
         return call  # whoever makes it says what is wrong
-    agent, known, end = (arguments.get(name) for name in ("agent_name", "conversation_id", "end"))
+    agent, known, end = arguments.get("agent_name"), arguments.get("conversation_id"), bool(arguments.get("end"))
     if (agent is None) == (known is None):
-        return {**call, "complaint": "give either agent_name, to start a conversation, or conversation_id, to go on"}
+        why = "give either agent_name, to start a conversation, or conversation_id, to go on"
+        return replace(call, complaint=why)
     if agent is not None:
-        return {
-            **call,
-            "talk": {"id": f"{str(agent)[:60]}-{call['number']}", "agent": agent, "turn": 0, "end": bool(end)},
-        }
-    if known not in talks:
-        return {**call, "complaint": f"there is no conversation {known!r}; there are: {', '.join(talks) or 'none'}"}
-    talk = Talk.model_validate(talks[str(known)])
-    earlier = made.get(str(known), ())
-    if talk.ended or any(other["talk"]["end"] for other in earlier):
-        return {**call, "complaint": f"conversation {known!r} has ended: start another one with agent_name"}
-    since = {} if earlier else {"run": talk.run, "idle": now - talk.last}
-    turn = talk.turns + len(earlier)
-    return {**call, "talk": {"id": known, "agent": talk.agent, "turn": turn, "end": bool(end), **since}}
+        return replace(call, talk=Place(f"{str(agent)[:60]}-{call.number}", str(agent), 0, end))
+    return _continued(call, str(known), talks, made.get(str(known), ()), now, end=end)
 
 
-def is_readdressed(arguments: Mapping[str, object], talk: Mapping[str, Any] | None) -> bool:
-    """Whether somebody has changed, behind the model's answer, who a message is for or whether it is the last one.
+def _continued(
+    call: PendingCall, known: str, talks: Mapping[str, Talk], earlier: Sequence[PendingCall], now: float, *, end: bool
+) -> PendingCall:
+    """The call as the next turn of a conversation, or why it cannot be."""
+    talk = talks.get(known)
+    if talk is None:
+        there = ", ".join(talks) or "none"
+        return replace(call, complaint=f"there is no conversation {known!r}; there are: {there}")
+    if talk.ended or any(other.talk is not None and other.talk.end for other in earlier):
+        return replace(call, complaint=f"conversation {known!r} has ended: start another one with agent_name")
+    place = Place(known, talk.agent, talk.turns + len(earlier), end)
+    return replace(call, talk=place if earlier else replace(place, run=talk.run, idle=now - talk.last))
+
+
+def is_readdressed(arguments: Mapping[str, object], talk: Place) -> bool:
+    """Whether somebody has changed, after the model's answer, who a message is for or whether it is the last one.
 
     That is settled with the answer, since other messages may wait for this one.
 
     Args:
         arguments: Of the call as it is made.
-        talk: Its place in a conversation; None if as the model wrote it, it had none.
+        talk: Its place in a conversation.
     """
-    if talk is None:
-        return True
-    to, place = ("agent_name", talk["agent"]) if talk["turn"] == 0 else ("conversation_id", talk["id"])
-    known = {"agent_name": None, "conversation_id": None, to: place, "end": talk["end"]}
+    to, place = ("agent_name", talk.agent) if talk.turn == 0 else ("conversation_id", talk.id)
+    known = {"agent_name": None, "conversation_id": None, to: place, "end": talk.end}
     return any((arguments.get(name) or None) != (value or None) for name, value in known.items())
 
 
@@ -159,8 +137,3 @@ def request_of(message: str, agent: AgentDefinition) -> str | Mapping[str, JsonV
     except ValueError:
         return message
     return value if isinstance(value, dict) else message
-
-
-def grown(talks: Mapping[str, Mapping[str, Any]], results: Iterable[Mapping[str, Any]]) -> Mapping[str, object]:
-    """The run's conversations behind some results."""
-    return {**talks, **{result["talk"]["id"]: result["talk"]["is"] for result in results if "talk" in result}}

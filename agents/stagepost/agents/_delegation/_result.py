@@ -8,6 +8,7 @@ from stagepost.workflows import State
 
 from .._models._messages import ChatMessage, Usage
 from ._conversations import Conversation, conversations
+from ._state import RunState
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 
@@ -33,4 +34,4 @@ class AgentResult(Generic[OutputT_co]):
     @property
     def conversations(self) -> Sequence[Conversation]:
         """Those with other agents, with all that was said in them."""
-        return conversations(self.messages, self.state.get("conversations", {}))
+        return conversations(self.messages, RunState(self.state).talks)

@@ -1,39 +1,30 @@
 """The tool calls of one answer: at once, each saved when it ends, the results in the order of the calls."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from stagepost.workflows import Parallel, State, Step, StepContext, step
 
 from .._definition._approvals import Decision
 from .._definition._hooks import ToolHook
+from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
-from .._delegation._messaging import Entry, Lane, grown
-from .._models._messages import ToolCall, ToolMessage
+from .._delegation._state import Changes, RunState
+from .._models._messages import ToolCall
 from .._tools._closing import Closing
 from .._tools._invoking import ToolResult
-from .._tools._toolbox import TOOLBOX, Toolbox
 from ..errors import McpUnavailable
-from ._beginning import BEGUN, NOT_BEGUN, with_answer
-from ._counter import COUNTER, Counter
+from ._accounting import Accounting
+from ._due import Due
 from ._keeping import keepable
+from ._made import MADE, MadeCall, in_order, told
 from ._member import Member
+from ._offer import Offer, known_toolbox
 from ._one_call import OneCall, leaves_mark, unmade
 
 _MOST_AT_ONCE: Final = 100
-
-
-class Due(NamedTuple):
-    """What is to be called.
-
-    Attributes:
-        calls: All calls of the last answer.
-        lanes: What else is known of them, by what may go on at once.
-    """
-
-    calls: Sequence[ToolCall]
-    lanes: Sequence[Lane]
 
 
 class ToolCalling:
@@ -41,137 +32,83 @@ class ToolCalling:
 
     Args:
         member: The agent.
+        accounting: Keeps its runs within budgets.
         closing: Knows the tools that end a run; a call of one that comes here does not fit.
         delegation: Asks other agents.
-        due: What is to be called in a state, as the last answer wants it: sees first that it may be called.
-        toolbox: Finds what there is to call, where another process has asked the model for the calls.
+        due: Knows what is to be called in a state.
+        offer: Finds what there is to call.
     """
 
     def __init__(
         self,
         member: Member,
+        accounting: Accounting,
         closing: Closing,
         delegation: Delegation,
-        due: Callable[[State], Due],
-        toolbox: Callable[[StepContext], Awaitable[Toolbox]],
+        due: Due,
+        offer: Offer,
     ) -> None:
         self._member = member
+        self._accounting = accounting
         self._closing = closing
         self._delegation = delegation
         self._due = due
-        self._toolbox = toolbox
+        self._offer = offer
         self._hooks = tuple(hook for hook in member.agent.hooks if isinstance(hook, ToolHook))
 
     def several(self) -> Parallel:
         """The fan-out over what may go on at once; the results are said in the order of the calls."""
-        made = step("call", self._lane, answers=Decision)
-        return Parallel("tools", made, over=self._items, merge=_in_order, workers=_MOST_AT_ONCE)
+        made = replace(step("call", self._lane, answers=Decision), takes=LANE, gives=MADE)
+        return Parallel("tools", made, over=self._lanes, merge=_in_order, workers=_MOST_AT_ONCE)
 
     def one(self) -> Step:
         """The step that makes what is to be made one call after the other: it needs no items, and so fewer commits."""
         return step("tool", self._step, answers=Decision)
 
-    def begun(self, calls: Sequence[ToolCall], turn: int, context: StepContext) -> Mapping[str, object]:
-        """What the state has to say for the only call of a turn's answer to have begun with the answer, if it can."""
-        if len(calls) != 1 or self._hooks:
-            return NOT_BEGUN
-        toolbox = context.memo.get(TOOLBOX)
-        tool = toolbox.tools.get(calls[0].name) if isinstance(toolbox, Toolbox) else None
-        if tool is None or not leaves_mark(tool) or self._member.approvals.rule(tool) is not None:
-            return NOT_BEGUN
-        return with_answer(call_number(turn, 0), context)
+    def may_begin(self, call: ToolCall, context: StepContext) -> bool:
+        """Whether the only call of an answer may begin with the answer: nobody has to be asked, and it leaves a mark."""
+        toolbox = None if self._hooks else known_toolbox(context)
+        tool = None if toolbox is None else toolbox.tools.get(call.name)
+        return tool is not None and leaves_mark(tool) and self._member.approvals.rule(tool) is None
 
-    async def _step(self, state: State, context: StepContext) -> dict[str, object]:
-        calls, lanes = self._due(state)
-        entries, begun = list(chain.from_iterable(lanes)), state.get(BEGUN)
-        for entry in entries:
-            entry[BEGUN] = entry["number"] == begun
-        if not any(entry[BEGUN] for entry in entries):  # else it was seen to before that was saved
-            self._check_shared(context)
-        return _said(state, [await self._made(calls[entry["index"]], entry, context) for entry in entries])
+    async def _step(self, given: State, context: StepContext) -> Changes:
+        state = RunState(given)
+        begun = state.begun
+        pending = list(chain.from_iterable(self._lanes(given)))
+        if begun is not None:
+            pending = [replace(call, begun=call.number == begun) for call in pending]
+        if not any(call.begun for call in pending):  # else it was seen to before that was saved
+            self._accounting.check_shared(context)
+        return told(state, [await self._made(call, context) for call in pending])
 
-    def _items(self, state: State) -> Sequence[Lane]:
-        return self._due(state).lanes
+    def _lanes(self, given: State) -> Sequence[Lane]:
+        state = RunState(given)
+        self._accounting.check_due(state)
+        return self._due.of_last(state)
 
-    async def _lane(self, item: Lane, context: StepContext) -> list[dict[str, object]]:
-        self._check_shared(context)
-        return [await self._made(_call(entry), entry, context) for entry in item]
+    async def _lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
+        self._accounting.check_shared(context)
+        return tuple([await self._made(call, context) for call in item])
 
-    def _check_shared(self, context: StepContext) -> None:
-        """See that the runs below one root have together asked for no more calls than there may be.
+    async def _made(self, pending: PendingCall, context: StepContext) -> MadeCall:
+        aside = Aside()
+        result = await self._result(pending, context, aside)
+        return MadeCall.of(pending, keepable(result, context), aside)
 
-        Where another process has asked for these, it has seen to that before the first of them.
-        """
-        counter = context.memo.get(COUNTER)
-        if isinstance(counter, Counter):
-            name, budget = self._member.root
-            budget.check_calls(name, counter.spent, keep=self._member.depth)
-
-    async def _made(self, call: ToolCall, entry: Entry, context: StepContext) -> dict[str, object]:
-        said: dict[str, object] = {}  # what else the run has to know
-        result = keepable(await self._result(call, entry, context, said), context)
-        return {
-            "index": entry["index"],
-            "call_id": call.id,
-            "tool": call.name,
-            "text": result.text,
-            "is_error": result.is_error,
-            **said,
-        }
-
-    async def _result(self, call: ToolCall, entry: Entry, context: StepContext, said: dict[str, object]) -> ToolResult:
-        complaint = entry.get("complaint") or self._closing.complaint(call)
+    async def _result(self, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
+        call = pending.call
+        complaint = pending.complaint or self._closing.complaint(call)
         if complaint is not None:
             return ToolResult(complaint, is_error=True)
         try:
-            known = context.memo.get(TOOLBOX)
-            toolbox = known if isinstance(known, Toolbox) else await self._toolbox(context)
+            toolbox = await self._offer.known(context)
         except McpUnavailable as error:
-            return unmade(call, entry, context, f"nothing was called: {error}")
+            return unmade(call, pending, context, f"nothing was called: {error}")
         tool = toolbox.tools.get(call.name)
         if tool is None:
-            return unmade(call, entry, context, f"there is no tool {call.name!r}; there are: {toolbox.names}")
-        return await OneCall(self._member, self._delegation, self._hooks, tool, entry, context, said).made(call)
+            return unmade(call, pending, context, f"there is no tool {call.name!r}; there are: {toolbox.names}")
+        return await OneCall(self._member, self._delegation, self._hooks, tool, pending, context, aside).made(call)
 
 
-def pending_calls(turn: int, calls: Sequence[ToolCall]) -> list[Entry]:
-    """The calls of a turn's answer as JSON; their number is, unlike the model's id, never the same twice in a run."""
-    return [
-        {
-            "number": call_number(turn, index),
-            "index": index,
-            "id": call.id,
-            "name": call.name,
-            "arguments": call.arguments,
-        }
-        for index, call in enumerate(calls)
-    ]
-
-
-def call_number(turn: int, index: int) -> str:
-    """A call's number: that of the turn, and its place among the calls of the turn."""
-    return f"{turn}-{index}"
-
-
-def _call(entry: Entry) -> ToolCall:
-    return ToolCall(id=entry["id"], name=entry["name"], arguments=entry["arguments"])
-
-
-def _in_order(state: State, results: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, object]:
-    return _said(state, sorted((result for lane in results for result in lane), key=lambda result: result["index"]))
-
-
-def _said(state: State, done: Sequence[Mapping[str, Any]]) -> dict[str, object]:
-    """What results change in the state."""
-    updates: dict[str, object] = {"messages": [_message(result) for result in done]}
-    talks = [result for result in done if "talk" in result]
-    if talks:
-        updates["conversations"] = grown(state.get("conversations", {}), talks)
-    nested = [result["nested"] for result in done if "nested" in result]
-    if nested:
-        updates["nested"] = {key: spent for one in [state.get("nested", {}), *nested] for key, spent in one.items()}
-    return updates
-
-
-def _message(result: Mapping[str, Any]) -> ToolMessage:
-    return ToolMessage(call_id=result["call_id"], tool=result["tool"], text=result["text"], is_error=result["is_error"])
+def _in_order(given: State, results: Sequence[Sequence[MadeCall]]) -> Changes:
+    return in_order(RunState(given), results)

@@ -25,9 +25,9 @@ from stagepost.workflows import StepContext
 from .._definition._approvals import Allow, Decision, Deny, asked, decided, expired
 from .._definition._definition import MESSAGE_AGENT
 from .._definition._hooks import ToolHook, tool_chain
+from .._delegation._calls import Aside, PendingCall
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
-from .._delegation._messaging import Entry
 from .._models._messages import ToolCall
 from .._tools._arguments import InvalidArguments
 from .._tools._context import ToolContext
@@ -51,7 +51,7 @@ class OneCall:
         tool: The tool.
         entry: What is known of the call beside what the model has written.
         context: The step that makes it.
-        said: Takes what the run has to know beside the result.
+        aside: Takes what the run has to know beside the result.
         result: What has come of it, if it must not be made twice, whatever hooks do.
     """
 
@@ -59,9 +59,9 @@ class OneCall:
     delegation: Delegation
     hooks: Sequence[ToolHook]
     tool: Tool[..., object]
-    entry: Entry
+    entry: PendingCall
     context: StepContext
-    said: dict[str, object]
+    aside: Aside
     result: ToolResult | None = None
 
     async def made(self, call: ToolCall) -> ToolResult:
@@ -86,7 +86,7 @@ class OneCall:
             raise NobodyToAsk(self.member.agent.name, call.name, rule)
         else:
             decision = await self.context.wait_for_answer(
-                f"approve-{self.entry['number']}",
+                f"approve-{self.entry.number}",
                 expect=Decision,
                 show=asked(self.member.agent.name, call, rule),
                 within=self.member.approvals.within,
@@ -123,9 +123,9 @@ class OneCall:
         except InvalidArguments as error:
             return unmade(call, self.entry, self.context, _misfit(error))
         if self.tool.name == MESSAGE_AGENT and self.delegation.has_agents:
-            return await self.delegation.message(arguments, self.entry, self.context, self.said)
+            return await self.delegation.message(arguments, self.entry, self.context, self.aside)
         if isinstance(self.tool, DelegateTool):
-            return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.said)
+            return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.aside)
         if context is None and self.tool.takes_context:
             context = self._tool_context()
         invoked = partial(invoke, self.tool, arguments, context, is_own=self.context.is_durable)
@@ -161,8 +161,8 @@ class OneCall:
         return ToolContext(
             run_id=self.context.run_id,
             agent=self.member.agent.name,
-            call_id=self.entry["id"],
-            idempotency_key=f"{self.context.run_id}/{self.entry['number']}",
+            call_id=self.entry.id,
+            idempotency_key=f"{self.context.run_id}/{self.entry.number}",
             deps=self.context.deps,
             model=self.member.model,
             secrets=self.context.secrets,
@@ -175,7 +175,7 @@ def leaves_mark(tool: Tool[..., object]) -> bool:
     return not asks_agent and not tool.idempotent and tool.on_unknown == "tell"
 
 
-def unmade(call: ToolCall, entry: Entry, context: StepContext, why: str) -> ToolResult:
+def unmade(call: ToolCall, entry: PendingCall, context: StepContext, why: str) -> ToolResult:
     """Why a call cannot be made; unless a process before this one has begun it, when it still could be."""
     return interrupted(call.name) if is_in_doubt(entry, context) else ToolResult(why, is_error=True)
 

@@ -1,45 +1,51 @@
-"""The state that a run of an agent starts with; `_loop` says what stands in it."""
+"""The state that a run of an agent starts with; `RunState` says what stands in it."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from .._definition._budget import Spent
 from .._definition._request import Brief
+from .._delegation._state import ENDED, Changes, RunState
 from .._models._messages import UserMessage
 from ._history import repaired
 
-ENDED: Final = "ended"
 
-
-def asked(brief: Brief, payload: object) -> Mapping[str, object]:
+def asked(brief: Brief, payload: object) -> Changes:
     """That of a run that is asked for the first time.
 
     Raises:
         InvalidRequest: It is not what the agent takes.
     """
     message, fields = brief.read(payload)
-    state = {"messages": [message], "calls": 0, "spent": Spent()}
-    return state if fields is None else {**state, "fields": fields}
+    state: Changes = {"messages": [message], "calls": 0, "spent": Spent()}
+    if fields is not None:
+        state["fields"] = fields
+    return state
 
 
-def asked_again(brief: Brief, before: Mapping[str, Any], payload: object, root: str | None) -> Mapping[str, object]:
+def asked_again(brief: Brief, given: Mapping[str, Any], payload: object, root: str | None) -> Changes:
     """That of a run that goes on where another one has ended, with all that was said until then.
 
     Raises:
         InvalidRequest: It is not what the agent takes.
     """
-    known = before.get("fields") if isinstance(payload, str) else None
+    before = RunState(given)
+    known = before.fields if isinstance(payload, str) else None
     message, fields = (UserMessage(text=str(payload)), known) if known else brief.read(payload)
-    kept = {"conversations": before.get("conversations"), "root": root, "fields": fields}
-    return {
-        "messages": [*repaired(before["messages"]), message],
+    state: Changes = {
+        "messages": [*repaired(before.messages), message],
         "calls": 0,
         "spent": Spent(),
-        "turn": before.get("turn", 0) + before["spent"].turns,
-        **{key: value for key, value in kept.items() if value is not None},
+        "turn": before.turn,
+        **before.kept_talks(),
     }
+    if root is not None:
+        state["root"] = root
+    if fields is not None:
+        state["fields"] = fields
+    return state
 
 
-def over() -> Mapping[str, object]:
+def over() -> Changes:
     """That of a run that asks nothing, and only says that a conversation has ended."""
     return {"messages": [], "calls": 0, "spent": Spent(), ENDED: True}

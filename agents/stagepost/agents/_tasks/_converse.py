@@ -13,6 +13,7 @@ from stagepost.workflows import Run, Runner, State
 from .._agent._agent import Agent
 from .._delegation._messaging import IDLE
 from .._delegation._result import AgentResult
+from .._delegation._state import RunState
 from .._loop._loop import AgentLoop
 from .._models._messages import ChatMessage
 from ..errors import ConversationOver
@@ -120,7 +121,7 @@ class OpenConversation(Generic[OutputT_co]):
     @property
     def messages(self) -> Sequence[ChatMessage]:
         """What was said, up to the last turn that has ended here; the prompt is not part of it."""
-        return () if self._last is None or self._last.state is None else tuple(self._last.state["messages"])
+        return () if self._last is None or self._last.state is None else tuple(RunState(self._last.state).messages)
 
     async def send(self, request: object, *, key: str | None = None) -> AgentResult[OutputT_co]:
         """Say something and get the answer, however long that takes: a call may wait for a person, for one.

@@ -9,8 +9,8 @@ from typing import Any, Final
 from stagepost.checkpoint import RunStatus, WaitKind
 from stagepost.workflows import PendingWait, RunView
 
-from .._definition._budget import Spent
 from .._delegation._conversations import Conversation, conversations
+from .._delegation._state import RunState
 from .._loop._loop import CALLING, AgentLoop
 from .._models._messages import ChatMessage, Usage
 
@@ -193,9 +193,8 @@ def task_of(
     view: RunView, loop: AgentLoop, approvals: Sequence[PendingApproval], doubts: Sequence[CallInDoubt]
 ) -> Task:
     """A run of an agent as a task."""
-    state = view.state
-    spent: Spent = state["spent"]
-    is_begun = view.is_held or spent.turns > 0
+    state = RunState(view.state)
+    is_begun = view.is_held or state.spent.turns > 0
     return Task(
         id=view.id,
         agent=loop.agent.name,
@@ -206,12 +205,12 @@ def task_of(
             needs_approval=bool(approvals),
             is_begun=is_begun,
         ),
-        messages=tuple(state["messages"]),
-        output=state.get("output"),
+        messages=tuple(state.messages),
+        output=state.output,
         error=view.error,
-        usage=loop.total(state).usage,
-        turns=spent.turns,
-        conversations=conversations(state["messages"], state.get("conversations", {})),
+        usage=loop.total(view.state).usage,
+        turns=state.spent.turns,
+        conversations=conversations(state.messages, state.talks),
         approvals=approvals,
         doubts=doubts,
         created_at=view.created_at,

@@ -6,10 +6,10 @@ and come behind. The state of each run says in ``said`` which message it answers
 no turn. A run that only says that the conversation has ended takes a name too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 from stagepost.checkpoint import RunNotFound, RunNotOpen
@@ -25,10 +25,8 @@ from stagepost.workflows import (
     State,
 )
 
+from .._delegation._state import RunState, Said
 from .._loop._loop import AgentLoop
-from .._loop._opening import ENDED
-
-SAID: Final = "said"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,8 @@ class Turn:
 
     def answers(self, key: str | None) -> bool:
         """Whether it is the answer to the message that was sent with a key."""
-        return key is not None and self.state is not None and self.state[SAID]["key"] == key
+        said = None if self.state is None else RunState(self.state).said
+        return key is not None and said is not None and said.key == key
 
 
 class Turns:
@@ -92,7 +91,7 @@ class Turns:
         view = await self._newest(known)
         if view is None:
             return None
-        if view.status.is_open and ENDED not in view.state:
+        if view.status.is_open and not RunState(view.state).is_over:
             with suppress(RunFailed, RunCancelled, RunDead):
                 await self.state_of(await self._runner.get(view.id))
             view = await self._runner.inspect(view.id)
@@ -104,21 +103,22 @@ class Turns:
         Raises:
             RunConflict: The key stands for another message.
         """
-        messages: Sequence[object] = start["messages"]
-        said = {"key": uuid4().hex if key is None else key, "at": len(messages) - 1}
+        messages = RunState(start).messages
+        said = Said(uuid4().hex if key is None else key, len(messages) - 1)
         try:
             return await self._runner.start(
                 self._loop,
-                {**start, SAID: said},
+                {**start, **said.stored},
                 run_id=self.run_id(number),
                 remember_id=False,  # nobody gave it: it is the next number
                 key=None if key is None else f"{self._id}/{key}",
             )
         except RunConflict as conflict:
             view = await self._runner.inspect(conflict.run_id)
-            if key is None or view.workflow != self._loop.name or view.state.get(SAID, {}).get("key") != key:
+            known = RunState(view.state)
+            if key is None or view.workflow != self._loop.name or known.said is None or known.said.key != key:
                 return None
-            if view.state["messages"][view.state[SAID]["at"]] != messages[-1]:
+            if known.messages[known.said.at] != messages[-1]:
                 raise
             return await self._runner.get(conflict.run_id)
 
@@ -159,14 +159,14 @@ class Turns:
             return None
         if view.workflow != self._loop.name:
             raise RunConflict(view.id, f"agent ({view.workflow!r})")
-        if SAID not in view.state:
+        if RunState(view.state).said is None:
             raise RunConflict(view.id, f"purpose: it is no part of conversation {self._id!r}")
         return view
 
     async def _turn(self, view: RunView) -> Turn:
         number = int(view.id.removeprefix(self.run_id(0).removesuffix("0")))
         at = (view.finished_at or view.created_at).timestamp()
-        if ENDED not in view.state:
+        if not RunState(view.state).is_over:
             return Turn(number, view.state, at)
         before = await self._find(number - 1)
         return Turn(number, None if before is None else before.state, at, ends=True)

@@ -1,18 +1,17 @@
 """A function's parameters as the model sees them and as its calls are checked against them."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError, create_model
-from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import PydanticSerializationError
 
 from stagepost.hub import describe_error
 from stagepost.workflows import own_failure
 
 from .._models._model import JsonSchema
+from .._output._fitting import Unsendable, fitted, unsendable_names
+from .._output._schema import schema_of
 from .._validation import problems
 from ..errors import InvalidTool
 from ._signature import Taken, read_signature
@@ -20,23 +19,6 @@ from ._signature import Taken, read_signature
 
 class InvalidArguments(Exception):
     """What the model wrote as arguments does not fit; the text goes back to it."""
-
-
-class _Schema(GenerateJsonSchema):
-    """Schemas without titles, which repeat the names; a default that JSON has no form for is left out."""
-
-    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  # pydantic's own way to say it
-
-    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  # pydantic's signature
-        return False
-
-    def encode_default(self, dft: object) -> object:
-        default: object = super().encode_default(dft)
-        try:
-            json.dumps(default, allow_nan=False)  # NaN is left as it is so far, and a provider would refuse all of it
-        except ValueError as error:
-            raise PydanticSerializationError(str(error)) from None
-        return default
 
 
 class Parameters(Protocol):
@@ -105,13 +87,19 @@ def read_arguments(tool: str, function: Callable[..., object], descriptions: Map
         descriptions: What its docstring says about single parameters.
 
     Raises:
-        InvalidTool: A parameter has no type that JSON can say, or cannot be given by name.
+        InvalidTool: A parameter has no type that JSON can say, or that every provider takes, or cannot be given by
+            name.
     """
     signature = read_signature(tool, function)
     # Fields have names of their own and parameters are their aliases, so that one may be called `json` or `schema`.
     fields = {f"field_{index}": taken for index, taken in enumerate(signature.taken)}
+    odd = unsendable_names(taken.name for taken in signature.taken)
+    if odd:
+        why = f"some provider refuses the name of its parameter {odd[0]!r}: use up to 64 of the letters a-z, 0-9 and _"
+        raise InvalidTool(tool, why)
     model = _model(tool, fields, descriptions)
-    return Arguments(_schema(tool, model, fields), signature.takes_context, TypeAdapter(model), fields)
+    adapter: TypeAdapter[BaseModel] = TypeAdapter(model)
+    return Arguments(_schema(tool, model, adapter, fields), signature.takes_context, adapter, fields)
 
 
 def _model(tool: str, fields: Mapping[str, Taken], descriptions: Mapping[str, str]) -> type[BaseModel]:
@@ -122,11 +110,15 @@ def _model(tool: str, fields: Mapping[str, Taken], descriptions: Mapping[str, st
         raise _unsayable(tool, error.message) from error
 
 
-def _schema(tool: str, model: type[BaseModel], fields: Mapping[str, Taken]) -> JsonSchema:
+def _schema(
+    tool: str, model: type[BaseModel], adapter: TypeAdapter[BaseModel], fields: Mapping[str, Taken]
+) -> JsonSchema:
     try:
-        schema = model.model_json_schema(schema_generator=_Schema)
+        schema = fitted(schema_of(adapter))
     except PydanticUserError as error:
         raise _unsayable(tool, error.message) from error
+    except Unsendable as error:
+        raise InvalidTool(tool, f"its parameters cannot be sent to every provider: {error}") from None
     if model.model_fields.keys() != fields.keys() or "properties" not in schema:
         raise _unsayable(tool, "ClassVar and Self mean something in classes only")
     del schema["title"]

@@ -1,19 +1,22 @@
-"""How a model ends its work: a text, or the tools ``return`` and ``fail`` that every agent with an output has."""
+"""How a model ends its work: by a text, or by the tools ``return`` and ``fail``."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage, UserMessage
-from .._models._model import ToolSchema
+from .._models._model import OutputSchema, ToolSchema
+from .._output._output import Complaint, Output, OutputMode
+from .._output._schema import PlainJsonSchema
 from .._validation import problems
-from ._answer import Complaint, read_answer
 
 RETURN: Final = "return"
 FAIL: Final = "fail"
 RESERVED: Final = (RETURN, FAIL)
+
+_EMPTY: Final = "Your answer was empty. Answer again"
 
 
 class _Failure(BaseModel):
@@ -23,15 +26,37 @@ class _Failure(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class Accepted:
+    """The final answer.
+
+    Attributes:
+        output: What it holds.
+    """
+
+    output: object
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """The model says that it cannot do what was asked.
+
+    Attributes:
+        reason: Why.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What an answer means for the run.
 
     Attributes:
-        updates: The output, or why the model gives up; nothing if the run goes on.
-        messages: What has to be said behind the answer.
+        end: How the run ends; None if it goes on.
+        messages: What has to be said after the answer.
     """
 
-    updates: Mapping[str, object] = field(default_factory=dict)
+    end: Accepted | GivenUp | None = None
     messages: Sequence[ChatMessage] = ()
 
 
@@ -42,55 +67,90 @@ class Closing:
     """Reads final answers.
 
     Args:
-        output: What they have to be; None for plain text, which needs no tools to be given.
+        output: What they have to be; None for plain text.
+        mode: How the model is told.
 
     Attributes:
-        tools: The tools that end the run, as the model sees them.
+        tools: The tools that end the run, as the model sees them; none unless the mode is ``"tool"``.
+        schema: What the provider has to be told; None unless the mode is ``"native"``.
+        instructions: What the prompt has to say; empty unless the mode is ``"prompted"``.
     """
 
-    def __init__(self, output: type[BaseModel] | None) -> None:
+    def __init__(self, output: Output | None, mode: OutputMode = "tool") -> None:
         self._output = output
         self.tools: tuple[ToolSchema, ...] = ()
-        if output is not None:
-            fail = "Give up, if you cannot do what was asked; the reason is for those who asked."
-            self.tools = (
-                ToolSchema(RETURN, "Give your final answer.", output.model_json_schema()),
-                ToolSchema(FAIL, fail, _Failure.model_json_schema()),
-            )
+        self.schema: OutputSchema | None = None
+        self.instructions = ""
+        if output is None:
+            return
+        match mode:
+            case "tool":
+                self.tools = _tools(output)
+            case "native":
+                self.schema = output.to_show
+            case "prompted":
+                self.instructions = output.instructions
 
-    def judge(self, answer: AssistantMessage) -> Verdict:
-        """What an answer means; a call that ends the run counts for more than all that are beside it."""
+    def judge(self, answer: AssistantMessage, *, is_final: bool = True) -> Verdict:
+        """What an answer means; a call that ends the run counts for more than all that are beside it.
+
+        Args:
+            answer: The answer.
+            is_final: Whether the model has said all that it wants to say.
+        """
         for call in answer.calls if self.tools else ():
-            updates = self._ending(call)
-            if updates is not None:
-                return Verdict(updates, [_unmade(other, call) for other in answer.calls])
+            if call.name in RESERVED and not isinstance(end := self._end(call), Complaint):
+                return Verdict(end, [_unmade(other, call) for other in answer.calls])
         if answer.calls:
             return _GOES_ON
-        verdict = read_answer(answer.text, self._output)
-        if isinstance(verdict, Complaint):
-            return Verdict(messages=[UserMessage(text=verdict.text)])
-        return Verdict({"output": verdict})
+        return self._judge_text(answer, is_final=is_final)
 
     def complaint(self, call: ToolCall) -> str | None:
         """What is wrong with a call of one of the tools that end the run; None if it is of another tool."""
-        if self._output is None or call.name not in RESERVED:
+        if not self.tools or call.name not in RESERVED:
             return None
-        if call.name == RETURN:
-            verdict = read_answer(call.arguments, self._output)
-            return verdict.text if isinstance(verdict, Complaint) else ""
-        try:
-            _Failure.model_validate_json(call.arguments)
-        except ValidationError as error:
-            return f"the arguments do not fit: {problems(error)}"
-        return ""
+        end = self._end(call)
+        return end.text if isinstance(end, Complaint) else ""
 
-    def _ending(self, call: ToolCall) -> Mapping[str, object] | None:
-        """What a call ends the run with; None if it does not."""
-        if self.complaint(call) != "":
-            return None
+    def _judge_text(self, answer: AssistantMessage, *, is_final: bool) -> Verdict:
+        is_empty = not answer.text.strip()
+        if not is_final and not (is_empty and not answer.provider):
+            return _GOES_ON  # the model goes on where it has stopped; nothing is to be said
+        if is_empty:
+            return Verdict(messages=[UserMessage(text=f"{_EMPTY}{self._how}.")])
+        found = answer.text if self._output is None else self._output.read_text(answer.text)
+        if isinstance(found, Complaint):
+            return Verdict(messages=[UserMessage(text=found.text)])
+        return Verdict(Accepted(found))
+
+    @property
+    def _how(self) -> str:
+        if self.tools:
+            return f": call {RETURN} with your final answer, {FAIL} if you cannot give one, or another tool"
+        return " with a text" if self._output is None else f", with nothing but JSON of {self._output.name}"
+
+    def _end(self, call: ToolCall) -> Accepted | GivenUp | Complaint:
+        """What a call of a tool that ends the run ends it with."""
         if call.name == FAIL:
-            return {"failure": _Failure.model_validate_json(call.arguments).reason}
-        return {"output": read_answer(call.arguments, self._output)}
+            try:
+                return GivenUp(_Failure.model_validate_json(call.arguments).reason)
+            except ValidationError as error:
+                why = problems(error)
+                return Complaint(why, f"the arguments do not fit: {why}")
+        assert self._output is not None  # noqa: S101  # there is the tool
+        found = self._output.read_arguments(call.arguments)
+        return found if isinstance(found, Complaint) else Accepted(found)
+
+
+def _tools(output: Output) -> tuple[ToolSchema, ...]:
+    about = f" {output.description}" if output.description else ""
+    fail = "Give up, if you cannot do what was asked; the reason is for those who asked."
+    reason = _Failure.model_json_schema(schema_generator=PlainJsonSchema)
+    del reason["title"]
+    return (
+        ToolSchema(RETURN, f"Give your final answer.{about}", output.schema),
+        ToolSchema(FAIL, fail, reason),
+    )
 
 
 def _unmade(call: ToolCall, ending: ToolCall) -> ToolMessage:

@@ -1,0 +1,82 @@
+"""Asking the model: what a turn's question says, and the answer as the transcript keeps it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import BaseModel
+
+from stagepost.workflows import StepContext
+
+from .._definition._hooks import model_chain
+from .._definition._prompting import PromptContext
+from .._definition._request import Brief
+from .._delegation._state import RunState
+from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
+from .._models._model import ModelRequest, ModelResponse
+from .._tools._closing import Closing
+from ._call_ids import distinct
+from ._keeping import without_secrets
+from ._member import Member
+from ._offer import Offer
+
+_LAST_TURN: Final = UserMessage(text="This is your last turn and there are no more tools: give your final answer now.")
+
+
+class Asking:
+    """Asks the model of an agent.
+
+    Args:
+        member: The agent.
+        brief: Makes its prompt.
+        closing: Knows how the model is to end its work.
+        offer: Finds what it may call.
+    """
+
+    def __init__(self, member: Member, brief: Brief, closing: Closing, offer: Offer) -> None:
+        self._member = member
+        self._brief = brief
+        self._closing = closing
+        self._offer = offer
+        self._answer = model_chain(member.agent.hooks, member.model.answer)
+        self._fixed = None if brief.fixed is None else self._instructed(brief.fixed.text)
+
+    async def ask(
+        self, state: RunState, context: StepContext, news: Sequence[UserMessage], *, is_last: bool
+    ) -> ModelResponse:
+        """What the model answers in one turn, without the secrets that the runner knows.
+
+        Args:
+            state: The run's state.
+            context: The step.
+            news: What was said to the run since the last turn.
+            is_last: Whether there will be no turn after this one: there is nothing to call then.
+        """
+        system = self._fixed or await self._system(state, context)
+        said: list[ChatMessage] = [system, *state.messages, *news]
+        if is_last:
+            said.append(_LAST_TURN)
+            tools = self._closing.tools
+        else:
+            tools = (await self._offer.renewed(context)).schemas
+        response = await self._answer(ModelRequest(tuple(said), tools, self._closing.schema))
+        return without_secrets(response, context)
+
+    async def _system(self, state: RunState, context: StepContext) -> SystemMessage:
+        asked: PromptContext[BaseModel] = PromptContext(
+            self._member.agent.name, context.run_id, state.fields, context.deps
+        )
+        return self._instructed(await self._brief.system(asked))
+
+    def _instructed(self, prompt: str) -> SystemMessage:
+        """The prompt, with what it has to say of the answer."""
+        return SystemMessage(text="\n\n".join(filter(None, (prompt, self._closing.instructions))))
+
+
+def as_message(response: ModelResponse, turn: int) -> AssistantMessage:
+    """An answer as the transcript keeps it."""
+    return AssistantMessage(
+        text=response.text,
+        calls=distinct(response.calls, turn),
+        thinking=response.thinking,
+        provider=tuple(response.provider),
+    )

@@ -1,0 +1,67 @@
+"""What has come of tool calls, as a run keeps it until all of an answer are made."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from stagepost.checkpoint import TypedCodec
+
+from .._delegation._calls import Aside, PendingCall, Talk
+from .._delegation._state import Changes, RunState
+from .._models._messages import ToolMessage
+from .._tools._invoking import ToolResult
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call that was made, or why it was not.
+
+    Attributes:
+        index: Its place among the calls of the answer.
+        call_id: The model's name for it.
+        tool: The tool's name.
+        text: What the model is told.
+        is_error: Whether something went wrong.
+        nested: What runs below have used for it, see `Aside`.
+        talk: A conversation as the call leaves it, see `Aside`.
+    """
+
+    index: int
+    call_id: str
+    tool: str
+    text: str
+    is_error: bool
+    nested: Annotated[Mapping[str, Mapping[str, Any]] | None, Field(exclude_if=_is_none)] = None
+    talk: Annotated[tuple[str, Talk] | None, Field(exclude_if=_is_none)] = None
+
+    @classmethod
+    def of(cls, pending: PendingCall, result: ToolResult, aside: Aside) -> "MadeCall":
+        """A call, its result, and what the run has to know beside that."""
+        return cls(pending.index, pending.id, pending.name, result.text, result.is_error, aside.nested, aside.talk)
+
+    @property
+    def message(self) -> ToolMessage:
+        """What the transcript says of it."""
+        return ToolMessage(call_id=self.call_id, tool=self.tool, text=self.text, is_error=self.is_error)
+
+
+MADE: Final = TypedCodec(tuple[MadeCall, ...], immutable=True, verify=False)  # made by us, of texts and numbers
+
+
+def in_order(state: RunState, lanes: Iterable[Iterable[MadeCall]]) -> Changes:
+    """What calls that were made at once change in the state: the results stand in the order of the calls."""
+    return told(state, sorted((made for lane in lanes for made in lane), key=lambda made: made.index))
+
+
+def told(state: RunState, done: Sequence[MadeCall]) -> Changes:
+    """What calls change in the state."""
+    changes: Changes = {"messages": [made.message for made in done]}
+    changes.update(state.with_talks(made.talk for made in done if made.talk is not None))
+    changes.update(state.with_nested(made.nested for made in done if made.nested is not None))
+    return changes

@@ -1,0 +1,64 @@
+"""What the model of an agent may call."""
+
+from stagepost.workflows import StepContext
+
+from .._definition._definition import reserved, sub_agents_of
+from .._delegation._messaging import message_tool
+from .._tools._closing import Closing
+from .._tools._toolbox import TOOLBOX, Toolbox
+from ._member import Member
+from ._session import Session
+
+
+class Offer:
+    """Finds what there is to call: the agent's own tools, those of its servers, and the tools that end a run.
+
+    Args:
+        member: The agent.
+        closing: Knows the tools that end a run.
+
+    Attributes:
+        messages: The tool by which it speaks to other agents; None if there are none.
+    """
+
+    def __init__(self, member: Member, closing: Closing) -> None:
+        agents = sub_agents_of(member.agent)
+        self.messages = message_tool(agents) if agents else None
+        self._member = member
+        self._closing = closing
+        self._own = (*member.agent.tools, *([] if self.messages is None else [self.messages]))
+        self._toolbox = Toolbox.of(self._own, closing.tools)
+
+    async def renewed(self, context: StepContext) -> Toolbox:
+        """What there is to call now, for the calls of the next answer.
+
+        Raises:
+            McpUnavailable: A server cannot be reached.
+            ToolClash: Two tools have one name.
+        """
+        toolbox = context.memo[TOOLBOX] = await self._now(context) if self._member.agent.servers else self._toolbox
+        return toolbox
+
+    async def known(self, context: StepContext) -> Toolbox:
+        """What there was to call for the last answer; or is now, if another process has asked for it.
+
+        Raises:
+            McpUnavailable: A server cannot be reached.
+            ToolClash: Two tools have one name.
+        """
+        known = known_toolbox(context)
+        if known is not None:
+            return known
+        return await self._now(context) if self._member.agent.servers else self._toolbox
+
+    async def _now(self, context: StepContext) -> Toolbox:
+        session: Session = context.resources
+        connections = session.connections[self._member.name]
+        remote = await connections.tools(beside=self._own, reserved=reserved(self._member.agent))
+        return Toolbox.of((*self._own, *remote), self._closing.tools)
+
+
+def known_toolbox(context: StepContext) -> Toolbox | None:
+    """What this process has offered the model for the last answer; None if another process has."""
+    known = context.memo.get(TOOLBOX)
+    return known if isinstance(known, Toolbox) else None

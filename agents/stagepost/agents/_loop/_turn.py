@@ -1,0 +1,96 @@
+"""One turn: ask the model, judge what it has answered, and account for both in the state."""
+
+from collections.abc import Mapping, Sequence
+
+from stagepost.workflows import State, StepContext
+
+from .._delegation._calls import call_number
+from .._delegation._state import FAILURE, OUTPUT, Changes, RunState
+from .._models._messages import AssistantMessage, ToolCall
+from .._tools._closing import Accepted, Closing, GivenUp, Verdict
+from ._accounting import Account, Accounting
+from ._asking import Asking, as_message
+from ._beginning import NOT_BEGUN, with_answer
+from ._calling import ToolCalling
+from ._due import Due
+from ._news import NO_NEWS, news_of
+
+
+class Turn:
+    """Takes the turns of an agent's runs.
+
+    Args:
+        accounting: Keeps them within budgets.
+        asking: Asks the model.
+        closing: Judges what it answers.
+        due: Knows which calls may go on at once.
+        calling: Knows which call may begin with the answer that wants it.
+    """
+
+    def __init__(
+        self, accounting: Accounting, asking: Asking, closing: Closing, due: Due, calling: ToolCalling
+    ) -> None:
+        self._accounting = accounting
+        self._asking = asking
+        self._closing = closing
+        self._due = due
+        self._calling = calling
+
+    async def take(self, given: State, context: StepContext) -> Mapping[str, object]:
+        """What the next turn changes in a run's state.
+
+        Raises:
+            BudgetExceeded: There may not be another turn.
+        """
+        state = RunState(given)
+        if state.is_over:
+            return {}
+        account = self._accounting.open(state, context)
+        news = await news_of(context, state.heard) if context.has_signals else NO_NEWS
+        with account.turn():
+            response = await self._asking.ask(state, context, news.messages, is_last=account.is_last_turn)
+        answer = as_message(response, state.turn)
+        account.charge(response.usage, tool_calls=len(answer.calls))
+        verdict = self._closing.judge(answer, is_final=response.is_final)
+        late = NO_NEWS if verdict.end is None else await news_of(context, news.heard or state.heard)
+        changes: Changes = {
+            "messages": [*news.messages, answer, *verdict.messages, *late.messages],
+            "spent": account.spent,
+            **self._next(state, answer, verdict, account, context),
+            **_heard(late.heard or news.heard),
+        }
+        if not late.messages:  # else the model does not know what was said meanwhile: it is asked again
+            changes.update(_end(verdict))
+        return changes
+
+    def _next(
+        self, state: RunState, answer: AssistantMessage, verdict: Verdict, account: Account, context: StepContext
+    ) -> Changes:
+        """What comes after an answer: how many calls at once, and whether the only one has begun with it."""
+        now = context.execution.clock()
+        calls = 0 if verdict.end is not None else self._due.at_once(state, answer, now)
+        changes: Changes = {"calls": calls}
+        if self._due.is_timed:
+            changes["at"] = now
+        if calls == 1 and context.is_durable and account.may_call:
+            changes.update(self._begun(answer.calls, state.turn, context))
+        return changes
+
+    def _begun(self, calls: Sequence[ToolCall], turn: int, context: StepContext) -> Changes:
+        if len(calls) == 1 and self._calling.may_begin(calls[0], context):
+            return with_answer(call_number(turn, 0), context)
+        return NOT_BEGUN
+
+
+def _heard(number: int) -> Changes:
+    return {"heard": number} if number else {}
+
+
+def _end(verdict: Verdict) -> Changes:
+    match verdict.end:
+        case Accepted(output):
+            return {OUTPUT: output}
+        case GivenUp(reason):
+            return {FAILURE: reason}
+        case _:
+            return {}

@@ -1,0 +1,217 @@
+"""What a model has to answer with: any type that pydantic can check, and the schema that the model is shown of it."""
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final, Literal, Self, TypeAlias, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, JsonValue, PydanticUserError, TypeAdapter, ValidationError, create_model
+from pydantic_core import from_json, to_json
+
+from stagepost.hub import describe_error
+from stagepost.workflows import own_failure
+
+from .._models._model import JsonSchema, OutputSchema
+from .._validation import problems
+from ._fitting import Unsendable, fitted, is_sendable_root
+from ._schema import schema_of
+
+OutputMode: TypeAlias = Literal["tool", "native", "prompted"]
+"""How a model is told what to answer with: by the tools ``return`` and ``fail``, by the provider, or in the prompt."""
+
+WRAPPED: Final = "value"  # the property that an answer stands in where it is no object
+
+_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST_NAME: Final = 64
+_FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
+_JSON_BEGINS: Final = ("{", "[", '"')
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """Why an answer cannot be used.
+
+    Attributes:
+        why: What is wrong.
+        text: The same in words for the model, which is to answer again.
+    """
+
+    why: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A type of answers.
+
+    Attributes:
+        name: What it is called, for the model.
+        schema: The schema of an answer: always that of an object, which every provider takes.
+        is_wrapped: Whether it is the object's only property, because it is no object itself, or one that some provider
+            refuses.
+        description: What its author says of it.
+    """
+
+    name: str
+    schema: JsonSchema
+    is_wrapped: bool
+    description: str
+    _plain: JsonSchema = field(repr=False)
+    _type: TypeAdapter[Any] = field(repr=False)
+    _whole: TypeAdapter[Any] | None = field(repr=False)
+
+    @classmethod
+    def of(cls, kind: Any) -> Self:
+        """The output of a type.
+
+        Raises:
+            Unsendable: It has no schema, or none that every provider takes.
+        """
+        adapter = _adapter(kind)
+        plain = _schema(adapter)
+        description = str(plain.get("description", ""))
+        bare = {key: value for key, value in plain.items() if key not in ("title", "description")}
+        if is_sendable_root(bare):
+            return cls(type_name(kind), bare, False, description, bare, adapter, None)
+        around = {"type": "object", "properties": {WRAPPED: plain}, "required": [WRAPPED]}
+        model = create_model("Answer", __config__=ConfigDict(extra="forbid"), **{WRAPPED: (kind, ...)})
+        return cls(type_name(kind), around, True, "", plain, adapter, TypeAdapter(model))
+
+    @property
+    def to_show(self) -> OutputSchema:
+        """What a provider is told of it."""
+        name = _NAME.sub("_", self.name).strip("_")[:_LONGEST_NAME]
+        about = {"description": self.description} if self.description else {}
+        return OutputSchema(name or "output", {**about, **self.schema})
+
+    @property
+    def instructions(self) -> str:
+        """What a model is told of it in words."""
+        about = f"{self.description}\n" if self.description else ""
+        return (
+            "Give your final answer as JSON, and nothing else, that fits this JSON schema of "
+            f"{self.name}:\n{about}{to_json(self._plain).decode()}"
+        )
+
+    def read_arguments(self, text: str) -> object | Complaint:
+        """The answer that the arguments of a call hold, or what is wrong with it."""
+        try:
+            return self._unwrapped(text) if self._whole is not None else self._type.validator.validate_json(text)
+        except BaseException as error:  # noqa: BLE001  # a validator of the user's may raise anything
+            why = _problem(error)
+        return Complaint(why, f"the arguments are no valid {self.name}: {why}")
+
+    def read_text(self, text: str) -> object | Complaint:
+        """The answer that a text holds, or what is wrong with it.
+
+        JSON may stand in a fence, as models like to write it. A text that is no JSON at all is taken for a string.
+        """
+        fenced = _FENCED.fullmatch(text)
+        text = fenced[1] if fenced else text
+        try:
+            return self._read(text)
+        except BaseException as error:  # noqa: BLE001  # a validator of the user's may raise anything
+            why = _problem(error)
+        told = f"Your answer is no valid {self.name}: {why}. Answer again, with nothing but the corrected JSON."
+        return Complaint(why, told)
+
+    def plain(self, answer: object) -> JsonValue:
+        """An answer as JSON values."""
+        plain: JsonValue = self._type.dump_python(answer, mode="json")
+        return plain
+
+    def _read(self, text: str) -> object:
+        if self._whole is not None and _is_wrapped(text):
+            try:
+                return self._unwrapped(text)
+            except ValidationError:
+                pass  # the property may be the answer's own
+        try:
+            return self._type.validator.validate_json(text)
+        except ValidationError as error:
+            if not _is_prose(error, text):
+                raise
+            given = error
+        try:
+            return self._type.validator.validate_json(to_json(text.strip()))
+        except ValidationError:
+            raise given from None
+
+    def _unwrapped(self, text: str) -> object:
+        assert self._whole is not None  # noqa: S101  # whoever asks has looked
+        return getattr(self._whole.validator.validate_json(text), WRAPPED)
+
+
+def output_of(kind: Any) -> Output | None:
+    """The output of an agent; None for plain text.
+
+    Raises:
+        Unsendable: It has no schema, or none that every provider takes.
+    """
+    if kind is None or kind is str:
+        return None
+    try:
+        return _known(kind)
+    except TypeError:  # it cannot be hashed, which the metadata of Annotated may not
+        return Output.of(kind)
+
+
+@lru_cache(maxsize=256)
+def _known(kind: Any) -> Output:
+    return Output.of(kind)
+
+
+def type_name(kind: Any) -> str:
+    """A type as its users call it: ``Order``, ``list[int]``, ``Order or str``."""
+    if get_origin(kind) is not None:
+        parts = get_args(kind)
+        if hasattr(kind, "__metadata__"):  # Annotated
+            return type_name(parts[0])
+        if get_origin(kind) in _UNIONS:
+            return " or ".join(map(type_name, parts))
+    if isinstance(kind, type) and get_origin(kind) is None:
+        return "None" if kind is type(None) else kind.__name__
+    return _PLACE.sub("", str(kind))
+
+
+_UNIONS: Final = (Union, type(int | str))
+_PLACE: Final = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?:<locals>\.)?")
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    if isinstance(kind, str) or (not isinstance(kind, type) and isinstance(kind, BaseModel)):
+        raise Unsendable("it is no type: give a class, or a type such as list[int] or A | B")
+    try:
+        adapter = TypeAdapter(kind)
+        adapter.validator  # noqa: B018  # a type that is not defined yet is told here
+    except (PydanticUserError, NameError, TypeError) as error:
+        raise Unsendable(f"pydantic cannot check it: {_first_line(error)}") from error
+    return adapter
+
+
+def _schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    try:
+        return fitted(schema_of(adapter))
+    except PydanticUserError as error:
+        raise Unsendable(f"JSON cannot say it: {_first_line(error)}") from error
+
+
+def _is_wrapped(text: str) -> bool:
+    try:
+        value = from_json(text)
+    except ValueError:
+        return False
+    return isinstance(value, dict) and value.keys() == {WRAPPED}
+
+
+def _is_prose(error: ValidationError, text: str) -> bool:
+    """Whether a text is no JSON and has not been meant to be."""
+    return error.errors()[0]["type"] == "json_invalid" and not text.lstrip().startswith(_JSON_BEGINS)
+
+
+def _problem(error: BaseException) -> str:
+    return problems(error) if isinstance(error, ValidationError) else describe_error(own_failure(error))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -26,6 +26,10 @@ class Query(BaseModel):
     days: int = 1
 
 
+class Opaque:
+    pass
+
+
 @tool
 def look(city: str) -> str:
     "Look."
@@ -103,8 +107,8 @@ def named(name: str) -> Tool[..., object]:
         (lambda: Agent("w", prompt="", models={"fast": ""}), r"models\['fast'\]='' is no model"),
         (lambda: Agent("w", prompt="", models={"a": "b", "b": "c"}), r"models\['a'\] is 'b', another name"),
         (lambda: Agent("w", prompt="", input=dict), "is no pydantic model"),  # type: ignore[arg-type]
-        (lambda: Agent("w", prompt="", output=str), "is no pydantic model"),  # type: ignore[type-var]
-        (lambda: Agent("w", prompt="", output=Query(city="")), "is no pydantic model"),  # type: ignore[call-overload]
+        (lambda: Agent("w", prompt="", output=Opaque), "output=.*Opaque'>: pydantic cannot check it"),
+        (lambda: Agent("w", prompt="", output=Query(city="")), "is no type: give a class"),  # type: ignore[call-overload]
         (lambda: Agent("w", prompt="", tools=[Agent("s", prompt="")]), "cannot be called: .* agents in sub_agents="),  # type: ignore[list-item]
         (lambda: Agent("w", prompt="", tools=[named("message_agent")], sub_agents=["s"]), "'message_agent' is res"),
         (lambda: Agent("w", prompt="", sub_agents="s"), r"is one text: use a list, \['s'\]"),

@@ -65,6 +65,15 @@ def taking(annotation: object, *default: object) -> Tool[..., object]:
     return tool(given)
 
 
+ORDER = {
+    "additionalProperties": False,
+    "properties": {"item": {"type": "string"}, "notes": {"items": {"type": "string"}, "type": "array"}},
+    "required": ["item"],
+    "title": "Order",
+    "type": "object",
+}
+
+
 def described(made: Tool[..., object]) -> Any:
     """What the model sees of `x`."""
     properties: Any = made.schema.parameters["properties"]
@@ -126,7 +135,7 @@ def test_a_value_that_does_not_fit_is_refused_with_its_place(annotation: object,
     ("annotation", "default", "seen"),
     [
         (int | None, None, {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}),
-        (Order, Order("pen"), {"$ref": "#/$defs/Order", "default": {"item": "pen", "notes": []}}),
+        (Order, Order("pen"), {**ORDER, "default": {"item": "pen", "notes": []}}),
         (float, math.nan, {"type": "number"}),
         (str, object(), {"type": "string"}),
     ],

@@ -60,6 +60,7 @@ def test_an_agent_is_described_as_json() -> None:
         "models": {"fast": "ScriptedModel", "slow": "openai/gpt-5"},
         "input": Query.model_json_schema(),
         "output": Report.model_json_schema(),
+        "output_mode": "tool",
         "budget": {"turns": 8, "tool_calls": 100, "tokens": None},
         "approvals": {"rules": ["look"], "within": 604800.0},
         "hooks": ["Guard"],

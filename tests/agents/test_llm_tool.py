@@ -107,9 +107,9 @@ def test_a_prompt_that_cannot_be_a_tool_is_refused(prompt: str, why: str) -> Non
         LLMTool("say", prompt)
 
 
-def test_an_output_that_is_no_model_is_refused() -> None:
-    with pytest.raises(InvalidAgent):
-        LLMTool("say", "{text}", output=str)  # type: ignore[arg-type]  # the mistake under test
+def test_an_output_that_is_no_type_is_refused() -> None:
+    with pytest.raises(InvalidAgent, match="is no type"):
+        LLMTool("say", "{text}", output=Mood(mood="sad"))
 
 
 def test_a_limit_of_time_and_a_mark_are_those_of_any_tool() -> None:

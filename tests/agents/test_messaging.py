@@ -20,6 +20,7 @@ from stagepost.agents import (
     UserMessage,
     call,
 )
+from stagepost.agents._delegation._calls import PendingCall, Talk
 from stagepost.agents._delegation._messaging import lanes, message_tool, request_of
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
@@ -175,9 +176,9 @@ def test_message_may_be_the_fields_of_what_an_agent_takes(message: str, asked: o
     assert request_of(message, Agent("typed", prompt="", input=Point)) == asked
 
 
-def entry(number: str, **arguments: object) -> dict[str, Any]:
+def entry(number: str, **arguments: object) -> PendingCall:
     made = call("message_agent", **arguments)
-    return {"number": number, "index": 0, "id": number, "name": made.name, "arguments": made.arguments}
+    return PendingCall(number, 0, number, made.name, made.arguments)
 
 
 @pytest.mark.parametrize(
@@ -190,20 +191,20 @@ def entry(number: str, **arguments: object) -> dict[str, Any]:
     ],
 )
 def test_message_that_reaches_nobody_says_why(arguments: dict[str, object], complaint: str) -> None:
-    talks = {"c": {"agent": "echo", "turns": 1}, "e": {"agent": "echo", "turns": 1, "ended": True}}
+    talks = {"c": Talk(agent="echo", turns=1), "e": Talk(agent="echo", turns=1, ended=True)}
     ((placed,),) = lanes([entry("0-0", **arguments)], talks, message_tool([echo]), now=0)
-    assert complaint in placed["complaint"]
+    assert complaint in str(placed.complaint)
 
 
 def test_message_behind_the_last_one_of_its_conversation_says_why() -> None:
-    talks = {"c": {"agent": "echo", "turns": 1}}
+    talks = {"c": Talk(agent="echo", turns=1)}
     first = entry("0-0", message="m", conversation_id="c", end=True)
     second = entry("0-1", message="m", conversation_id="c")
     lane, alone = lanes([first, second], talks, message_tool([echo]), now=0)
-    assert (len(lane), lane[0]["talk"]["turn"]) == (1, 1)
-    assert "has ended" in alone[0]["complaint"]
+    assert [call.talk and call.talk.turn for call in lane] == [1]
+    assert "has ended" in str(alone[0].complaint)
 
 
 def test_unknown_agent_does_not_fit_the_tool() -> None:
     made = entry("0-0", message="m", agent_name="nobody")
-    assert lanes([made], {}, message_tool([echo]), now=0) == [[made]]
+    assert lanes([made], {}, message_tool([echo]), now=0) == [(made,)]

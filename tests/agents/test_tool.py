@@ -42,9 +42,15 @@ def test_the_model_sees_name_docstring_types_and_defaults() -> None:
     schema = get_weather.schema
     assert (schema.name, schema.description) == ("get_weather", "Weather of a place.")
     assert schema.parameters["properties"] == {
-        "place": {"$ref": "#/$defs/Place", "description": "Where."},
+        "place": {
+            "type": "object",
+            "title": "Place",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+            "description": "Where.",
+        },
         "days": {"default": 1, "description": "How far ahead.", "minimum": 1, "type": "integer"},
-        "units": {"$ref": "#/$defs/Unit", "default": "c"},
+        "units": {"type": "string", "title": "Unit", "enum": ["c"], "default": "c"},
     }
     assert schema.parameters["required"] == ["place"]
     assert schema.parameters["additionalProperties"] is False

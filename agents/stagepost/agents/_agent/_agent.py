@@ -65,8 +65,8 @@ class Agent(Generic[OutputT_co]):
         servers: More MCP servers, beside those among the tools.
         sub_agents: Agents that it may ask. Names of agents will do until `Agents` puts the agents in their place.
         input: Pydantic model of its requests; None if they are plain text.
-        output: What its answers are: any type that pydantic can check, such as a model, ``list[int]`` or ``A | B``; None
-            for plain text. An answer that does not fit costs a turn and goes back to the model with what is wrong.
+        output: What its answers are: any type that pydantic can check, such as a model, ``list[int]`` or ``A | B``;
+            None for plain text. An answer that does not fit costs a turn and goes back to the model with what is wrong.
         output_mode: How the model is told: ``"tool"`` by the tools ``return`` and ``fail``, which all models take that
             take tools; ``"native"`` by the provider's own way (``response_format``), for agents without tools;
             ``"prompted"`` by the prompt.

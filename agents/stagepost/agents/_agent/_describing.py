@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json, to_json
@@ -35,7 +35,7 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "servers": [_server(server) for server in agent.servers],
         "sub_agents": [each if isinstance(each, str) else _agent(each) for each in agent.sub_agents],
         "input": None if agent.input is None else agent.input.model_json_schema(),
-        "output": None if agent.output is None else TypeAdapter(agent.output).json_schema(),
+        "output": _schema(agent.output),
         "output_mode": agent.output_mode,
         "budget": asdict(agent.budget),
         "approvals": asdict(agent.approvals),
@@ -81,3 +81,7 @@ def _transport(transport: Transport) -> Mapping[str, object]:
     if isinstance(transport, Http):
         return {"kind": "http", "url": bare_address(transport.url), "headers": list(transport.headers)}
     return {"kind": "memory"}
+
+
+def _schema(output: Any) -> Mapping[str, object] | None:
+    return None if output is None else TypeAdapter(output).json_schema()

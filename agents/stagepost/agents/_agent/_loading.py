@@ -11,6 +11,7 @@ from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._mcp import McpServer
 from .._models._model import Model
+from .._output._output import OutputMode
 from .._tools._tool import ToolLike
 from .._validation import problems
 from ..errors import InvalidAgentData
@@ -97,6 +98,7 @@ class _Agent(_Data):
     sub_agents: tuple[str, ...] = ()
     input: _Type = None
     output: _Type = None
+    output_mode: OutputMode = "tool"
     budget: Budget = _BUDGET
     approvals: _Approvals = _Approvals()
 
@@ -111,6 +113,7 @@ class _Agent(_Data):
             sub_agents=self.sub_agents,
             input=self.input,
             output=self.output,
+            output_mode=self.output_mode,
             budget=self.budget,
             approvals=Approvals(self.approvals.rules, within=self.approvals.within),
         )

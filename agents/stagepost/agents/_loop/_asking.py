@@ -12,7 +12,7 @@ from .._definition._prompting import PromptContext
 from .._definition._request import Brief
 from .._delegation._state import RunState
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
-from .._models._model import ModelRequest, ModelResponse
+from .._models._model import ModelRequest, ModelResponse, ToolSchema
 from .._tools._closing import Closing
 from ._call_ids import distinct
 from ._keeping import without_secrets
@@ -53,9 +53,9 @@ class Asking:
         """
         system = self._fixed or await self._system(state, context)
         said: list[ChatMessage] = [system, *state.messages, *news]
+        tools: Sequence[ToolSchema] = self._closing.tools
         if is_last:
             said.append(_LAST_TURN)
-            tools = self._closing.tools
         else:
             tools = (await self._offer.renewed(context)).schemas
         response = await self._answer(ModelRequest(tuple(said), tools, self._closing.schema))

@@ -45,6 +45,7 @@ class ToolCalling:
         accounting: Accounting,
         closing: Closing,
         delegation: Delegation,
+        *,
         due: Due,
         offer: Offer,
     ) -> None:
@@ -66,7 +67,7 @@ class ToolCalling:
         return step("tool", self._step, answers=Decision)
 
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:
-        """Whether the only call of an answer may begin with the answer: nobody has to be asked, and it leaves a mark."""
+        """Whether the only call of an answer may begin with it: nobody has to be asked, and it leaves a mark."""
         toolbox = None if self._hooks else known_toolbox(context)
         tool = None if toolbox is None else toolbox.tools.get(call.name)
         return tool is not None and leaves_mark(tool) and self._member.approvals.rule(tool) is None

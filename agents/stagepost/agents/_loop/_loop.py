@@ -143,7 +143,7 @@ class AgentLoop(Graph):
         offer = Offer(self._member, closing)
         accounting = Accounting(self._member)
         due = Due(self._member, offer.messages)
-        calling = ToolCalling(self._member, accounting, closing, delegation, due, offer)
+        calling = ToolCalling(self._member, accounting, closing, delegation, due=due, offer=offer)
         asking = Asking(self._member, self._brief, closing, offer)
         return Turn(accounting, asking, closing, due, calling), calling
 

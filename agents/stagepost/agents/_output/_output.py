@@ -74,7 +74,7 @@ class Output:
         if is_sendable_root(bare):
             return cls(type_name(kind), bare, False, description, bare, adapter, None)
         around = {"type": "object", "properties": {WRAPPED: plain}, "required": [WRAPPED]}
-        model = create_model("Answer", __config__=ConfigDict(extra="forbid"), **{WRAPPED: (kind, ...)})
+        model = create_model("Answer", __config__=ConfigDict(extra="forbid"), value=(kind, ...))
         return cls(type_name(kind), around, True, "", plain, adapter, TypeAdapter(model))
 
     @property
@@ -139,7 +139,8 @@ class Output:
 
     def _unwrapped(self, text: str) -> object:
         assert self._whole is not None  # noqa: S101  # whoever asks has looked
-        return getattr(self._whole.validator.validate_json(text), WRAPPED)
+        answer: object = self._whole.validator.validate_json(text).value
+        return answer
 
 
 def output_of(kind: Any) -> Output | None:

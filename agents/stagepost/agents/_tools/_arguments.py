@@ -114,13 +114,15 @@ def _schema(
     tool: str, model: type[BaseModel], adapter: TypeAdapter[BaseModel], fields: Mapping[str, Taken]
 ) -> JsonSchema:
     try:
-        schema = fitted(schema_of(adapter))
+        plain = schema_of(adapter)
     except PydanticUserError as error:
         raise _unsayable(tool, error.message) from error
+    if model.model_fields.keys() != fields.keys() or "properties" not in plain:
+        raise _unsayable(tool, "ClassVar and Self mean something in classes only")
+    try:
+        schema = fitted(plain)
     except Unsendable as error:
         raise InvalidTool(tool, f"its parameters cannot be sent to every provider: {error}") from None
-    if model.model_fields.keys() != fields.keys() or "properties" not in schema:
-        raise _unsayable(tool, "ClassVar and Self mean something in classes only")
     del schema["title"]
     return schema
 

@@ -50,7 +50,7 @@ class Agents(Mapping[str, Agent[object]]):
         *,
         tools: Mapping[str, ToolLike | McpServer] = _NOTHING,
         models: Mapping[str, Model | str] = _NOTHING,
-        types: Mapping[str, type[BaseModel]] = _NOTHING,
+        types: Mapping[str, Any] = _NOTHING,
     ) -> "Agents":
         """Agents from data, as it comes out of JSON or TOML.
 
@@ -75,7 +75,7 @@ class Agents(Mapping[str, Agent[object]]):
             data: The data.
             tools: Tools and servers by the names that the data has for them.
             models: Models by their names.
-            types: Models of requests and answers by their names.
+            types: Models of requests and types of answers by their names.
 
         Raises:
             InvalidAgentData: The data has another form, or a name stands for nothing; it says where.

@@ -180,7 +180,7 @@ _PLACE: Final = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?:<locals>\.)?")
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    if isinstance(kind, str) or (not isinstance(kind, type) and isinstance(kind, BaseModel)):
+    if isinstance(kind, str | list | tuple | dict | set | BaseModel):
         raise Unsendable("it is no type: give a class, or a type such as list[int] or A | B")
     try:
         adapter = TypeAdapter(kind)

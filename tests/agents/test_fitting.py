@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import Enum, IntEnum
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Optional, TypeVar, Union
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -135,7 +135,7 @@ def root_problems(schema: Any) -> Iterator[str]:
             yield f"root: the name {name!r}, which Anthropic refuses"
 
 
-TYPES = {
+TYPES: dict[str, tuple[Any, list[Any]]] = {
     "text": (str, ["a"]),
     "number": (float, [1.5, 2]),
     "list": (list[int], [[], [1]]),
@@ -190,7 +190,8 @@ SCALARS = st.sampled_from([
 
 
 def _model(kinds: list[Any]) -> Any:
-    return create_model("Made", **{f"field_{index}": (kind, ...) for index, kind in enumerate(kinds)})
+    fields: Any = {f"field_{index}": (kind, ...) for index, kind in enumerate(kinds)}
+    return create_model("Made", **fields)
 
 
 def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -296,7 +297,8 @@ def test_types_that_hold_each_other_too_often_are_refused() -> None:
 
 
 def test_a_schema_that_is_too_long_is_refused() -> None:
-    kind = create_model("Long", **{f"field_{index}": (str, Field(description="x" * 1000)) for index in range(101)})  # type: ignore[call-overload]  # made at run time
+    fields: Any = {f"field_{index}": (str, Field(description="x" * 1000)) for index in range(101)}
+    kind = create_model("Long", **fields)
     with pytest.raises(Unsendable, match="100,000 are the limit"):
         fitted(schema_of(TypeAdapter(kind)))
 

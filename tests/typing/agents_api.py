@@ -1,7 +1,7 @@
 """The public types of the agents layer, as type checkers see them. Checked, never run."""
 
 from collections.abc import Sequence
-from typing import Any, assert_type
+from typing import Annotated, Any, Literal, TypedDict, assert_type
 
 from pydantic import BaseModel, JsonValue
 
@@ -20,6 +20,7 @@ from stagepost.agents import (
     Model,
     ModelRequest,
     ModelResponse,
+    OutputMode,
     PendingApproval,
     PromptContext,
     RateLimited,
@@ -45,6 +46,10 @@ class WeatherQuery(BaseModel):
 
 class WeatherReport(BaseModel):
     degrees: int
+
+
+class Spot(TypedDict):
+    x: int
 
 
 @tool
@@ -117,7 +122,15 @@ assert_type(lead.describe(), dict[str, JsonValue])
 assert_type(typed, Agent[WeatherReport])
 assert_type(texting, Agent[str])
 agents: Sequence[Agent[object]] = [typed, texting]
-Agent("weather", prompt="", output=str)  # type: ignore[type-var]  # a model, or nothing
+assert_type(Agent("any", prompt="", output=str), Agent[str])
+assert_type(Agent("any", prompt="", output=list[int]), Agent[list[int]])
+assert_type(Agent("any", prompt="", output=WeatherReport | int), Agent[WeatherReport | int])
+assert_type(Agent("any", prompt="", output=Literal["a", "b"]), Agent[Literal["a", "b"]])
+assert_type(Agent("any", prompt="", output=Annotated[int, "a number"]), Agent[int])
+assert_type(Agent("any", prompt="", output=Spot, output_mode="native"), Agent[Spot])
+Agent("any", prompt="", output=3)  # type: ignore[call-overload]  # no type
+Agent("any", prompt="", output=int, output_mode="json")  # type: ignore[call-overload]  # no mode
+mode: OutputMode = "prompted"
 
 
 async def use() -> None:

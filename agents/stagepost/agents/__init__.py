@@ -35,6 +35,7 @@ from ._models._parts import Audio, File, Image, Part
 from ._models._replay import ReplayModel
 from ._models._scripted import ScriptedModel, ScriptEntry, call
 from ._models._settings import ModelSettings, ReasoningEffort, ToolChoice
+from ._output._output import OutputMode
 from ._retries import Retries
 from ._tasks._converse import OpenConversation, converse
 from ._tasks._task import CallInDoubt, PendingApproval, Task, TaskStatus
@@ -153,6 +154,7 @@ __all__ = [
     "NotAnAgent",
     "OnUnknown",
     "OpenConversation",
+    "OutputMode",
     "OutputSchema",
     "Part",
     "PendingApproval",

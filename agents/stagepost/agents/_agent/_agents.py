@@ -5,8 +5,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from pydantic import BaseModel
-
 from .._mcp import McpServer
 from .._models._model import Model
 from .._tools._tool import ToolLike

@@ -22,7 +22,6 @@ A key that says nothing is not there, so that it costs nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypedDict
 
 from pydantic import BaseModel
@@ -31,8 +30,8 @@ from stagepost.checkpoint import TypedCodec
 from stagepost.workflows import ListCodec
 
 from .._definition._budget import Spent
-from .._models._messages import ChatMessage
-from ._calls import Talk
+from .._models._messages import AssistantMessage, ChatMessage, ToolCall
+from ._calls import Aside, Talk
 
 OUTPUT: Final = "output"
 FAILURE: Final = "failure"
@@ -79,113 +78,141 @@ class Said(NamedTuple):
         return {"said": {"key": self.key, "at": self.at}}
 
 
-@dataclass(frozen=True, slots=True)
 class RunState:
     """What a state says.
 
-    Attributes:
+    Args:
         given: The state.
     """
 
-    given: Mapping[str, Any]
+    __slots__ = ("_given", "_spent")
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = given
+        self._spent: Spent | None = None
 
     @property
     def messages(self) -> Sequence[ChatMessage]:
         """What was said."""
-        said: Sequence[ChatMessage] = self.given["messages"]
+        said: Sequence[ChatMessage] = self._given["messages"]
         return said
 
     @property
     def spent(self) -> Spent:
         """What the run has used by itself."""
-        spent: Spent = self.given["spent"]
+        spent = self._spent
+        if spent is None:  # asked for often: state is not read twice
+            spent = self._spent = self._given["spent"]
         return spent
 
     @property
-    def calls(self) -> int:
-        """How much of what the last answer wants to be called may go on at once."""
-        calls: int = self.given["calls"]
-        return calls
+    def last_calls(self) -> Sequence[ToolCall]:
+        """The calls of the last answer, where what they come to is not said yet."""
+        answer = self.messages[-1]
+        return answer.calls if isinstance(answer, AssistantMessage) else ()
 
     @property
     def turn(self) -> int:
         """Number of the turn that comes next, also over the runs before this one."""
-        before: int = self.given.get("turn", 0)
+        before: int = self._given.get("turn", 0)
         return before + self.spent.turns
 
     @property
     def fields(self) -> BaseModel | None:
         """The request's fields."""
-        return self.given.get("fields")
+        return self._given.get("fields")
 
     @property
     def begun(self) -> str | None:
         """Number of the call that counts as begun since the last answer."""
-        return self.given.get("begun")
+        return self._given.get("begun")
 
     @property
     def answered_at(self) -> float:
         """When the model has answered last; 0.0 if it may speak to nobody."""
-        at: float = self.given.get("at", 0.0)
+        at: float = self._given.get("at", 0.0)
         return at
 
     @property
     def root(self) -> str | None:
         """The run at the root; None if this run is."""
-        return self.given.get("root")
+        return self._given.get("root")
 
     @property
     def talks(self) -> Mapping[str, Talk]:
         """The conversations with other agents."""
-        return {key: Talk.model_validate(talk) for key, talk in self.given.get("conversations", {}).items()}
+        return {key: Talk.model_validate(talk) for key, talk in self._given.get("conversations", {}).items()}
 
     @property
     def nested(self) -> Mapping[str, Mapping[str, Any]]:
         """What the runs below this one have used, as `Spent.stored`."""
-        nested: Mapping[str, Mapping[str, Any]] = self.given.get("nested", {})
+        nested: Mapping[str, Mapping[str, Any]] = self._given.get("nested", {})
         return nested
 
     @property
     def heard(self) -> int:
         """Number of the last message that was sent to the run while it was under way; 0 if there was none."""
-        heard: int = self.given.get("heard", 0)
+        heard: int = self._given.get("heard", 0)
         return heard
 
     @property
     def output(self) -> Any:
         """The final answer; None while there is none."""
-        return self.given.get(OUTPUT)
+        return self._given.get(OUTPUT)
 
     @property
     def failure(self) -> str:
         """Why the model has given up."""
-        why: str = self.given[FAILURE]
+        why: str = self._given[FAILURE]
         return why
 
     @property
     def is_over(self) -> bool:
         """Whether there is nothing to do."""
-        return ENDED in self.given
+        return ENDED in self._given
 
     @property
     def said(self) -> Said | None:
         """Which message of a conversation with somebody outside the run answers; None if it answers none."""
-        said = self.given.get("said")
+        said = self._given.get("said")
         return None if said is None else Said(said["key"], said["at"])
 
     def kept_talks(self) -> Changes:
         """The conversations, for a run that goes on after this one."""
-        return {"conversations": self.given["conversations"]} if "conversations" in self.given else {}
+        return {"conversations": self._given["conversations"]} if "conversations" in self._given else {}
 
-    def with_talks(self, talks: Iterable[tuple[str, Talk]]) -> Changes:
-        """What conversations change that were begun or went on."""
-        changed = {key: talk.model_dump() for key, talk in talks}
-        return {"conversations": {**self.given.get("conversations", {}), **changed}} if changed else {}
+    def with_results(self, messages: Sequence[ChatMessage], asides: Iterable[Aside]) -> Changes:
+        """What tool calls change.
 
-    def with_nested(self, totals: Iterable[Mapping[str, Mapping[str, Any]]]) -> Changes:
-        """What runs below change that have ended."""
-        changed = {key: total for each in totals for key, total in each.items()}
-        return {"nested": {**self.nested, **changed}} if changed else {}
+        Args:
+            messages: Their results.
+            asides: What is to be known of them beside that.
+        """
+        changes: Changes = {"messages": messages}
+        talks: dict[str, object] = {}
+        nested: dict[str, object] = {}
+        for aside in asides:
+            if aside.talk is not None:
+                talks[aside.talk[0]] = aside.talk[1].model_dump()
+            if aside.nested is not None:
+                nested.update(aside.nested)
+        if talks:
+            changes["conversations"] = {**self._given.get("conversations", {}), **talks}
+        if nested:
+            changes["nested"] = {**self.nested, **nested}
+        return changes
+
+
+def wants_one(given: Mapping[str, Any]) -> bool:
+    """Whether what the last answer wants to be called is made one call after the other."""
+    calls: int = given["calls"]
+    return calls == 1
+
+
+def wants_several(given: Mapping[str, Any]) -> bool:
+    """Whether some of what the last answer wants to be called may go on at once."""
+    calls: int = given["calls"]
+    return calls > 1
 
 
 def types_of(fields: type[BaseModel] | None, output: object) -> Mapping[str, Any]:

@@ -1,18 +1,16 @@
 """What a turn may still use, and what it has used."""
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import Final
+from collections.abc import Awaitable
 
 from stagepost.workflows import StepContext
 
 from .._definition._budget import Spent
 from .._delegation._state import RunState
 from .._models._messages import Usage
+from .._models._model import ModelResponse
 from ._counter import COUNTER, Allowance, Counter, Shares
 from ._member import Member
 from ._session import Session
-
-_NOTHING: Final = nullcontext()
 
 
 class Accounting:
@@ -106,9 +104,12 @@ class Account:
         """Whether the calls that were asked for may be made."""
         return self._allowance.may_call(self.spent, self.shared)
 
-    def turn(self) -> AbstractContextManager[None]:
-        """Reserves a turn for as long as the model is asked."""
-        return _NOTHING if self._counter is None else self._counter.turn()
+    async def during(self, asking: Awaitable[ModelResponse]) -> ModelResponse:
+        """An answer; a turn is reserved for as long as the model is asked."""
+        if self._counter is None:
+            return await asking
+        with self._counter.turn():
+            return await asking
 
     def charge(self, usage: Usage, *, tool_calls: int) -> None:
         """Take an answer into account."""

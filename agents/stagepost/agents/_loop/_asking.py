@@ -11,13 +11,13 @@ from .._definition._hooks import model_chain
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
 from .._delegation._state import RunState
-from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
-from .._models._model import ModelRequest, ModelResponse, ToolSchema
+from .._models._messages import AssistantMessage, SystemMessage, UserMessage
+from .._models._model import ModelRequest, ModelResponse
 from .._tools._closing import Closing
 from ._call_ids import distinct
 from ._keeping import without_secrets
 from ._member import Member
-from ._offer import Offer
+from ._offer import Offer, keep
 
 _LAST_TURN: Final = UserMessage(text="This is your last turn and there are no more tools: give your final answer now.")
 
@@ -52,13 +52,14 @@ class Asking:
             is_last: Whether there will be no turn after this one: there is nothing to call then.
         """
         system = self._fixed or await self._system(state, context)
-        said: list[ChatMessage] = [system, *state.messages, *news]
-        tools: Sequence[ToolSchema] = self._closing.tools
         if is_last:
-            said.append(_LAST_TURN)
+            request = ModelRequest(
+                (system, *state.messages, *news, _LAST_TURN), self._closing.tools, self._closing.schema
+            )
         else:
-            tools = (await self._offer.renewed(context)).schemas
-        response = await self._answer(ModelRequest(tuple(said), tools, self._closing.schema))
+            toolbox = keep(self._offer.fixed or await self._offer.now(context), context)
+            request = ModelRequest((system, *state.messages, *news), toolbox.schemas, self._closing.schema)
+        response = await self._answer(request)
         return without_secrets(response, context)
 
     async def _system(self, state: RunState, context: StepContext) -> SystemMessage:
@@ -74,9 +75,8 @@ class Asking:
 
 def as_message(response: ModelResponse, turn: int) -> AssistantMessage:
     """An answer as the transcript keeps it."""
-    return AssistantMessage(
-        text=response.text,
-        calls=distinct(response.calls, turn),
-        thinking=response.thinking,
-        provider=tuple(response.provider),
-    )
+    calls = distinct(response.calls, turn)
+    if not response.thinking and not response.provider:
+        return AssistantMessage(text=response.text, calls=calls)
+    provider = tuple(response.provider)
+    return AssistantMessage(text=response.text, calls=calls, thinking=response.thinking, provider=provider)

@@ -12,16 +12,16 @@ from .._definition._hooks import ToolHook
 from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
 from .._delegation._state import Changes, RunState
-from .._models._messages import ToolCall
+from .._models._messages import ChatMessage, ToolCall
 from .._tools._closing import Closing
 from .._tools._invoking import ToolResult
 from ..errors import McpUnavailable
 from ._accounting import Accounting
 from ._due import Due
 from ._keeping import keepable
-from ._made import MADE, MadeCall, in_order, told
+from ._made import MADE, MadeCall, in_order, result_message
 from ._member import Member
-from ._offer import Offer, known_toolbox
+from ._offer import Offer, kept
 from ._one_call import OneCall, leaves_mark, unmade
 
 _MOST_AT_ONCE: Final = 100
@@ -68,41 +68,52 @@ class ToolCalling:
 
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:
         """Whether the only call of an answer may begin with it: nobody has to be asked, and it leaves a mark."""
-        toolbox = None if self._hooks else known_toolbox(context)
+        toolbox = None if self._hooks else kept(context)
         tool = None if toolbox is None else toolbox.tools.get(call.name)
         return tool is not None and leaves_mark(tool) and self._member.approvals.rule(tool) is None
 
     async def _step(self, given: State, context: StepContext) -> Changes:
         state = RunState(given)
         begun = state.begun
-        pending = list(chain.from_iterable(self._lanes(given)))
+        pending = list(chain.from_iterable(self._wanted(state)))
         if begun is not None:
-            pending = [replace(call, begun=call.number == begun) for call in pending]
-        if not any(call.begun for call in pending):  # else it was seen to before that was saved
+            pending = [replace(each, begun=each.number == begun) for each in pending]
+        if not any(each.begun for each in pending):  # else it was seen to before that was saved
             self._accounting.check_shared(context)
-        return told(state, [await self._made(call, context) for call in pending])
+        calls = state.last_calls
+        asides: list[Aside] = []
+        messages: list[ChatMessage] = []
+        for each in pending:
+            call = calls[each.index]
+            asides.append(aside := Aside())
+            messages.append(result_message(each.id, each.name, await self._made(call, each, context, aside)))
+        return state.with_results(messages, asides)
 
     def _lanes(self, given: State) -> Sequence[Lane]:
-        state = RunState(given)
+        return self._wanted(RunState(given))
+
+    def _wanted(self, state: RunState) -> Sequence[Lane]:
         self._accounting.check_due(state)
         return self._due.of_last(state)
 
     async def _lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
         self._accounting.check_shared(context)
-        return tuple([await self._made(call, context) for call in item])
+        made: list[MadeCall] = []
+        for pending in item:
+            aside = Aside()
+            result = await self._made(pending.call, pending, context, aside)
+            made.append(MadeCall.of(pending, result, aside))
+        return tuple(made)
 
-    async def _made(self, pending: PendingCall, context: StepContext) -> MadeCall:
-        aside = Aside()
-        result = await self._result(pending, context, aside)
-        return MadeCall.of(pending, keepable(result, context), aside)
+    async def _made(self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
+        return keepable(await self._result(call, pending, context, aside), context)
 
-    async def _result(self, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
-        call = pending.call
+    async def _result(self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
         complaint = pending.complaint or self._closing.complaint(call)
         if complaint is not None:
             return ToolResult(complaint, is_error=True)
         try:
-            toolbox = await self._offer.known(context)
+            toolbox = kept(context) or await self._offer.now(context)
         except McpUnavailable as error:
             return unmade(call, pending, context, f"nothing was called: {error}")
         tool = toolbox.tools.get(call.name)

@@ -35,9 +35,7 @@ class Due:
 
     def of_last(self, state: RunState) -> Sequence[Lane]:
         """What the last answer wants to be called, by what may go on at once."""
-        answer = state.messages[-1]
-        assert isinstance(answer, AssistantMessage)  # noqa: S101  # nothing comes between it and its results
-        return self._lanes(state, answer.calls, state.turn - 1, state.answered_at)
+        return self._lanes(state, state.last_calls, state.turn - 1, state.answered_at)
 
     def _lanes(self, state: RunState, calls: Sequence[ToolCall], turn: int, now: float) -> Sequence[Lane]:
         root = state.root

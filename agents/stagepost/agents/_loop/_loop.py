@@ -16,7 +16,7 @@ from .._definition._budget import Spent
 from .._definition._request import Brief
 from .._delegation._delegation import Delegation
 from .._delegation._result import AgentResult
-from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of
+from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of, wants_one, wants_several
 from .._models._model import Model
 from .._output._output import output_of
 from .._tools._closing import Closing
@@ -152,8 +152,8 @@ class AgentLoop(Graph):
         self.add("tool", calling.one())
         self.add("tools", calling.several())
         self.add("give-up", step("give-up", self._give_up, inline=True))
-        self.edge("infer", "tool", when=_wants_one)
-        self.edge("infer", "tools", when=_wants_several)
+        self.edge("infer", "tool", when=wants_one)
+        self.edge("infer", "tools", when=wants_several)
         self.edge("infer", END, when=key_exists(OUTPUT))
         self.edge("infer", "give-up", when=key_exists(FAILURE))
         self.edge("infer", END, when=key_exists(ENDED))
@@ -165,11 +165,3 @@ class AgentLoop(Graph):
 
     def _give_up(self, state: State) -> NoReturn:
         raise AgentGaveUp(self.agent.name, RunState(state).failure)
-
-
-def _wants_one(state: Any) -> bool:
-    return RunState(state).calls == 1
-
-
-def _wants_several(state: Any) -> bool:
-    return RunState(state).calls > 1

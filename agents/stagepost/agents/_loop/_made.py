@@ -1,6 +1,6 @@
 """What has come of tool calls, as a run keeps it until all of an answer are made."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -48,20 +48,23 @@ class MadeCall:
     @property
     def message(self) -> ToolMessage:
         """What the transcript says of it."""
-        return ToolMessage(call_id=self.call_id, tool=self.tool, text=self.text, is_error=self.is_error)
+        return result_message(self.call_id, self.tool, ToolResult(self.text, is_error=self.is_error))
+
+    @property
+    def aside(self) -> Aside:
+        """What the run has to know of it beside that."""
+        return Aside(self.nested, self.talk)
 
 
 MADE: Final = TypedCodec(tuple[MadeCall, ...], immutable=True, verify=False)  # made by us, of texts and numbers
 
 
+def result_message(call_id: str, tool: str, result: ToolResult) -> ToolMessage:
+    """A result as the transcript keeps it."""
+    return ToolMessage(call_id=call_id, tool=tool, text=result.text, is_error=result.is_error)
+
+
 def in_order(state: RunState, lanes: Iterable[Iterable[MadeCall]]) -> Changes:
     """What calls that were made at once change in the state: the results stand in the order of the calls."""
-    return told(state, sorted((made for lane in lanes for made in lane), key=lambda made: made.index))
-
-
-def told(state: RunState, done: Sequence[MadeCall]) -> Changes:
-    """What calls change in the state."""
-    changes: Changes = {"messages": [made.message for made in done]}
-    changes.update(state.with_talks(made.talk for made in done if made.talk is not None))
-    changes.update(state.with_nested(made.nested for made in done if made.nested is not None))
-    return changes
+    done = sorted((made for lane in lanes for made in lane), key=lambda made: made.index)
+    return state.with_results([made.message for made in done], [made.aside for made in done])

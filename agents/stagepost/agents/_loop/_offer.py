@@ -29,36 +29,33 @@ class Offer:
         self._own = (*member.agent.tools, *([] if self.messages is None else [self.messages]))
         self._toolbox = Toolbox.of(self._own, closing.tools)
 
-    async def renewed(self, context: StepContext) -> Toolbox:
-        """What there is to call now, for the calls of the next answer.
+    @property
+    def fixed(self) -> Toolbox | None:
+        """What there is to call in each turn of each run; None if that depends on servers."""
+        return None if self._member.agent.servers else self._toolbox
+
+    async def now(self, context: StepContext) -> Toolbox:
+        """What there is to call now.
 
         Raises:
             McpUnavailable: A server cannot be reached.
             ToolClash: Two tools have one name.
         """
-        toolbox = context.memo[TOOLBOX] = await self._now(context) if self._member.agent.servers else self._toolbox
-        return toolbox
-
-    async def known(self, context: StepContext) -> Toolbox:
-        """What there was to call for the last answer; or is now, if another process has asked for it.
-
-        Raises:
-            McpUnavailable: A server cannot be reached.
-            ToolClash: Two tools have one name.
-        """
-        known = known_toolbox(context)
-        if known is not None:
-            return known
-        return await self._now(context) if self._member.agent.servers else self._toolbox
-
-    async def _now(self, context: StepContext) -> Toolbox:
+        if not self._member.agent.servers:
+            return self._toolbox
         session: Session = context.resources
         connections = session.connections[self._member.name]
         remote = await connections.tools(beside=self._own, reserved=reserved(self._member.agent))
         return Toolbox.of((*self._own, *remote), self._closing.tools)
 
 
-def known_toolbox(context: StepContext) -> Toolbox | None:
+def keep(toolbox: Toolbox, context: StepContext) -> Toolbox:
+    """Remember what the model is offered, for the calls of its answer."""
+    context.memo[TOOLBOX] = toolbox
+    return toolbox
+
+
+def kept(context: StepContext) -> Toolbox | None:
     """What this process has offered the model for the last answer; None if another process has."""
     known = context.memo.get(TOOLBOX)
     return known if isinstance(known, Toolbox) else None

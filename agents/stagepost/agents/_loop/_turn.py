@@ -47,9 +47,8 @@ class Turn:
             return {}
         account = self._accounting.open(state, context)
         news = await news_of(context, state.heard) if context.has_signals else NO_NEWS
-        is_last = account.is_last_turn
-        with account.turn():
-            response = await self._asking.ask(state, context, news.messages, is_last=is_last)
+        asking = self._asking.ask(state, context, news.messages, is_last=account.is_last_turn)
+        response = await account.during(asking)
         answer = as_message(response, state.turn)
         account.charge(response.usage, tool_calls=len(answer.calls))
         verdict = self._closing.judge(answer, is_final=response.is_final)

@@ -18,6 +18,7 @@ from stagepost.agents import (
     LiteLLM,
     McpServer,
     ModelResponse,
+    ProviderContent,
     RateLimited,
     ScriptedModel,
     ToolCall,
@@ -221,3 +222,18 @@ async def test_tool_reads_a_secret_of_the_run_and_cannot_tell_it() -> None:
     agent = Agent("user", prompt="Use.", model=ScriptedModel([call("use"), "done"]), tools=[use])
     (result,) = results(await agent.run("go", secrets={"key": SECRET}))
     assert (used, result.text) == ([SECRET], "used ***")
+
+
+async def test_secret_in_thinking_is_masked_and_what_belongs_to_the_provider_is_kept_only_without_it(
+    tmp_path: Path,
+) -> None:
+    said = ProviderContent(provider="p", model="m", data=({"thinking": f"the key is {SECRET}"},))
+    own = ProviderContent(provider="p", model="m", data=({"signature": "x"},))
+    model = Keyed(ModelResponse("done", thinking=f"The key is {SECRET}.", provider=[said, own]))
+    lead = Agent("lead", prompt="", model=model)
+    async with working_in(tmp_path, lead) as runner:
+        result = await result_of(await started(runner, lead), lead)
+    answer = result.messages[-1]
+    assert isinstance(answer, AssistantMessage)
+    assert SECRET not in answer.thinking
+    assert answer.provider == (own,)

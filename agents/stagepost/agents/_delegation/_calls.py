@@ -2,17 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from stagepost.checkpoint import TypedCodec
 
 from .._models._messages import ToolCall
-
-
-def _is_none(value: Any) -> bool:
-    return value is None
 
 
 class Talk(BaseModel, frozen=True):
@@ -33,8 +29,7 @@ class Talk(BaseModel, frozen=True):
     ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Which turn of which conversation a message is.
 
     Attributes:
@@ -50,12 +45,11 @@ class Place:
     agent: str
     turn: int
     end: bool
-    run: Annotated[str | None, Field(exclude_if=_is_none)] = None
-    idle: Annotated[float | None, Field(exclude_if=_is_none)] = None
+    run: str | None = None
+    idle: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCall:
+class PendingCall(NamedTuple):
     """A call that the model wants, with what is known of it beside that.
 
     Attributes:
@@ -75,10 +69,10 @@ class PendingCall:
     id: str
     name: str
     arguments: str
-    root: Annotated[str | None, Field(exclude_if=_is_none)] = None
-    complaint: Annotated[str | None, Field(exclude_if=_is_none)] = None
-    talk: Annotated[Place | None, Field(exclude_if=_is_none)] = None
-    begun: Annotated[bool, Field(exclude=True)] = False
+    root: str | None = None
+    complaint: str | None = None
+    talk: Place | None = None
+    begun: bool = False
 
     @property
     def call(self) -> ToolCall:

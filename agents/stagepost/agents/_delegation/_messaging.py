@@ -6,7 +6,6 @@ call is which turn is settled when the model has answered, and saved with its an
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final, Literal
 
 from pydantic import JsonValue
@@ -94,9 +93,9 @@ def _placed(
     agent, known, end = arguments.get("agent_name"), arguments.get("conversation_id"), bool(arguments.get("end"))
     if (agent is None) == (known is None):
         why = "give either agent_name, to start a conversation, or conversation_id, to go on"
-        return replace(call, complaint=why)
+        return call._replace(complaint=why)
     if agent is not None:
-        return replace(call, talk=Place(f"{str(agent)[:60]}-{call.number}", str(agent), 0, end))
+        return call._replace(talk=Place(f"{str(agent)[:60]}-{call.number}", str(agent), 0, end))
     return _continued(call, str(known), talks, made.get(str(known), ()), now, end=end)
 
 
@@ -107,11 +106,11 @@ def _continued(
     talk = talks.get(known)
     if talk is None:
         there = ", ".join(talks) or "none"
-        return replace(call, complaint=f"there is no conversation {known!r}; there are: {there}")
+        return call._replace(complaint=f"there is no conversation {known!r}; there are: {there}")
     if talk.ended or any(other.talk is not None and other.talk.end for other in earlier):
-        return replace(call, complaint=f"conversation {known!r} has ended: start another one with agent_name")
+        return call._replace(complaint=f"conversation {known!r} has ended: start another one with agent_name")
     place = Place(known, talk.agent, talk.turns + len(earlier), end)
-    return replace(call, talk=place if earlier else replace(place, run=talk.run, idle=now - talk.last))
+    return call._replace(talk=place if earlier else place._replace(run=talk.run, idle=now - talk.last))
 
 
 def is_readdressed(arguments: Mapping[str, object], talk: Place) -> bool:

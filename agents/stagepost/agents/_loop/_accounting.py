@@ -104,15 +104,17 @@ class Account:
         """Whether the calls that were asked for may be made."""
         return self._allowance.may_call(self.spent, self.shared)
 
-    async def during(self, asking: Awaitable[ModelResponse]) -> ModelResponse:
+    def during(self, asking: Awaitable[ModelResponse]) -> Awaitable[ModelResponse]:
         """An answer; a turn is reserved for as long as the model is asked."""
-        if self._counter is None:
-            return await asking
-        with self._counter.turn():
-            return await asking
+        return asking if self._counter is None else _reserved(self._counter, asking)
 
     def charge(self, usage: Usage, *, tool_calls: int) -> None:
         """Take an answer into account."""
         self.spent = self.spent.after(usage, tool_calls=tool_calls)
         if self._counter is not None:
             self._counter.note(self._run_id, self.spent)
+
+
+async def _reserved(counter: Counter, asking: Awaitable[ModelResponse]) -> ModelResponse:
+    with counter.turn():
+        return await asking

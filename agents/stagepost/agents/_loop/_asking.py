@@ -1,6 +1,7 @@
 """Asking the model: what a turn's question says, and the answer as the transcript keeps it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from pydantic import BaseModel
@@ -15,7 +16,7 @@ from .._models._messages import AssistantMessage, SystemMessage, UserMessage
 from .._models._model import ModelRequest, ModelResponse
 from .._tools._closing import Closing
 from ._call_ids import distinct
-from ._keeping import without_secrets
+from ._keeping import shown, without_secrets
 from ._member import Member
 from ._offer import Offer, keep
 
@@ -59,8 +60,7 @@ class Asking:
         else:
             toolbox = keep(self._offer.fixed or await self._offer.now(context), context)
             request = ModelRequest((system, *state.messages, *news), toolbox.schemas, self._closing.schema)
-        response = await self._answer(request)
-        return without_secrets(response, context)
+        return _clean(await self._answer(request), context)
 
     async def _system(self, state: RunState, context: StepContext) -> SystemMessage:
         asked: PromptContext[BaseModel] = PromptContext(
@@ -71,6 +71,19 @@ class Asking:
     def _instructed(self, prompt: str) -> SystemMessage:
         """The prompt, with what it has to say of the answer."""
         return SystemMessage(text="\n\n".join(filter(None, (prompt, self._closing.instructions))))
+
+
+def _clean(response: ModelResponse, context: StepContext) -> ModelResponse:
+    """An answer without the secrets that the runner knows.
+
+    What belongs to the provider can only be kept as it came; where a secret is in it, it is left out.
+    """
+    response = without_secrets(response, context)
+    mask = context.execution.secrets.mask
+    if not mask or not (response.thinking or response.provider):
+        return response
+    own = [each for each in response.provider if all(shown(item, context) == item for item in each.data)]
+    return replace(response, thinking=mask(response.thinking), provider=own)
 
 
 def as_message(response: ModelResponse, turn: int) -> AssistantMessage:

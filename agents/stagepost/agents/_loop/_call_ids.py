@@ -14,6 +14,8 @@ def distinct(calls: Sequence[ToolCall], turn: int) -> tuple[ToolCall, ...]:
         calls: The calls as the model has made them.
         turn: Which turn of the conversation this is.
     """
+    if len(calls) == 1 and calls[0].id:
+        return tuple(calls)
     ids = {call.id for call in calls}
     if len(ids) == len(calls) and "" not in ids:
         return tuple(calls)

@@ -77,7 +77,7 @@ class ToolCalling:
         begun = state.begun
         pending = list(chain.from_iterable(self._wanted(state)))
         if begun is not None:
-            pending = [replace(each, begun=each.number == begun) for each in pending]
+            pending = [each._replace(begun=each.number == begun) for each in pending]
         if not any(each.begun for each in pending):  # else it was seen to before that was saved
             self._accounting.check_shared(context)
         calls = state.last_calls

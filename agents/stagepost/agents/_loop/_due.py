@@ -16,16 +16,15 @@ class Due:
     Args:
         member: The agent.
         messages: The tool by which it speaks to other agents; None if there are none.
+
+    Attributes:
+        is_timed: Whether what is due depends on when the model has answered.
     """
 
     def __init__(self, member: Member, messages: Tool[..., object] | None) -> None:
         self._is_alone = member.is_alone
         self._messages = messages
-
-    @property
-    def is_timed(self) -> bool:
-        """Whether it depends on when the model has answered."""
-        return self._messages is not None
+        self.is_timed = messages is not None
 
     def at_once(self, state: RunState, answer: AssistantMessage, now: float) -> int:
         """How many of the calls that an answer of this moment wants may go on at once."""

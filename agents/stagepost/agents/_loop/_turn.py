@@ -57,10 +57,11 @@ class Turn:
             "messages": [*news.messages, answer, *verdict.messages, *late.messages],
             "spent": account.spent,
             **self._next(state, answer, verdict, account, context),
-            **_heard(late.heard or news.heard),
         }
-        if not late.messages:  # else the model does not know what was said meanwhile: it is asked again
-            changes.update(_end(verdict))
+        if heard := late.heard or news.heard:
+            changes["heard"] = heard
+        if verdict.end is not None and not late.messages:  # else it is asked again: it does not know of these
+            changes.update(_ended(verdict.end))
         return changes
 
     def _next(
@@ -82,15 +83,5 @@ class Turn:
         return NOT_BEGUN
 
 
-def _heard(number: int) -> Changes:
-    return {"heard": number} if number else {}
-
-
-def _end(verdict: Verdict) -> Changes:
-    match verdict.end:
-        case Accepted(output):
-            return {OUTPUT: output}
-        case GivenUp(reason):
-            return {FAILURE: reason}
-        case _:
-            return {}
+def _ended(end: Accepted | GivenUp) -> Changes:
+    return {OUTPUT: end.output} if isinstance(end, Accepted) else {FAILURE: end.reason}

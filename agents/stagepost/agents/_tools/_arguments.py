@@ -130,7 +130,7 @@ def _schema(
 def _field(taken: Taken, description: str | None) -> Any:
     """A field as `create_model` takes it."""
     default = taken.default if taken.has_default else ...
-    described = taken.type if description is None else Annotated[taken.type, Field(description=description)]
+    described = taken.type if not description else Annotated[taken.type, Field(description=description)]
     return described, Field(default, alias=taken.name)
 
 

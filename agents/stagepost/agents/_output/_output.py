@@ -96,10 +96,24 @@ class Output:
     def read_arguments(self, text: str) -> object | Complaint:
         """The answer that the arguments of a call hold, or what is wrong with it."""
         try:
-            return self._unwrapped(text) if self._whole is not None else self._type.validator.validate_json(text)
+            return self._read_arguments(text)
         except BaseException as error:  # noqa: BLE001  # a validator of the user's may raise anything
             why = _problem(error)
         return Complaint(why, f"the arguments are no valid {self.name}: {why}")
+
+    def _read_arguments(self, text: str) -> object:
+        if self._whole is None:
+            return self._type.validator.validate_json(text)
+        try:
+            return self._unwrapped(text)
+        except ValidationError as error:
+            if _is_wrapped(text):
+                raise
+            given = error
+        try:  # some models leave out what is around the answer
+            return self._type.validator.validate_json(text)
+        except ValidationError:
+            raise given from None
 
     def read_text(self, text: str) -> object | Complaint:
         """The answer that a text holds, or what is wrong with it.

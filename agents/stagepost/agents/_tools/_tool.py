@@ -121,8 +121,8 @@ def tool(
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
     """Make a tool of a function, as ``@tool`` or ``@tool(idempotent=True)``.
 
-    The model sees the function's docstring, and its parameters with their types, defaults and what the docstring's
-    ``Args:`` says of them. A parameter named ``context`` is hidden from it and gets a `ToolContext`. The function is
+    The model sees the function's docstring, and its parameters with their types, defaults and what the docstring says
+    of them, in the style of Google, NumPy or Sphinx. A parameter named ``context`` is hidden from it and gets a `ToolContext`. The function is
     async, or runs in a thread. What it returns has to have a form in JSON, as text, numbers, lists, dicts and pydantic
     models do; what it raises is told to the model.
 

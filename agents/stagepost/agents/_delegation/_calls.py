@@ -54,7 +54,7 @@ class PendingCall(NamedTuple):
 
     Attributes:
         number: Unlike the model's id, never the same twice in a run.
-        index: Its place among the calls of the answer.
+        position: Its place among the calls of the answer.
         id: The model's name for it.
         name: The tool's name.
         arguments: What the model has written as arguments.
@@ -65,7 +65,7 @@ class PendingCall(NamedTuple):
     """
 
     number: str
-    index: int
+    position: int
     id: str
     name: str
     arguments: str

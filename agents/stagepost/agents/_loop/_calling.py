@@ -84,7 +84,7 @@ class ToolCalling:
         asides: list[Aside] = []
         messages: list[ChatMessage] = []
         for each in pending:
-            call = calls[each.index]
+            call = calls[each.position]
             asides.append(aside := Aside())
             messages.append(result_message(each.id, each.name, await self._made(call, each, context, aside)))
         return state.with_results(messages, asides)

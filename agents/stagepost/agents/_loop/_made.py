@@ -43,7 +43,7 @@ class MadeCall:
     @classmethod
     def of(cls, pending: PendingCall, result: ToolResult, aside: Aside) -> "MadeCall":
         """A call, its result, and what the run has to know beside that."""
-        return cls(pending.index, pending.id, pending.name, result.text, result.is_error, aside.nested, aside.talk)
+        return cls(pending.position, pending.id, pending.name, result.text, result.is_error, aside.nested, aside.talk)
 
     @property
     def message(self) -> ToolMessage:

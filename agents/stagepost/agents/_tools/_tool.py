@@ -122,9 +122,9 @@ def tool(
     """Make a tool of a function, as ``@tool`` or ``@tool(idempotent=True)``.
 
     The model sees the function's docstring, and its parameters with their types, defaults and what the docstring says
-    of them, in the style of Google, NumPy or Sphinx. A parameter named ``context`` is hidden from it and gets a `ToolContext`. The function is
-    async, or runs in a thread. What it returns has to have a form in JSON, as text, numbers, lists, dicts and pydantic
-    models do; what it raises is told to the model.
+    of them, in the style of Google, NumPy or Sphinx. A parameter named ``context`` is hidden from it and gets a
+    `ToolContext`. The function is async, or runs in a thread. What it returns has to have a form in JSON, as text,
+    numbers, lists, dicts and pydantic models do; what it raises is told to the model.
 
     A call of an idempotent tool that ends with a `ConnectionError` or a `TimeoutError`, the tool's own time limit or a
     `ToolUnavailable` among them, is made again as `retries` says. That needs the extra ``retry`` (tenacity).

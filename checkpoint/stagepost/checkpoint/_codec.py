@@ -119,10 +119,22 @@ class TypedCodec(Generic[T]):
         self._verify = verify
         self._warnings: Literal["error", False] = "error" if verify else False
 
-    def dump(self, value: T, where: str) -> bytes:
+    def dump(self, value: T, where: str, context: object = None) -> bytes:
+        """As `Codec.dump`.
+
+        Args:
+            value: The value.
+            where: Names it in errors.
+            context: Given to the serializers of types, such as `Attachments`.
+
+        Raises:
+            CannotStore: It would not come back the same.
+        """
         serializer = self._members.get(type(value), self._adapter.serializer)
         try:
-            data = serializer.to_json(value, by_alias=False, round_trip=True, warnings=self._warnings)
+            data = serializer.to_json(
+                value, by_alias=False, round_trip=True, warnings=self._warnings, context=context
+            )
         except (PydanticSerializationError, PydanticUserError, ValueError, TypeError) as error:
             raise CannotStore(where, f"it is no valid {self._name}: {_one_line(error)}") from error
         if self._verify:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 import anyio
 import pytest
@@ -18,7 +19,9 @@ RUNS = ["a", "a.below", "b", "c"]
 
 runs = st.sampled_from(RUNS)
 contents = st.sampled_from(CONTENTS)
-acts = st.one_of(
+Deed: TypeAlias = tuple[str, str, list[bytes], list[bytes]]
+
+acts: st.SearchStrategy[Deed] = st.one_of(
     st.tuples(st.just("create"), runs, st.lists(contents, max_size=2), st.lists(contents, max_size=1)),
     st.tuples(st.just("commit"), runs, st.lists(contents, max_size=2), st.lists(contents, max_size=2)),
     st.tuples(st.just("delete"), runs, st.just([]), st.just([])),
@@ -45,7 +48,8 @@ class World:
             self.leases.pop(each, None)
 
 
-async def act(store: MemoryStore, world: World, kind: str, run_id: str, own: list[bytes], known: list[bytes]) -> None:
+async def act(store: MemoryStore, world: World, deed: Deed) -> None:
+    kind, run_id, own, known = deed
     blobs = {digest_of(data): None for data in known} | {digest_of(data): data for data in own}
     there = world.digests
     if kind == "create" and run_id not in world.leases:
@@ -77,14 +81,14 @@ async def end(store: MemoryStore, world: World, run_id: str) -> None:
             await store.commit(Commit(lease=world.leases[each], closing=Closing(RunStatus.COMPLETED)))
 
 
-async def play(deeds: list[tuple[str, str, list[bytes], list[bytes]]]) -> None:
+async def play(deeds: list[Deed]) -> None:
     world, store = World(), MemoryStore()
     await store.__aenter__()
     for deed in deeds:
         if deed[0] == "reopen store":
             await store.__aexit__(None, None, None)
             await store.__aenter__()
-        await act(store, world, *deed)
+        await act(store, world, deed)
         for data in CONTENTS:
             if digest_of(data) in world.digests:
                 assert await store.blob(digest_of(data)) == data
@@ -98,6 +102,6 @@ async def play(deeds: list[tuple[str, str, list[bytes], list[bytes]]]) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(acts, max_size=25))
 def test_bytes_are_there_exactly_as_long_as_a_run_refers_to_them(
-    deeds: list[tuple[str, str, list[bytes], list[bytes]]],
+    deeds: list[Deed],
 ) -> None:
     anyio.run(play, deeds)

@@ -39,7 +39,9 @@ def test_bytes_beside_the_json_have_a_limit_of_their_own() -> None:
     assert Limits().blob == 20 * MB
     Limits().check_blob(20 * MB, "x")
     Limits(blob=None).check_blob(1000 * MB, "x")
-    with pytest.raises(BlobTooLarge, match="the picture cannot be stored: it has 11 bytes, and the store takes 10") as caught:
+    with pytest.raises(
+        BlobTooLarge, match="the picture cannot be stored: it has 11 bytes, and the store takes 10"
+    ) as caught:
         MemoryStore(max_blob=10).limits.check_blob(11, "the picture")
     assert (caught.value.size, caught.value.largest) == (11, 10)
     assert SqliteStore("runs.db", max_blob=None).limits.blob is None

@@ -1,8 +1,11 @@
 """What can be wrong with bytes that runs refer to."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from ._root_error import CheckpointError
+
+_REMEDY: Final = "DELETE FROM blobs WHERE digest NOT IN (SELECT digest FROM blob_refs)"
 
 
 class BlobNotFound(CheckpointError, LookupError):
@@ -56,8 +59,7 @@ class UnusedBlobs(CheckpointError):
     def __init__(self, count: int, size: int) -> None:
         super().__init__(
             f"{count} blobs ({size:,} bytes) belong to no run: references to them were deleted by hand. They take "
-            "space, and no run gets them. To delete them, leave the store and run "
-            "`DELETE FROM blobs WHERE digest NOT IN (SELECT digest FROM blob_refs)`"
+            f"space, and no run gets them. To delete them, leave the store and run `{_REMEDY}`"
         )
         self.count = count
         self.size = size

@@ -26,6 +26,7 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint._blobs import digest_of
 from stagepost.checkpoint._sqlite import _blobs
+from stagepost.checkpoint._sqlite._queries import Query
 
 DATA = b"bytes of a picture"
 DIGEST = digest_of(DATA)
@@ -115,9 +116,9 @@ async def test_references_of_a_run_that_was_deleted_by_hand_are_named_and_go_wit
 
 @pytest.mark.parametrize("is_damage", [True, False], ids=["damaged", "no damage"])
 async def test_bytes_that_cannot_be_read_are_damage_of_theirs_alone(
-    file: Path, monkeypatch: pytest.MonkeyPatch, is_damage: bool
+    file: Path, monkeypatch: pytest.MonkeyPatch, *, is_damage: bool
 ) -> None:
-    async def read(query: _blobs.Query) -> Sequence[Sequence[str]]:
+    async def read(query: Query) -> Sequence[Sequence[str]]:
         if "FROM blobs" in query.text:
             raise StoreFailed(file, "malformed")
         return [["run"]] if "runs" in query.text else [[DIGEST]] if query.values[0] == b"" else []

@@ -1,5 +1,6 @@
 """Bytes beside a run's JSON: kept once for each content, under their SHA-256."""
 
+from collections.abc import Mapping
 from hashlib import sha256
 
 
@@ -28,6 +29,13 @@ class Attachments(dict[str, bytes | None]):
         """Note what a value refers to; bytes that are known already stay known."""
         if data is not None or digest not in self:
             self[digest] = data
+
+    def with_more(self, blobs: Mapping[str, bytes | None]) -> "Attachments":
+        """These and others; bytes count for more than that there are some."""
+        more = Attachments(self)
+        for digest, data in blobs.items():
+            more.note(digest, data)
+        return more
 
 
 def digest_of(data: bytes) -> str:

@@ -14,7 +14,7 @@ from stagepost.workflows import Pattern, PatternError
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._definition._prompting import PromptFunction
-from .._delegation._result import AgentResult
+from .._delegation._result import AgentResult, with_blobs
 from .._loop._session import Approve
 from .._mcp import McpServer
 from .._models._model import Model
@@ -176,7 +176,8 @@ class Agent(Generic[OutputT_co]):
         """Run in memory: nothing is stored, and a crash loses the run.
 
         Args:
-            request: The input model, a mapping of its fields, or a text.
+            request: The input model, a mapping of its fields, a text, or a list of texts and parts (`Image`, `Audio`,
+                `File`).
             after: Goes on where this run has ended: the model sees all that was said.
             model: Instead of the agent's own; its name will do.
             approve: Says whether a call may be made that a person has to allow: async, from a `ToolCall` to an `Allow`
@@ -197,13 +198,16 @@ class Agent(Generic[OutputT_co]):
             raise InvalidRequest(self.name, f"after={after!r:.80} is no AgentResult: give what an earlier run returned")
         team = self._team if model is None else Team(self, model)
         start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
+        blobs = {} if after is None else dict(after.blobs)
         async with team.open(approve) as session:
             try:
-                state = await team.loop.run(start, deps=deps, secrets=secrets, observer=observer, resources=session)
+                state = await team.loop.run(
+                    start, deps=deps, secrets=secrets, observer=observer, resources=session, blobs=blobs
+                )
             except PatternError as error:
                 failure = failure_of(self.name, error)
             else:
-                return team.loop.result(state)
+                return with_blobs(team.loop.result(state), blobs)
         raise failure  # here, so that its own cause stays its cause
 
     def as_workflow(self) -> Pattern:

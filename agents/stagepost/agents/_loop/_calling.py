@@ -116,6 +116,7 @@ class ToolCalling:
             "tool": call.name,
             "text": result.text,
             "is_error": result.is_error,
+            **({"parts": [part.model_dump(mode="json") for part in result.parts]} if result.parts else {}),
             **said,
         }
 
@@ -174,4 +175,10 @@ def _said(state: State, done: Sequence[Mapping[str, Any]]) -> dict[str, object]:
 
 
 def _message(result: Mapping[str, Any]) -> ToolMessage:
-    return ToolMessage(call_id=result["call_id"], tool=result["tool"], text=result["text"], is_error=result["is_error"])
+    return ToolMessage(
+        call_id=result["call_id"],
+        tool=result["tool"],
+        text=result["text"],
+        is_error=result["is_error"],
+        parts=result.get("parts", ()),
+    )

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from .._definition._budget import Spent
 from .._definition._request import Brief
-from .._models._messages import UserMessage
+from .._definition._spoken import is_spoken, spoken
 from ._history import repaired
 
 ENDED: Final = "ended"
@@ -28,8 +28,8 @@ def asked_again(brief: Brief, before: Mapping[str, Any], payload: object, root: 
     Raises:
         InvalidRequest: It is not what the agent takes.
     """
-    known = before.get("fields") if isinstance(payload, str) else None
-    message, fields = (UserMessage(text=str(payload)), known) if known else brief.read(payload)
+    known = before.get("fields")
+    message, fields = (spoken(brief.agent, payload), known) if known and is_spoken(payload) else brief.read(payload)
     kept = {"conversations": before.get("conversations"), "root": root, "fields": fields}
     return {
         "messages": [*repaired(before["messages"]), message],

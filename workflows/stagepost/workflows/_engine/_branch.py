@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from stagepost.checkpoint import (
+    Attachments,
     CannotStore,
     Closing,
     Frame,
@@ -131,7 +132,7 @@ class Branch:
         joined: Joined | None = None,
         visits: Mapping[str, int] | None = None,
         straight_on: bool = False,
-        attached: Mapping[str, bytes | None] | None = None,
+        attached: Attachments | None = None,
     ) -> None:
         """Save a step's result together with where the branch goes on.
 

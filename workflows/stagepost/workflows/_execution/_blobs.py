@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final, Protocol, TypeAlias
 
-from stagepost.checkpoint import BlobNotFound, Limits
+from stagepost.checkpoint import Attachments, BlobNotFound, Limits
 
 from .._values._secrets import Secrets
 from .._values._state import Stored
@@ -84,14 +84,12 @@ class Blobs:
             self._size -= len(self._known.pop(next(iter(self._known))))
 
 
-def blobs_of(
-    values: Iterable[Stored], attached: Mapping[str, bytes | None] | None = None
-) -> dict[str, bytes | None] | None:
+def blobs_of(values: Iterable[Stored], attached: Attachments | None = None) -> Attachments | None:
     """The bytes that values bring, and those that a step has attached beside; None if there are none."""
-    found = dict(attached) if attached else None
+    found = attached or None
     for value in values:
         if value.blobs:
-            found = {**(found or {}), **value.blobs}
+            found = (found or Attachments()).with_more(value.blobs)
     return found
 
 

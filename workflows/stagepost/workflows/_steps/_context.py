@@ -116,7 +116,7 @@ class StepContext:
         blobs = Attachments()
         digest = blobs.add(bytes(data))
         check_blobs(blobs, repr(self.path), self.execution.limits, self.execution.secrets)
-        self._bearing().update(blobs)
+        self.attached = blobs if self.attached is None else self.attached.with_more(blobs)
         return digest
 
     def _bearing(self) -> Attachments:

@@ -103,7 +103,7 @@ class Elements:
         if len(typed) == self.length:
             typed += more.known
         parts += more.parts
-        blobs = {**self.blobs, **more.blobs} if self.blobs or more.blobs else NO_BLOBS
+        blobs = Attachments(self.blobs).with_more(more.blobs) if self.blobs or more.blobs else NO_BLOBS
         return Elements(parts, read, typed, blobs)
 
     @property

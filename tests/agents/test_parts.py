@@ -86,10 +86,8 @@ async def test_parts_in_the_fields_of_a_request_stand_beside_their_names() -> No
     await eye.run(Shown(question="Cat?", picture=PICTURE, more=[REMOTE, notes, PICTURE]))
     system, asked = model.requests[0].messages
     assert isinstance(asked, UserMessage)
-    assert (
-        asked.text
-        == '{"question":"Cat?","picture":"[image 1: a.png]","more":["[image 2]","[file 3]","[image 1: a.png]"]}'
-    )
+    more = '"more":["[image 2]","[file 3]","[image 1: a.png]"]'
+    assert asked.text == '{"question":"Cat?","picture":"[image 1: a.png]",' + more + "}"
     assert seen(model.requests[0]) == [("image", DATA), ("image", None), ("file", b"notes")]
     assert getattr(system, "text", "") == "Look at [image 1: a.png] for: Cat?"
 
@@ -114,9 +112,7 @@ async def test_what_a_request_cannot_hold_is_said(request_: object, why: str) ->
 
 async def test_an_agent_with_fields_says_all_that_it_takes() -> None:
     eye, _ = agent("no", input=Shown)
-    with pytest.raises(
-        InvalidRequest, match="it takes Shown, a mapping of its fields, a text, or a list of texts, Image"
-    ):
+    with pytest.raises(InvalidRequest, match="it takes Shown, a mapping of its fields, a text, or a list of"):
         await eye.run(3)
 
 
@@ -238,9 +234,7 @@ async def test_a_part_that_is_too_large_for_the_store_is_told_to_the_model(anyio
         state = await (await runner.start(eye.as_workflow(), eye.as_workflow().accept("?"))).result()
         (message,) = results(list(state["messages"]))
         assert message.is_error
-        assert message.text.startswith(
-            "before\n[image 1: a.png]\nafter\n[audio 2]\nThe result has image of 14 bytes, and 6"
-        )
+        assert message.text.startswith("before\n[image 1: a.png]\nafter\n[audio 2]\nThe result has image of 14 bytes")
         with pytest.raises(BlobTooLarge, match="the input of 'eye' cannot be stored: it has 14 bytes"):
             await Tasks(runner).start(eye, ["?", PICTURE])
     assert len(model.requests) == 2
@@ -352,7 +346,7 @@ async def test_a_digest_that_a_model_has_made_up_concerns_its_call_alone(anyio_b
         picture: Image
 
     below = Agent("below", prompt="", input=Look, description="Looks.")
-    script = [call("below", picture={"media_type": "image/png", "digest": "0" * 64}), "sorry"]
+    script: list[ScriptEntry] = [call("below", picture={"media_type": "image/png", "digest": "0" * 64}), "sorry"]
     lead = Agent("lead", prompt="", model=ScriptedModel(script), tools=[AgentTool(below)])
     async with MemoryStore() as store, Runner(store, workflows=[lead]) as runner:
         state = await (await Tasks(runner).start(lead, "?")).result()

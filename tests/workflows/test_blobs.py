@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Annotated, Any
 
+import anyio.lowlevel
 import pytest
 from anyio import fail_after
 from pydantic import BaseModel, Field, FieldSerializationInfo, field_serializer, model_validator
@@ -82,10 +83,10 @@ def how(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-async def run(how: str, workflow: Pattern, state: object = None) -> Any:
+async def run(how: str, workflow: Pattern, state: object = None, secrets: dict[str, str] | None = None) -> Any:
     if how == "memory":
-        return await workflow.run(state)  # type: ignore[arg-type]  # whatever a test starts with
-    async with MemoryStore() as store, Runner(store, workflows=[workflow]) as runner:
+        return await workflow.run(state, secrets=secrets)  # type: ignore[arg-type]  # whatever a test starts with
+    async with MemoryStore() as store, Runner(store, workflows=[workflow], secrets=secrets) as runner:
         return await (await runner.start(workflow, state)).result()  # type: ignore[arg-type]  # likewise
 
 
@@ -312,30 +313,26 @@ async def test_p11_bytes_that_show_a_secret_are_refused(kind: str, how: str, any
     def work(item: int) -> Picture:
         return Picture(data=b"key: hunter2hunter2" if kind == "worker" else b"")
 
-    parts = [step("bring", bring), Parallel("items", work, over=lambda _: [1])]
+    parts: list[Any] = [step("bring", bring), Parallel("items", work, over=lambda _: [1])]
     workflow = Chain("secret", parts, types={"picture": Picture})
     secrets = {"password": "hunter2hunter2"}
     with pytest.raises(Exception, match="it holds the text of secret 'password'") as caught:
-        if how == "memory":
-            await workflow.run({}, secrets=secrets)
-        else:
-            async with MemoryStore() as store, Runner(store, workflows=[workflow], secrets=secrets) as runner:
-                await (await runner.start(workflow)).result()
+        await run(how, workflow, secrets=secrets)
     assert "hunter2" not in str(caught.value)
 
 
 async def test_a_process_keeps_a_bounded_part_of_the_bytes_of_a_stored_run(anyio_backend: str) -> None:
-    class Counting:
-        asked: list[str] = []
+    asked: list[str] = []
 
+    class Counting:
         async def blob(self, digest: str) -> bytes:
-            self.asked.append(digest)
+            asked.append(digest)
             return bytes(int(digest))
 
     blobs = Blobs(Counting(), largest=10)
     for digest in ("4", "5", "4", "3", "4", "5", "11", "11"):
         assert len(await blobs.get(digest)) == int(digest)
-    assert Counting.asked == ["4", "5", "3", "5", "11", "11"]
+    assert asked == ["4", "5", "3", "5", "11", "11"]
 
 
 async def test_retention_deletes_bytes_with_their_runs(store: Store) -> None:
@@ -345,12 +342,6 @@ async def test_retention_deletes_bytes_with_their_runs(store: Store) -> None:
         async with Runner(store, workflows=[ATTACHING], keep_for=timedelta(0)):
             with fail_after(5):
                 while await store.find():
-                    await pause()
+                    await anyio.lowlevel.checkpoint()
         with pytest.raises(BlobNotFound):
             await store.blob(DIGEST)
-
-
-async def pause() -> None:
-    import anyio.lowlevel
-
-    await anyio.lowlevel.checkpoint()

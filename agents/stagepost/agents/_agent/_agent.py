@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar, overload
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, Generic, Self, TypeVar, overload
 
 from pydantic import BaseModel, JsonValue, SecretStr
 
@@ -33,6 +33,7 @@ from ._checks import (
 from ._describing import describe
 from ._failure import failure_of
 from ._given import listed, read_approvals, read_servers, read_tools
+from ._opened import Opened
 from ._team import Team
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
@@ -199,7 +200,7 @@ class Agent(Generic[OutputT_co]):
         team = self._team if model is None else Team(self, model)
         start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
         blobs = {} if after is None else dict(after.blobs)
-        async with team.open(approve) as session:
+        async with team.open(approve, self._opened.connections) as session:
             try:
                 state = await team.loop.run(
                     start, deps=deps, secrets=secrets, observer=observer, resources=session, blobs=blobs
@@ -209,6 +210,26 @@ class Agent(Generic[OutputT_co]):
             else:
                 return with_blobs(team.loop.result(state), blobs)
         raise failure  # here, so that its own cause stays its cause
+
+    async def __aenter__(self) -> Self:
+        """Keep the connections to MCP servers between runs in memory, until the block is left.
+
+        Without it each such run connects anew, and starts the programs that are servers. It is left by the task that
+        has entered it.
+
+        Raises:
+            RuntimeError: It is open already.
+            ModelMissing: It, or an agent below it, has no model.
+            InvalidAgent: A sub-agent is only a name.
+        """
+        await self._opened.enter(self._team)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close them, and end the programs that were started."""
+        await self._opened.leave()
 
     def as_workflow(self) -> Pattern:
         """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.
@@ -233,6 +254,10 @@ class Agent(Generic[OutputT_co]):
     @cached_property
     def _team(self) -> Team:
         return Team(self)
+
+    @cached_property
+    def _opened(self) -> Opened:
+        return Opened(self.name)
 
     def _check(self) -> None:
         check_budget(self)

@@ -54,7 +54,7 @@ from ._keeping import without_secrets
 from ._member import Member, Team
 from ._news import MESSAGE, NO_NEWS, news_of
 from ._opening import ENDED, asked, asked_again, over
-from ._session import Session
+from ._session import Session, instructed
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
 
@@ -258,9 +258,11 @@ class AgentLoop(Graph):
         system = self._brief.fixed or await self._system(state, context)
         said = await with_bytes(state["messages"], context)
         if is_last:
+            system = instructed(system, context.resources, self.name)
             messages = (system, *said, *news, UserMessage(text=_LAST_TURN))
             return ModelRequest(messages, self._closing.tools, self._output_schema)
         toolbox = context.memo[TOOLBOX] = await self._found(context) if self.agent.servers else self._toolbox
+        system = instructed(system, context.resources, self.name)
         return ModelRequest((system, *said, *news), toolbox.schemas, self._output_schema)
 
     async def _system(self, state: State, context: StepContext) -> SystemMessage:

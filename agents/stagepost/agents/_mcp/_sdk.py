@@ -5,16 +5,19 @@ Everything of the SDK that opens is closed by the task that opened it; its calls
 
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self, assert_never
 
 import anyio
+import anyio.lowlevel
 import httpx2
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import (
     CONNECTION_CLOSED,
     AudioContent,
@@ -27,11 +30,14 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
     Tool,
+    ToolListChangedNotification,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from .._models._addresses import bare_address, shown_address
-from ._link import CallLost, LinkStale
-from ._remote import RemoteResult, RemoteTool, join_content
+from ._content import Block, composed, part_of
+from ._link import CallLost, LinkStale, pauses
+from ._remote import RemoteResult, RemoteTool
 from ._server import Http, McpServer, Memory, Stdio
 
 _SESSION: Final = "mcp-session-id"
@@ -93,15 +99,37 @@ def _refused() -> None:
 class SdkLink:
     """An open connection.
 
+    Args:
+        client: The SDK's client.
+        offer: The server's tools.
+        news: Tells when they are others.
+        limit: Seconds in which it has to tell of them.
+
     Attributes:
-        tools: The server's tools.
+        instructions: What the server wants models to know.
         ended: Set when the connection is of no use any more, by whoever notices first.
     """
 
-    def __init__(self, client: Client, tools: tuple[RemoteTool, ...], ended: anyio.Event) -> None:
+    def __init__(self, client: Client, offer: tuple[RemoteTool, ...], news: "_News", limit: float) -> None:
         self._client = client
-        self.tools = tools
-        self.ended = ended
+        self._offer = offer
+        self._news = news
+        self._limit = limit
+        self.instructions = client.instructions or ""
+        self.ended = news.ended
+
+    async def tools(self) -> tuple[RemoteTool, ...]:
+        """The server's tools; asked for again if it has said that they are others.
+
+        If it does not answer then, they are those of before: what is called tells whether it is still there.
+        """
+        if self._news.take():
+            try:
+                with anyio.fail_after(self._limit):
+                    self._offer = await _tools(self._client)
+            except (MCPError, TimeoutError):
+                self._news.note()
+        return self._offer
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
         """Call a tool by the server's name for it.
@@ -128,11 +156,67 @@ class SdkLink:
 @asynccontextmanager
 async def open_link(server: McpServer) -> AsyncIterator[SdkLink]:
     """Connect to a server and ask for its tools."""
-    ended = anyio.Event()
+    news = _News()
     async with AsyncExitStack() as stack:
-        target = await _target(server, ended, stack)
-        client = await stack.enter_async_context(Client(target, cache=None))
-        yield SdkLink(client, await _tools(client), ended)
+        target = await _target(server, news.ended, stack)
+        client = await stack.enter_async_context(Client(target, cache=None, message_handler=news.hear))
+        link = SdkLink(client, await _tools(client), news, server.connect_timeout)
+        if not _tells_changes(client):
+            yield link
+            return
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(news.listen, client)
+            try:
+                yield link
+            finally:
+                tasks.cancel_scope.cancel()
+
+
+class _News:
+    """Whether a server has said that its tools are others.
+
+    Attributes:
+        ended: Set when the connection is of no use any more.
+    """
+
+    def __init__(self) -> None:
+        self.ended = anyio.Event()
+        self._are_others = False
+
+    def note(self) -> None:
+        """They are others."""
+        self._are_others = True
+
+    def take(self) -> bool:
+        """Whether they are others, once."""
+        are_others, self._are_others = self._are_others, False
+        return are_others
+
+    async def hear(self, message: object) -> None:
+        """What servers before the protocol of 2026 send by themselves."""
+        if isinstance(message, ToolListChangedNotification):
+            self.note()
+        await anyio.lowlevel.checkpoint()
+
+    async def listen(self, client: Client) -> None:
+        """What later ones send to those who listen. Nothing is sent again, so a lost stream counts as news."""
+        for pause in pauses(again=True):
+            await anyio.sleep(pause)
+            try:
+                async with client.listen(tools_list_changed=True) as events:
+                    async for _ in events:
+                        self.note()
+            except SubscriptionLost:
+                self.note()
+            except Exception:  # noqa: BLE001  # it wants nobody to listen, and its tools can be called all the same
+                return
+            else:
+                return
+
+
+def _tells_changes(client: Client) -> bool:
+    tools = client.server_capabilities.tools
+    return tools is not None and bool(tools.list_changed) and client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def reason(server: McpServer, error: Exception) -> str:
@@ -225,7 +309,7 @@ async def _tools(client: Client) -> tuple[RemoteTool, ...]:
     while page.next_cursor:
         page = await client.list_tools(cursor=page.next_cursor)
         found.extend(page.tools)
-    return tuple(map(_tool, found))
+    return tuple(_tool(tool) for tool in found if not needs_task(tool))
 
 
 def _tool(tool: Tool) -> RemoteTool:
@@ -234,18 +318,24 @@ def _tool(tool: Tool) -> RemoteTool:
     return RemoteTool(tool.name, tool.description or tool.title or "", tool.input_schema, marked)
 
 
+def needs_task(tool: Tool) -> bool:
+    """Whether a tool can only be called by way of tasks, which nobody here speaks."""
+    return tool.execution is not None and tool.execution.task_support == "required"
+
+
 def _result(result: CallToolResult) -> RemoteResult:
-    texts = [_text(block) for block in result.content]
-    return RemoteResult(join_content(texts, result.structured_content), is_error=bool(result.is_error))
+    blocks = [_block(block) for block in result.content]
+    text, parts = composed(blocks, result.structured_content, list(chain.from_iterable(map(_beside, result.content))))
+    return RemoteResult(text, bool(result.is_error), tuple(parts))
 
 
-def _text(block: ContentBlock) -> str:
-    """A part of a result; what is no text is described."""
+def _block(block: ContentBlock) -> Block:
+    """A piece of a result: its text, or the part that it is; a link is described."""
     match block:
         case TextContent():
             return str(block.text)
         case ImageContent() | AudioContent():
-            return f"[{block.type}: {block.mime_type}, {_size(block.data)} bytes, not shown]"
+            return part_of(block.type, block.data, block.mime_type)
         case ResourceLink():
             return f"[resource {block.name!r}: {block.uri}{_kind(block.mime_type)}]"
         case EmbeddedResource():
@@ -254,20 +344,30 @@ def _text(block: ContentBlock) -> str:
             assert_never(block)
 
 
-def _embedded(resource: TextResourceContents | BlobResourceContents) -> str:
-    of = f"resource: {resource.uri}{_kind(resource.mime_type)}"
+def _beside(block: ContentBlock) -> Iterator[str]:
+    """What else a piece of a result says, all of which its structured content may repeat."""
+    match block:
+        case ImageContent() | AudioContent():
+            yield from (block.type, block.data, block.mime_type)
+        case ResourceLink():
+            yield from (block.type, block.name, str(block.uri), block.mime_type or "")
+        case EmbeddedResource():
+            held = block.resource
+            bytes_of = held.blob if isinstance(held, BlobResourceContents) else ""
+            yield from (block.type, str(held.uri), held.mime_type or "", bytes_of)
+        case _:
+            yield block.type
+
+
+def _embedded(resource: TextResourceContents | BlobResourceContents) -> Block:
     if isinstance(resource, BlobResourceContents):
-        return f"[{of}, {_size(resource.blob)} bytes, not shown]"
-    return f"[{of}]\n{resource.text}"
+        name = str(resource.uri).rpartition("/")[2]
+        return part_of(f"resource {resource.uri}", resource.blob, resource.mime_type, name)
+    return f"[resource: {resource.uri}{_kind(resource.mime_type)}]\n{resource.text}"
 
 
 def _kind(mime_type: str | None) -> str:
     return f", {mime_type}" if mime_type else ""
-
-
-def _size(base64: str) -> int:
-    """Bytes behind a base64 text."""
-    return len(base64) * 3 // 4 - base64.count("=", -2)
 
 
 def _innermost(error: BaseException) -> BaseException:

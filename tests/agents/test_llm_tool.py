@@ -69,6 +69,7 @@ async def test_an_output_is_checked_and_corrected() -> None:
     assert await use(LLMTool("feel", "Which mood has {text}?", model=model, output=Mood), '{"text": "x"}') == (
         '{"mood":"sad"}',
         False,
+        (),
     )
 
 

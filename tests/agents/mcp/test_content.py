@@ -86,7 +86,7 @@ def test_parts_stand_beside_their_names() -> None:
     [("image/png", Image), ("audio/mpeg", Audio), ("application/pdf", File), (None, File), ("", File)],
     ids=["image", "audio", "file", "none", "empty"],
 )
-def test_bytes_are_a_part_of_their_kind(media_type: str | None, kind: type) -> None:
+def test_bytes_are_a_part_of_their_kind(media_type: str | None, kind: type[Image | Audio | File]) -> None:
     part = part_of("blob", "YQ==", media_type, "a")
     assert type(part) is kind
     assert part == kind(data=b"a", media_type=media_type or "application/octet-stream", name="a")

@@ -31,6 +31,7 @@ async def test_a_servers_tool_is_a_tool_like_any_other() -> None:
     assert await invoke(made, made.parse('{"context": 1, "self": 2, "a-b": 3}'), CONTEXT) == (
         "files.read{'context': 1, 'self': 2, 'a-b': 3}",
         False,
+        (),
     )
 
 

@@ -1,6 +1,7 @@
 """The bytes of parts, for a model that is about to be asked: messages have only their digests."""
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 from stagepost.checkpoint import BlobNotFound
 from stagepost.workflows import StepContext
@@ -9,6 +10,22 @@ from .._models._messages import ChatMessage, ToolMessage, UserMessage
 from .._models._parts import Part
 from ..errors import PartMissing
 
+_WITH_PARTS: Final = ("user", "tool")
+_LOOKED_AT: Final = "parts"  # how many messages have no parts; None once one has
+
+
+def have_parts(messages: Sequence[ChatMessage], context: StepContext) -> bool:
+    """Whether a message of a run has a part. Each is looked at once: a transcript only grows."""
+    memo = context.memo
+    looked_at: Any = memo.get(_LOOKED_AT, 0)
+    if looked_at is not None:
+        for message in messages[looked_at:]:
+            if message.role in _WITH_PARTS and message.parts:
+                memo[_LOOKED_AT] = None
+                return True
+        memo[_LOOKED_AT] = len(messages)
+    return looked_at is None
+
 
 async def with_bytes(messages: Sequence[ChatMessage], context: StepContext) -> Sequence[ChatMessage]:
     """Messages whose parts have their bytes.
@@ -16,8 +33,6 @@ async def with_bytes(messages: Sequence[ChatMessage], context: StepContext) -> S
     Raises:
         PartMissing: The bytes of one are no longer stored.
     """
-    if not any(map(_parts, messages)):
-        return messages
     return [await _whole(message, context) for message in messages]
 
 

@@ -175,10 +175,7 @@ def _said(state: State, done: Sequence[Mapping[str, Any]]) -> dict[str, object]:
 
 
 def _message(result: Mapping[str, Any]) -> ToolMessage:
+    parts = {"parts": result["parts"]} if "parts" in result else {}
     return ToolMessage(
-        call_id=result["call_id"],
-        tool=result["tool"],
-        text=result["text"],
-        is_error=result["is_error"],
-        parts=result.get("parts", ()),
+        call_id=result["call_id"], tool=result["tool"], text=result["text"], is_error=result["is_error"], **parts
     )

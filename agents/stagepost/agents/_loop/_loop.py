@@ -46,7 +46,7 @@ from .._tools._closing import Closing
 from .._tools._toolbox import TOOLBOX, Toolbox
 from ..errors import AgentGaveUp
 from ._beginning import NOT_BEGUN
-from ._bytes import with_bytes
+from ._bytes import have_parts, with_bytes
 from ._call_ids import distinct
 from ._calling import Due, ToolCalling, pending_calls
 from ._counter import COUNTER, Allowance, Counter, Shares
@@ -256,13 +256,17 @@ class AgentLoop(Graph):
         self, state: State, context: StepContext, news: Sequence[UserMessage], *, is_last: bool
     ) -> ModelRequest:
         system = self._brief.fixed or await self._system(state, context)
-        said = await with_bytes(state["messages"], context)
+        said = state["messages"]
+        if have_parts(said, context):
+            said = await with_bytes(said, context)
         if is_last:
-            system = instructed(system, context.resources, self.name)
+            if self.agent.servers:
+                system = instructed(system, context.resources, self.name)
             messages = (system, *said, *news, UserMessage(text=_LAST_TURN))
             return ModelRequest(messages, self._closing.tools, self._output_schema)
         toolbox = context.memo[TOOLBOX] = await self._found(context) if self.agent.servers else self._toolbox
-        system = instructed(system, context.resources, self.name)
+        if self.agent.servers:
+            system = instructed(system, context.resources, self.name)
         return ModelRequest((system, *said, *news), toolbox.schemas, self._output_schema)
 
     async def _system(self, state: State, context: StepContext) -> SystemMessage:

@@ -203,8 +203,7 @@ def storing(codec: Codec[Any]) -> Storing:
         return codec.elements
     if codec is PLAIN:
         return store_plain
-    is_exact = isinstance(codec, TypedCodec) and codec.is_exact
-    return lambda value, key: _store_typed(value, codec, key, is_exact=is_exact)
+    return _storing_typed(codec, is_exact=isinstance(codec, TypedCodec) and codec.is_exact)
 
 
 def stored(value: object, codec: Codec[Any], where: str) -> Value:
@@ -213,16 +212,21 @@ def stored(value: object, codec: Codec[Any], where: str) -> Value:
     Raises:
         CannotStore: It has none.
     """
-    return store_plain(value, where) if codec is PLAIN else _store_typed(value, codec, where, is_exact=False)
+    return store_plain(value, where) if codec is PLAIN else _storing_typed(codec, is_exact=False)(value, where)
 
 
-def _store_typed(value: object, codec: Codec[Any], where: str, *, is_exact: bool) -> Value:
-    """A value of a type in its stored form, with the bytes beside it."""
-    blobs = Attachments()
-    data = codec.dump(value, where, blobs)
-    if blobs:
-        return BearingValue(data, blobs)
-    return Value(data, _UNREAD, value) if is_exact else Value(data)
+def _storing_typed(codec: Codec[Any], *, is_exact: bool) -> Callable[[Any, str], Value]:
+    """How values of a type are stored, with the bytes beside them."""
+    dump = codec.dump
+
+    def store_typed(value: Any, where: str) -> Value:
+        blobs = Attachments()
+        data = dump(value, where, blobs)
+        if blobs:
+            return BearingValue(data, blobs)
+        return Value(data, _UNREAD, value) if is_exact else Value(data)
+
+    return store_typed
 
 
 def release(values: Values) -> None:

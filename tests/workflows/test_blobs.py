@@ -155,10 +155,13 @@ async def test_bytes_of_a_model_as_the_state_are_stored(store: Store) -> None:
     def add(state: Gallery) -> dict[str, object]:
         return {"pictures": [Picture(data=b"second")]}
 
+    def nothing(state: Gallery) -> Gallery:
+        return state
+
     def count(state: Gallery) -> Gallery:
         return state.model_copy(update={"size": len(state.pictures), "cover": Picture(data=b"third")})
 
-    workflow = Chain("gallery", [add, count], state=Gallery)
+    workflow = Chain("gallery", [add, nothing, count], state=Gallery)
     async with store, Runner(store, workflows=[workflow]) as runner:
         state = await (await runner.start(workflow, Gallery(cover=Picture(data=DATA)))).result()
         assert [await store.blob(digest_of(data)) for data in (DATA, b"second", b"third")]

@@ -1,6 +1,8 @@
 """Servers within runs: their instructions, tools that change, and connections that outlive a run in memory."""
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,15 @@ from stagepost.agents import Agent, McpServer, ModelMissing, ModelRequest, Scrip
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 import mcp_types as types  # behind the skip
+from mcp import MCPError  # behind the skip
+from mcp.client.subscriptions import SubscriptionLost  # behind the skip
 from mcp.server import MCPServer, Server  # behind the skip
+from mcp.server.lowlevel.server import HandlerEntry  # behind the skip
 from mcp.server.mcpserver import Context  # behind the skip
 from tests.agents.mcp._foreign import build, said  # behind the skip
 
-from stagepost.agents._mcp._sdk import needs_task  # behind the skip
+from stagepost.agents._mcp._sdk import News, open_link  # behind the skip
+from stagepost.agents._mcp._sdk_content import needs_task  # behind the skip
 
 FOREIGN = Path(__file__).parent / "_foreign.py"
 
@@ -156,3 +162,57 @@ async def test_servers_of_agents_below_are_kept_too() -> None:
         for _ in range(2):
             assert '"response":"waited"' in results(await lead.run("?"))[0].text
     assert [names(request)[:2] for request in asked.requests] == [["x_grow", "x_wait"]] * 4
+
+
+class Telling:
+    """A client whose server tells of changes as a script says: an event, or the error that the stream ends with."""
+
+    def __init__(self, *script: object) -> None:
+        self.script = list(script)
+        self.opened = 0
+
+    @asynccontextmanager
+    async def listen(self, *, tools_list_changed: bool) -> AsyncIterator[AsyncIterator[None]]:
+        assert tools_list_changed
+        self.opened += 1
+        yield self.events()
+
+    async def events(self) -> AsyncIterator[None]:
+        while self.script:
+            event = self.script.pop(0)
+            if isinstance(event, Exception):
+                raise event
+            yield None
+
+
+@pytest.mark.parametrize(
+    ("script", "opened", "are_others"),
+    [
+        ((), 1, False),
+        (("changed",), 1, True),
+        ((SubscriptionLost("gone"),), 2, True),
+        ((MCPError(code=-1, message="nobody may listen"),), 1, False),
+    ],
+    ids=["nothing", "an event", "a lost stream", "a refusal"],
+)
+async def test_a_server_is_listened_to_as_long_as_it_tells(
+    script: tuple[object, ...], opened: int, *, are_others: bool
+) -> None:
+    news, client = News(), Telling(*script)
+    with fail_after(5):
+        await news.listen(client)  # type: ignore[arg-type]  # of a client only this is needed
+    assert (client.opened, news.take(), news.take()) == (opened, are_others, False)
+
+
+async def test_tools_that_cannot_be_asked_for_again_stay_as_they_were() -> None:
+    server = growing()
+    async with open_link(McpServer.memory(server)) as link:
+        before = await link.tools()
+        link._news.note()
+
+        async def fail(*_: object) -> None:
+            raise ValueError("no list")
+
+        server._lowlevel_server._request_handlers["tools/list"] = HandlerEntry(types.PaginatedRequestParams, fail)
+        assert await link.tools() == before
+        assert link._news.take()

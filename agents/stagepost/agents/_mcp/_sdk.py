@@ -1,14 +1,15 @@
-"""The only module that knows the MCP SDK. Importing it takes half a second: it is done in a thread, when needed.
+"""The module that knows the MCP SDK; its types are known to `_sdk_content`, too.
+
+Importing it takes half a second: it is done in a thread, when needed.
 
 Everything of the SDK that opens is closed by the task that opened it; its calls may come from any task.
 """
 
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self, assert_never
 
@@ -20,24 +21,14 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import (
     CONNECTION_CLOSED,
-    AudioContent,
-    BlobResourceContents,
-    CallToolResult,
-    ContentBlock,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
-    Tool,
     ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from .._models._addresses import bare_address, shown_address
-from ._content import Block, composed, part_of
 from ._link import CallLost, LinkStale, pauses
 from ._remote import RemoteResult, RemoteTool
+from ._sdk_content import described, needs_task, told
 from ._server import Http, McpServer, Memory, Stdio
 
 _SESSION: Final = "mcp-session-id"
@@ -96,83 +87,7 @@ def _refused() -> None:
         fate.refused = True
 
 
-class SdkLink:
-    """An open connection.
-
-    Args:
-        client: The SDK's client.
-        offer: The server's tools.
-        news: Tells when they are others.
-        limit: Seconds in which it has to tell of them.
-
-    Attributes:
-        instructions: What the server wants models to know.
-        ended: Set when the connection is of no use any more, by whoever notices first.
-    """
-
-    def __init__(self, client: Client, offer: tuple[RemoteTool, ...], news: "_News", limit: float) -> None:
-        self._client = client
-        self._offer = offer
-        self._news = news
-        self._limit = limit
-        self.instructions = client.instructions or ""
-        self.ended = news.ended
-
-    async def tools(self) -> tuple[RemoteTool, ...]:
-        """The server's tools; asked for again if it has said that they are others.
-
-        If it does not answer then, they are those of before: what is called tells whether it is still there.
-        """
-        if self._news.take():
-            try:
-                with anyio.fail_after(self._limit):
-                    self._offer = await _tools(self._client)
-            except (MCPError, TimeoutError):
-                self._news.note()
-        return self._offer
-
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
-        """Call a tool by the server's name for it.
-
-        Raises:
-            LinkStale: Nothing was called, and nothing can be: another link is needed.
-            CallLost: The link broke, and nobody knows whether the call has taken effect.
-        """
-        fate = _Fate()
-        token = _FATE.set(fate)
-        try:
-            return _result(await self._client.call_tool(tool, dict(arguments)))
-        except MCPError as error:
-            if fate.refused:
-                self.ended.set()
-                raise LinkStale from error
-            if error.code == CONNECTION_CLOSED:
-                raise CallLost from error
-            return RemoteResult(error.message, is_error=True)
-        finally:
-            _FATE.reset(token)
-
-
-@asynccontextmanager
-async def open_link(server: McpServer) -> AsyncIterator[SdkLink]:
-    """Connect to a server and ask for its tools."""
-    news = _News()
-    async with AsyncExitStack() as stack:
-        target = await _target(server, news.ended, stack)
-        client = await stack.enter_async_context(Client(target, cache=None, message_handler=news.hear))
-        link = SdkLink(client, await _tools(client), news, server.connect_timeout)
-        if not _tells_changes(client):
-            yield link
-            return
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(news.listen, client)
-            try:
-                yield link
-            finally:
-                tasks.cancel_scope.cancel()
-
-
-class _News:
+class News:
     """Whether a server has said that its tools are others.
 
     Attributes:
@@ -212,6 +127,82 @@ class _News:
                 return
             else:
                 return
+
+
+class SdkLink:
+    """An open connection.
+
+    Args:
+        client: The SDK's client.
+        offer: The server's tools.
+        news: Tells when they are others.
+        limit: Seconds in which it has to tell of them.
+
+    Attributes:
+        instructions: What the server wants models to know.
+        ended: Set when the connection is of no use any more, by whoever notices first.
+    """
+
+    def __init__(self, client: Client, offer: tuple[RemoteTool, ...], news: News, limit: float) -> None:
+        self._client = client
+        self._offer = offer
+        self._news = news
+        self._limit = limit
+        self.instructions = client.instructions or ""
+        self.ended = news.ended
+
+    async def tools(self) -> tuple[RemoteTool, ...]:
+        """The server's tools; asked for again if it has said that they are others.
+
+        If it does not answer then, they are those of before: what is called tells whether it is still there.
+        """
+        if self._news.take():
+            try:
+                with anyio.fail_after(self._limit):
+                    self._offer = await _tools(self._client)
+            except (MCPError, TimeoutError):
+                self._news.note()
+        return self._offer
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
+        """Call a tool by the server's name for it.
+
+        Raises:
+            LinkStale: Nothing was called, and nothing can be: another link is needed.
+            CallLost: The link broke, and nobody knows whether the call has taken effect.
+        """
+        fate = _Fate()
+        token = _FATE.set(fate)
+        try:
+            return told(await self._client.call_tool(tool, dict(arguments)))
+        except MCPError as error:
+            if fate.refused:
+                self.ended.set()
+                raise LinkStale from error
+            if error.code == CONNECTION_CLOSED:
+                raise CallLost from error
+            return RemoteResult(error.message, is_error=True)
+        finally:
+            _FATE.reset(token)
+
+
+@asynccontextmanager
+async def open_link(server: McpServer) -> AsyncIterator[SdkLink]:
+    """Connect to a server and ask for its tools."""
+    news = News()
+    async with AsyncExitStack() as stack:
+        target = await _target(server, news.ended, stack)
+        client = await stack.enter_async_context(Client(target, cache=None, message_handler=news.hear))
+        link = SdkLink(client, await _tools(client), news, server.connect_timeout)
+        if not _tells_changes(client):
+            yield link
+            return
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(news.listen, client)
+            try:
+                yield link
+            finally:
+                tasks.cancel_scope.cancel()
 
 
 def _tells_changes(client: Client) -> bool:
@@ -309,65 +300,7 @@ async def _tools(client: Client) -> tuple[RemoteTool, ...]:
     while page.next_cursor:
         page = await client.list_tools(cursor=page.next_cursor)
         found.extend(page.tools)
-    return tuple(_tool(tool) for tool in found if not needs_task(tool))
-
-
-def _tool(tool: Tool) -> RemoteTool:
-    hints = tool.annotations
-    marked = hints is not None and bool(hints.idempotent_hint or hints.read_only_hint)
-    return RemoteTool(tool.name, tool.description or tool.title or "", tool.input_schema, marked)
-
-
-def needs_task(tool: Tool) -> bool:
-    """Whether a tool can only be called by way of tasks, which nobody here speaks."""
-    return tool.execution is not None and tool.execution.task_support == "required"
-
-
-def _result(result: CallToolResult) -> RemoteResult:
-    blocks = [_block(block) for block in result.content]
-    text, parts = composed(blocks, result.structured_content, list(chain.from_iterable(map(_beside, result.content))))
-    return RemoteResult(text, bool(result.is_error), tuple(parts))
-
-
-def _block(block: ContentBlock) -> Block:
-    """A piece of a result: its text, or the part that it is; a link is described."""
-    match block:
-        case TextContent():
-            return str(block.text)
-        case ImageContent() | AudioContent():
-            return part_of(block.type, block.data, block.mime_type)
-        case ResourceLink():
-            return f"[resource {block.name!r}: {block.uri}{_kind(block.mime_type)}]"
-        case EmbeddedResource():
-            return _embedded(block.resource)
-        case _:
-            assert_never(block)
-
-
-def _beside(block: ContentBlock) -> Iterator[str]:
-    """What else a piece of a result says, all of which its structured content may repeat."""
-    match block:
-        case ImageContent() | AudioContent():
-            yield from (block.type, block.data, block.mime_type)
-        case ResourceLink():
-            yield from (block.type, block.name, str(block.uri), block.mime_type or "")
-        case EmbeddedResource():
-            held = block.resource
-            bytes_of = held.blob if isinstance(held, BlobResourceContents) else ""
-            yield from (block.type, str(held.uri), held.mime_type or "", bytes_of)
-        case _:
-            yield block.type
-
-
-def _embedded(resource: TextResourceContents | BlobResourceContents) -> Block:
-    if isinstance(resource, BlobResourceContents):
-        name = str(resource.uri).rpartition("/")[2]
-        return part_of(f"resource {resource.uri}", resource.blob, resource.mime_type, name)
-    return f"[resource: {resource.uri}{_kind(resource.mime_type)}]\n{resource.text}"
-
-
-def _kind(mime_type: str | None) -> str:
-    return f", {mime_type}" if mime_type else ""
+    return tuple(described(tool) for tool in found if not needs_task(tool))
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -100,36 +100,26 @@ class StepContext:
     def attach(self, data: bytes) -> str:
         """Keep bytes beside the state, such as a picture: they are saved together with what this step returns.
 
-        Nothing of them is in the state but what the step puts there, such as the digest that this returns. The store
-        has them once, however many runs bring the same, for as long as one of these runs is stored.
-
-        Args:
-            data: The bytes; the store has a limit for them (`max_blob`, 20 MB).
+        The store has them once, however many runs bring the same, for as long as one of these runs is stored.
 
         Returns:
-            Their digest, for `blob`.
+            Their digest, for `blob`: the step puts it into the state.
 
         Raises:
-            BlobTooLarge: There are too many.
+            BlobTooLarge: There are more than the store takes (`max_blob`, 20 MB).
             CannotStore: They hold a secret.
         """
-        blobs = Attachments()
-        digest = blobs.add(bytes(data))
+        digest = (blobs := Attachments()).add(bytes(data))
         check_blobs(blobs, repr(self.path), self.execution.limits, self.execution.secrets)
-        self.attached = blobs if self.attached is None else self.attached.with_more(blobs)
+        self._bearing().update(blobs)
         return digest
 
     def _bearing(self) -> Attachments:
-        """What takes bytes."""
-        if self.attached is None:
-            self.attached = Attachments()
+        self.attached = Attachments() if self.attached is None else self.attached
         return self.attached
 
     async def blob(self, digest: str) -> bytes:
-        """Bytes that this run has attached or was started with, or that any run of the store refers to.
-
-        Args:
-            digest: What `attach` has returned.
+        """Bytes that a run of the store refers to, by the digest that `attach` has returned.
 
         Raises:
             BlobNotFound: There are none.

@@ -27,7 +27,7 @@ async def test_an_agent_that_takes_a_text_is_asked_with_one() -> None:
     assert (made.name, made.timeout, made.needs_approval) == ("ask-helper", 5, True)
     assert "request" in str(made.schema.parameters["properties"])
     context = ToolContext(run_id="run", agent="a", call_id="c", idempotency_key="k", deps=None)
-    assert await invoke(made, made.parse('{"request": "Help!"}'), context) == ("done", False)
+    assert await invoke(made, made.parse('{"request": "Help!"}'), context) == ("done", False, ())
 
 
 async def test_an_agent_without_a_model_has_that_of_its_caller_and_the_same_deps() -> None:
@@ -42,7 +42,7 @@ async def test_an_agent_without_a_model_has_that_of_its_caller_and_the_same_deps
     made = AgentTool(helper, description="Helps.")
     model = ScriptedModel([call("note"), "done"])
     context = ToolContext(run_id="run", agent="a", call_id="c", idempotency_key="k", deps="the deps", model=model)
-    assert await invoke(made, made.parse('{"request": "Help!"}'), context) == ("done", False)
+    assert await invoke(made, made.parse('{"request": "Help!"}'), context) == ("done", False, ())
     assert seen == ["the deps"]
 
 

@@ -165,7 +165,7 @@ async def test_a_default_in_the_annotation_is_given_to_the_function() -> None:
 
     made = tool(double)
     assert described(made) == {"default": 4, "type": "integer"}
-    assert await invoke(made, made.parse("{}"), CONTEXT) == ("8", False)
+    assert await invoke(made, made.parse("{}"), CONTEXT) == ("8", False, ())
 
 
 def test_a_field_with_an_alias_keeps_the_parameters_name() -> None:
@@ -220,7 +220,7 @@ def wrapped(city: "str") -> str:
 )
 async def test_every_kind_of_callable_is_called_with_what_it_takes(function: Callable[..., Any], text: str) -> None:
     made: Tool[..., Any] = tool(name="go")(function)
-    assert await invoke(made, made.parse('{"city": "Oslo"}'), CONTEXT) == (text, False)
+    assert await invoke(made, made.parse('{"city": "Oslo"}'), CONTEXT) == (text, False, ())
 
 
 async def test_what_a_partial_has_bound_is_neither_shown_nor_changed() -> None:
@@ -233,7 +233,7 @@ async def test_what_a_partial_has_bound_is_neither_shown_nor_changed() -> None:
     assert not made.takes_context
     with pytest.raises(InvalidArguments, match="token: Extra inputs"):
         made.parse('{"to": "Ada", "token": "mine"}')
-    assert await invoke(made, made.parse('{"to": "Ada"}'), CONTEXT) == ("Ada hunter2 other", False)
+    assert await invoke(made, made.parse('{"to": "Ada"}'), CONTEXT) == ("Ada hunter2 other", False, ())
 
 
 def positional_context(context: ToolContext, /, city: str) -> None: ...

@@ -93,7 +93,7 @@ async def test_the_first_hook_is_the_outermost_round_a_model() -> None:
 async def test_the_first_hook_is_the_outermost_round_a_tool() -> None:
     log: list[str] = []
     result = await tool_chain([Named("a", log), Named("b", log)], make)(SEND, CONTEXT)
-    assert result == (f"made {SEND.arguments}ab b a", False)
+    assert result == (f"made {SEND.arguments}ab b a", False, ())
     assert log == ["a in deps", "b in deps", "b out", "a out"]
 
 
@@ -124,7 +124,7 @@ async def test_a_hook_may_refuse_a_call_or_make_it_twice() -> None:
     async def never(call: ToolCall, context: ToolContext) -> ToolResult:
         raise AssertionError("called")
 
-    assert await tool_chain([Doing(refuse)], never)(SEND, CONTEXT) == ("not on a Sunday", True)
+    assert await tool_chain([Doing(refuse)], never)(SEND, CONTEXT) == ("not on a Sunday", True, ())
     assert (await tool_chain([Doing(twice)], make)(SEND, CONTEXT)).text.count("made") == 2
 
 
@@ -137,7 +137,7 @@ async def test_an_error_of_a_tool_hook_is_told_to_hooks_outside_and_model_and_lo
     log: list[str] = []
     with caplog.at_level(logging.WARNING, "stagepost"):
         result = await tool_chain([Named("a", log), Doing(deny)], make)(SEND, CONTEXT)
-    assert result == ("PermissionError: only for Ada a", True)
+    assert result == ("PermissionError: only for Ada a", True, ())
     assert log == ["a in deps", "a out"]
     said: Any = caplog.records[0].msg
     assert (said["event"], said["hook"], said["tool"]) == ("tool_hook_failed", "Doing.tool_call", "send")

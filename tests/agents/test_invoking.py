@@ -42,7 +42,7 @@ def giving(result: object) -> Tool[[], object]:
     ids=["text", "none", "number", "model", "nested"],
 )
 async def test_results_are_texts_or_json(result: object, text: str) -> None:
-    assert await invoke(giving(result), {}, CONTEXT) == (text, False)
+    assert await invoke(giving(result), {}, CONTEXT) == (text, False, ())
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ async def test_results_are_texts_or_json(result: object, text: str) -> None:
     ids=["object", "secret", "nan"],
 )
 async def test_a_result_that_json_cannot_say_is_an_error_result(result: object, why: str) -> None:
-    text, is_error = await invoke(giving(result), {}, CONTEXT)
+    text, is_error, _ = await invoke(giving(result), {}, CONTEXT)
     assert is_error
     assert text.startswith("CannotStore: the result of 'get'")
     assert why in text
@@ -89,7 +89,7 @@ async def test_what_a_tool_raises_becomes_its_result(error: Exception, text: str
     async def fail() -> None:
         raise error
 
-    assert await invoke(tool(fail), {}, CONTEXT) == (text, True)
+    assert await invoke(tool(fail), {}, CONTEXT) == (text, True, ())
 
 
 async def test_an_async_tool_that_takes_too_long_is_ended() -> None:
@@ -102,7 +102,7 @@ async def test_an_async_tool_that_takes_too_long_is_ended() -> None:
             ended.set()
 
     with fail_after(5):
-        text, is_error = await invoke(tool(timeout=0.01)(wait), {}, CONTEXT)
+        text, is_error, _ = await invoke(tool(timeout=0.01)(wait), {}, CONTEXT)
     assert (text, is_error) == ("timed out after 0.01 s: wait may or may not have taken effect", True)
     assert ended.is_set()
 
@@ -135,7 +135,7 @@ async def test_a_tool_that_awaits_what_others_cancel_has_failed() -> None:
         future.cancel()
         await future
 
-    text, is_error = await invoke(tool(join), {}, CONTEXT)
+    text, is_error, _ = await invoke(tool(join), {}, CONTEXT)
     assert (text, is_error) == ("cancelled: the tool awaited something that was cancelled elsewhere", True)
 
 

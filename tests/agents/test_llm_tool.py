@@ -32,7 +32,7 @@ async def use(made: LLMTool, arguments: str, model: Model | None = None) -> Tool
 async def test_a_prompts_placeholders_are_parameters_and_its_answer_is_the_result() -> None:
     model = ScriptedModel(["kurz"])
     made = LLMTool("shorten", "Shorten to {words} words: {text}", model=model)
-    assert await use(made, '{"words": "2", "text": "long {words}"}') == ("kurz", False)
+    assert await use(made, '{"words": "2", "text": "long {words}"}') == ("kurz", False, ())
     assert model.requests[0].messages[-1] == UserMessage(text="Shorten to 2 words: long {words}")
     assert isinstance(model.requests[0].messages[0], SystemMessage)
     assert made.idempotent
@@ -69,6 +69,7 @@ async def test_an_output_is_checked_and_corrected() -> None:
     assert await use(LLMTool("feel", "Which mood has {text}?", model=model, output=Mood), '{"text": "x"}') == (
         '{"mood":"sad"}',
         False,
+        (),
     )
 
 

@@ -60,7 +60,7 @@ def made_of(function: Callable[[], Awaitable[int]], *, idempotent: bool, retries
 async def test_an_idempotent_tool_is_called_again_after_what_passes(error: Exception) -> None:
     flaky = Flaky(error, error)
     with fail_after(5):
-        assert await invoke(made_of(flaky, idempotent=True), {}, CONTEXT) == ("3", False)
+        assert await invoke(made_of(flaky, idempotent=True), {}, CONTEXT) == ("3", False, ())
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ async def test_each_attempt_has_the_tools_whole_time() -> None:
         return "there"
 
     with fail_after(5):
-        assert await invoke(wait, {}, CONTEXT) == ("there", False)
+        assert await invoke(wait, {}, CONTEXT) == ("there", False, ())
 
 
 async def test_a_thread_that_took_too_long_is_not_waited_for() -> None:
@@ -129,7 +129,7 @@ async def test_a_thread_that_took_too_long_is_not_waited_for() -> None:
     with fail_after(5):
         told = await invoke(wait, {}, CONTEXT)
     release.set()
-    assert told == ("timed out after 0.01 s: wait may or may not have taken effect", True)
+    assert told == ("timed out after 0.01 s: wait may or may not have taken effect", True, ())
 
 
 async def test_who_says_how_long_to_wait_is_obeyed_unless_it_is_too_long() -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from stagepost.checkpoint import CannotStore, Limits, MemoryStore, SqliteStore, ValueTooLarge
+from stagepost.checkpoint import BlobTooLarge, CannotStore, Limits, MemoryStore, SqliteStore, ValueTooLarge
 
 MB = 1024 * 1024
 
@@ -33,3 +33,15 @@ def test_limits_are_set_on_the_store() -> None:
     assert MemoryStore().limits == SqliteStore("runs.db").limits == Limits()
     assert MemoryStore(max_value=10, warn_value=None).limits == Limits(10, None)
     assert SqliteStore(Path("runs.db"), max_value=None, warn_value=5).limits == Limits(None, 5)
+
+
+def test_bytes_beside_the_json_have_a_limit_of_their_own() -> None:
+    assert Limits().blob == 20 * MB
+    Limits().check_blob(20 * MB, "x")
+    Limits(blob=None).check_blob(1000 * MB, "x")
+    with pytest.raises(
+        BlobTooLarge, match="the picture cannot be stored: it has 11 bytes, and the store takes 10"
+    ) as caught:
+        MemoryStore(max_blob=10).limits.check_blob(11, "the picture")
+    assert (caught.value.size, caught.value.largest) == (11, 10)
+    assert SqliteStore("runs.db", max_blob=None).limits.blob is None

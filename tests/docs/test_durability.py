@@ -71,6 +71,7 @@ def test_each_note_means_some_tests_and_is_used() -> None:
         ("one page of 4 KB", _layout.LARGE, 4 * 1024),
         ("at most 4 MB of JSON", Limits().refuse, 4 * 1024 * 1024),
         ("more than 256 KB", Limits().warn, 256 * 1024),
+        ("At most 20 MB may be kept under one digest", Limits().blob, 20 * 1024 * 1024),
         ("kept for 30 days", inspect.signature(Runner).parameters["keep_for"].default, timedelta(days=30)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -18,6 +18,7 @@
     ├── BudgetExceeded              a run needs more turns, tool calls or tokens than it may have
     ├── AgentGaveUp                 the model has called `fail`, and said why
     ├── AgentFailed                 a run in memory ended with an error of something else; the cause says of what
+    ├── PartMissing                 the bytes of a part are no longer stored
     ├── NotAnAgent(TypeError)       a workflow, or a run of it, is no agent's
     ├── TaskFinished                a task has ended, and can be told nothing more
     ├── TaskNotFinished             a task is under way, and cannot be followed up yet
@@ -70,7 +71,15 @@ from ._errors._model import (
     UnsupportedPart,
 )
 from ._errors._root import AgentError
-from ._errors._task import CallNotInDoubt, ConversationOver, InvalidDecision, NotAnAgent, TaskFinished, TaskNotFinished
+from ._errors._task import (
+    CallNotInDoubt,
+    ConversationOver,
+    InvalidDecision,
+    NotAnAgent,
+    PartMissing,
+    TaskFinished,
+    TaskNotFinished,
+)
 
 __all__ = [
     "AgentError",
@@ -104,6 +113,7 @@ __all__ = [
     "ModelUnavailable",
     "NobodyToAsk",
     "NotAnAgent",
+    "PartMissing",
     "PromptFailed",
     "RateLimitReached",
     "RecordingMissing",

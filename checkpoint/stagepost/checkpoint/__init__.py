@@ -6,6 +6,7 @@ A store keeps runs, the frames of their branches and the items of their fan-outs
 
 from typing import TYPE_CHECKING
 
+from ._blobs import Attachments
 from ._codec import PLAIN, Codec, TypedCodec, codec_for, join_values, plain_form, read_frozen, split_values
 from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
 from ._limits import Limits
@@ -36,10 +37,13 @@ from ._waiting import Due, Effect, EffectStatus, NewWait, OpenWait, SentSignal, 
 from .errors import (
     AlreadyAnswered,
     BackendNotSupported,
+    BlobNotFound,
+    BlobTooLarge,
     CancelRequested,
     CannotRead,
     CannotStore,
     CheckpointError,
+    CorruptBlob,
     CorruptRun,
     CorruptStore,
     EffectNotFound,
@@ -62,6 +66,7 @@ from .errors import (
     StoreNotReadable,
     StoreNotWritable,
     StoreTakenOver,
+    UnusedBlobs,
     ValueTooLarge,
     WaitNotFound,
 )
@@ -72,7 +77,10 @@ if TYPE_CHECKING:
 __all__ = [
     "PLAIN",
     "AlreadyAnswered",
+    "Attachments",
     "BackendNotSupported",
+    "BlobNotFound",
+    "BlobTooLarge",
     "CancelRequested",
     "CannotRead",
     "CannotStore",
@@ -81,6 +89,7 @@ __all__ = [
     "Closing",
     "Codec",
     "Commit",
+    "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
     "Due",
@@ -133,6 +142,7 @@ __all__ = [
     "StoreTakenOver",
     "StoredValue",
     "TypedCodec",
+    "UnusedBlobs",
     "ValueTooLarge",
     "Version",
     "Wait",

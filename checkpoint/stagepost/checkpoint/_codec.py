@@ -25,8 +25,13 @@ _NESTING = frozenset({FrozenList, FrozenDict})
 class Codec(Protocol[T]):
     """Turns values into JSON bytes and back."""
 
-    def dump(self, value: T, where: str) -> bytes:
+    def dump(self, value: T, where: str, context: object = None) -> bytes:
         """The stored form of `value`; `where` names it in errors.
+
+        Args:
+            value: The value.
+            where: Names it in errors.
+            context: Given to the serializers of types, such as `Attachments`, which takes the bytes beside the JSON.
 
         Raises:
             CannotStore: It would not come back the same.
@@ -53,7 +58,7 @@ class Codec(Protocol[T]):
 class PlainCodec:
     """JSON values only; tuples become lists, members of an enum their value."""
 
-    def dump(self, value: object, where: str) -> bytes:
+    def dump(self, value: object, where: str, context: object = None) -> bytes:  # noqa: ARG002  # JSON has no types
         return plain_form(value, where)[1]
 
     def convert(self, value: object, where: str) -> object:  # noqa: ARG002  # the protocol's signature
@@ -119,10 +124,10 @@ class TypedCodec(Generic[T]):
         self._verify = verify
         self._warnings: Literal["error", False] = "error" if verify else False
 
-    def dump(self, value: T, where: str) -> bytes:
+    def dump(self, value: T, where: str, context: object = None) -> bytes:
         serializer = self._members.get(type(value), self._adapter.serializer)
         try:
-            data = serializer.to_json(value, by_alias=False, round_trip=True, warnings=self._warnings)
+            data = serializer.to_json(value, by_alias=False, round_trip=True, warnings=self._warnings, context=context)
         except (PydanticSerializationError, PydanticUserError, ValueError, TypeError) as error:
             raise CannotStore(where, f"it is no valid {self._name}: {_one_line(error)}") from error
         if self._verify:

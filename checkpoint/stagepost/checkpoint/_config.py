@@ -24,6 +24,7 @@ class StoreConfig(FileConfig):
         lock_timeout: Seconds to wait there for another process to let go of the file.
         max_value: The most bytes of JSON that a value may have; None for no limit.
         warn_value: Of values with more bytes than this observers are told; None for never.
+        max_blob: The most bytes that are kept beside the JSON under one digest; None for no limit.
         options: For kinds of yours: what else they need.
     """
 
@@ -33,6 +34,7 @@ class StoreConfig(FileConfig):
     lock_timeout: float = Field(default=10.0, ge=0, allow_inf_nan=False)
     max_value: int | None = Field(default=DEFAULT.refuse, ge=1)
     warn_value: int | None = Field(default=DEFAULT.warn, ge=1)
+    max_blob: int | None = Field(default=DEFAULT.blob, ge=1)
     options: Mapping[str, str | int | float | bool | None] = Field(default_factory=dict)
 
 
@@ -79,11 +81,12 @@ def _sqlite(config: StoreConfig) -> CheckpointStore:
         lock_timeout=config.lock_timeout,
         max_value=config.max_value,
         warn_value=config.warn_value,
+        max_blob=config.max_blob,
     )
 
 
 def _memory(config: StoreConfig) -> CheckpointStore:
-    return MemoryStore(max_value=config.max_value, warn_value=config.warn_value)
+    return MemoryStore(max_value=config.max_value, warn_value=config.warn_value, max_blob=config.max_blob)
 
 
 _BUILT_IN: Final[Mapping[str, Maker]] = MappingProxyType({"sqlite": _sqlite, "memory": _memory})

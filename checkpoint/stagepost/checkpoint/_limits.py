@@ -3,22 +3,25 @@
 from dataclasses import dataclass
 from typing import Final
 
-from .errors import ValueTooLarge
+from .errors import BlobTooLarge, ValueTooLarge
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bytes of JSON that one value may have; of a list that only grows, one element.
 
-    A state is read and written as a whole, so what is large makes every step slow, and belongs elsewhere.
+    A state is read and written as a whole, so what is large makes every step slow, and belongs elsewhere. Bytes that
+    are kept beside the JSON, by their digest, have a limit of their own and count for no value.
 
     Attributes:
         refuse: The most that a value may have; None for no limit.
         warn: What a value may have without anybody being told; None for any number.
+        blob: The most bytes that may be kept under one digest; None for no limit.
     """
 
     refuse: int | None = 4 * 1024 * 1024
     warn: int | None = 256 * 1024
+    blob: int | None = 20 * 1024 * 1024
 
     def mind(self, size: int) -> bool:
         """Whether there is anything to say about a size: `check` refuses it or wants somebody told."""
@@ -33,6 +36,15 @@ class Limits:
         if self.refuse is not None and size > self.refuse:
             raise ValueTooLarge(where, size, self.refuse)
         return self.warn is not None and size > self.warn
+
+    def check_blob(self, size: int, where: str) -> None:
+        """See whether bytes may be kept beside the JSON.
+
+        Raises:
+            BlobTooLarge: They may not.
+        """
+        if self.blob is not None and size > self.blob:
+            raise BlobTooLarge(where, size, self.blob)
 
 
 DEFAULT: Final = Limits()

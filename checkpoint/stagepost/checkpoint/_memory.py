@@ -34,6 +34,8 @@ class MemoryStore(Runs):
         max_value: The most bytes of JSON that a value may have, or of a list that only grows one element; more is
             refused with `ValueTooLarge`. None for no limit.
         warn_value: Of values with more bytes than this observers are told; None for never.
+        max_blob: The most bytes that are kept beside the JSON under one digest; more is refused with `BlobTooLarge`.
+            None for no limit.
         clock: Seconds since 1970, for the times that runs carry.
     """
 
@@ -42,9 +44,10 @@ class MemoryStore(Runs):
         *,
         max_value: int | None = DEFAULT.refuse,
         warn_value: int | None = DEFAULT.warn,
+        max_blob: int | None = DEFAULT.blob,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(clock, Limits(max_value, warn_value))
+        super().__init__(clock, Limits(max_value, warn_value, max_blob))
         self._admission = Admission(_NAME)
         self._kept: bytes | None = None
         self._connection: Connection | None = None

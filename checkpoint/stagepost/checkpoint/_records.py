@@ -4,7 +4,7 @@ Those that each run or step makes are named tuples, which take a third of the ti
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -255,7 +255,7 @@ class NewRun:
         keep: What stays of it.
         remember_id: Whether its id stays taken when retention has deleted it: somebody has given it.
         remember_key: The same of its key.
-        traceback: Traceback of the error that it failed with, as text.
+        blobs: Bytes that it refers to, by digest; None for those that have to be stored already.
     """
 
     run_id: str
@@ -271,6 +271,7 @@ class NewRun:
     keep: Keep = Keep.RESULT
     remember_id: bool = False
     remember_key: bool = False
+    blobs: Mapping[str, bytes | None] = field(default_factory=dict)
 
     @property
     def remembered(self) -> int:
@@ -307,13 +308,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """How a run ends.
-
-    Attributes:
-        status: Where it stands then.
-        error: Why it failed.
-        traceback: Traceback of that, as text.
-    """
+    """How a run ends: where it stands then, why it failed, and the traceback of that as text."""
 
     status: RunStatus
     error: str | None = None
@@ -334,6 +329,7 @@ class Commit(NamedTuple):
         effects: What became of effects.
         settles: Whether this is the first commit since the run was recovered, which so has got somewhere.
         closing: The run's end.
+        blobs: Bytes that the run refers to from now on, by digest; None for those that are stored already, if they are.
     """
 
     lease: Lease
@@ -346,3 +342,4 @@ class Commit(NamedTuple):
     effects: Sequence[Effect] = ()
     settles: bool = False
     closing: Closing | None = None
+    blobs: Mapping[str, bytes | None] = MappingProxyType({})

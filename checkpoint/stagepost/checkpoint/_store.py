@@ -56,6 +56,7 @@ class CheckpointStore(Protocol):
 
         Raises:
             KeyRemembered: The id, or the workflow and key, are those of a run that retention has deleted.
+            BlobNotFound: It refers to bytes that are not stored and that it does not bring.
         """
         ...
 
@@ -237,6 +238,19 @@ class CheckpointStore(Protocol):
 
         Raises:
             RunNotFound: There is none.
+        """
+        ...
+
+    async def blob(self, digest: str) -> bytes:
+        """Bytes that were stored with a run, or with a commit, under their digest.
+
+        They are kept once, however many runs refer to them, for as long as one of these runs is stored.
+
+        Args:
+            digest: Their SHA-256 in hexadecimal digits.
+
+        Raises:
+            BlobNotFound: There are none.
         """
         ...
 

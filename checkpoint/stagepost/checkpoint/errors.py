@@ -4,12 +4,16 @@
 
     CheckpointError
     ├── CannotStore(ValueError)          a value has no stored form that comes back the same
-    │   └── ValueTooLarge                it has more bytes than the store takes
+    │   ├── ValueTooLarge                it has more bytes than the store takes
+    │   └── BlobTooLarge                 the same of bytes beside the JSON
     ├── CannotRead(ValueError)           a stored value no longer fits its type
     ├── RunNotFound(LookupError)         no run has this id
     ├── CorruptRun                       what is stored of the run makes no sense: the disk or a person has changed it
     ├── CorruptStore                     what is stored beside the runs makes no sense
     ├── OrphanedRows                     rows are stored that belong to no run: somebody has deleted it by hand
+    ├── BlobNotFound(LookupError)        no bytes are stored under this digest
+    ├── CorruptBlob                      bytes that runs refer to are gone or changed
+    ├── UnusedBlobs                      bytes are stored that no run refers to
     ├── RunNotOpen                       the run has ended: nothing more is committed to it
     ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
@@ -37,6 +41,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from ._blob_errors import BlobNotFound, CorruptBlob, UnusedBlobs
 from ._root_error import CheckpointError
 from ._store_errors import (
     BackendNotSupported,
@@ -57,10 +62,13 @@ from ._store_errors import (
 __all__ = [
     "AlreadyAnswered",
     "BackendNotSupported",
+    "BlobNotFound",
+    "BlobTooLarge",
     "CancelRequested",
     "CannotRead",
     "CannotStore",
     "CheckpointError",
+    "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
     "EffectNotFound",
@@ -83,6 +91,7 @@ __all__ = [
     "StoreNotReadable",
     "StoreNotWritable",
     "StoreTakenOver",
+    "UnusedBlobs",
     "ValueTooLarge",
     "WaitNotFound",
 ]
@@ -115,6 +124,24 @@ class ValueTooLarge(CannotStore):
             where,
             f"it has {size:,} bytes of JSON, and the store takes {largest:,}: keep it in a file or a database and its "
             "name in the state, or open the store with a larger max_value=",
+        )
+        self.size = size
+        self.largest = largest
+
+
+class BlobTooLarge(CannotStore):
+    """Bytes beside the JSON are more than the store takes.
+
+    Attributes:
+        size: How many there are.
+        largest: How many there may be.
+    """
+
+    def __init__(self, where: str, size: int, largest: int) -> None:
+        super().__init__(
+            where,
+            f"it has {size:,} bytes, and the store takes {largest:,}: keep it elsewhere and give its URL, or open the "
+            "store with a larger max_blob=",
         )
         self.size = size
         self.largest = largest

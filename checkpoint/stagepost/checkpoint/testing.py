@@ -15,6 +15,7 @@ tests of each store.
 from typing import Final
 
 from ._conformance import (
+    _blobs,
     _effects,
     _fence,
     _frames,
@@ -34,6 +35,7 @@ __all__ = ["CHECKS", "Check"]
 
 CHECKS: Final[tuple[Check, ...]] = (
     *_runs.CHECKS,
+    *_blobs.CHECKS,
     *_frames.CHECKS,
     *_items.CHECKS,
     *_fence.CHECKS,

@@ -18,11 +18,16 @@ Opening = str | Exception
 class ScriptedLink:
     """Echoes; ``hang`` waits until the link has ended. A stale one says so, and ends."""
 
+    instructions = ""
+
     def __init__(self, tools: Sequence[RemoteTool]) -> None:
-        self.tools = tools
+        self._tools = tools
         self.ended = anyio.Event()
         self.hanging = anyio.Event()
         self.stale = False
+
+    async def tools(self) -> Sequence[RemoteTool]:
+        return self._tools
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
         if self.stale:

@@ -25,7 +25,7 @@ async def test_a_link_is_opened_by_the_first_who_needs_it_and_kept() -> None:
     async with connected(adapter) as connection:
         assert adapter.attempts == 0
         assert list(await connection.tools()) == [ECHO]
-        assert await connection.call("echo", {"a": 1}) == ("echo {'a': 1}", False)
+        assert await connection.call("echo", {"a": 1}) == ("echo {'a': 1}", False, ())
         assert (adapter.attempts, adapter.open) == (1, 1)
     assert adapter.open == 0
 

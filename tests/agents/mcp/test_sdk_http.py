@@ -70,7 +70,7 @@ async def test_a_server_that_is_killed_and_comes_back_over_http(tmp_path: Path, 
                     first.kill()
                 first.wait()
                 with serving(tmp_path, kind, port):
-                    assert await use(tools, "echo", text="again") == ("again", False)
+                    assert await use(tools, "echo", text="again") == ("again", False, ())
     assert {(result.is_error, "may or may not" in result.text) for result in results} == {(True, True)}
 
 
@@ -82,7 +82,7 @@ async def test_a_server_that_is_restarted_between_calls_costs_no_call(tmp_path: 
             first.kill()
             first.wait()
             with serving(tmp_path, kind, port):
-                assert await use(tools, "echo", text="again") == ("again", False)
+                assert await use(tools, "echo", text="again") == ("again", False, ())
 
 
 @KINDS

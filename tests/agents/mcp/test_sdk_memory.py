@@ -35,24 +35,29 @@ async def test_calls_come_back_as_results_and_errors_as_errors(tmp_path: Path) -
     async with McpConnections([McpServer.memory(build(tmp_path))]) as connections:
         tools = await connections.tools()
         with anyio.fail_after(5):
-            assert await use(tools, "echo", text="hello") == ("hello", False)
-            assert await use(tools, "refuse") == ("McpCallFailed: out of paper", True)
+            assert await use(tools, "echo", text="hello") == ("hello", False, ())
+            assert await use(tools, "refuse") == ("McpCallFailed: out of paper", True, ())
             assert (await use(tools, "break")).is_error
             assert (await use(tools, "echo")).is_error
 
 
-async def test_every_kind_of_content_is_told_in_words(tmp_path: Path) -> None:
+async def test_every_kind_of_content_is_a_text_or_a_part(tmp_path: Path) -> None:
     async with McpConnections([McpServer.memory(build(tmp_path))]) as connections:
         told = await use(await connections.tools(), "kinds_of-content")
     assert told.text.splitlines() == [
         "text",
-        "[image: image/png, 5 bytes, not shown]",
-        "[audio: audio/wav, 6 bytes, not shown]",
+        "[image 1]",
+        "[audio 2]",
         "[resource 'report': file:///report.txt]",
         "[resource: file:///a.txt, text/plain]",
         "A",
-        "[resource: file:///a.bin, 2 bytes, not shown]",
+        "[file 3: a.bin]",
         '{"kinds":6}',
+    ]
+    assert [(part.media_type, part.data) for part in told.parts] == [
+        ("image/png", b"hello"),
+        ("audio/wav", b"hello!"),
+        ("application/octet-stream", b"hi"),
     ]
 
 
@@ -121,4 +126,4 @@ async def test_connections_can_be_entered_again(tmp_path: Path) -> None:
     connections = McpConnections([McpServer.memory(build(tmp_path))])
     for _ in range(2):
         async with connections:
-            assert await use(await connections.tools(), "echo", text="hello") == ("hello", False)
+            assert await use(await connections.tools(), "echo", text="hello") == ("hello", False, ())

@@ -94,7 +94,7 @@ async def test_a_server_that_dies_between_calls_costs_no_call(tmp_path: Path) ->
         os.kill(pid, signal.SIGKILL)
         await gone(pid)
         await anyio.sleep(0.5)  # nothing tells when a loop has heard of the end of a pipe
-        assert await use(tools, "echo", text="again") == ("again", False)
+        assert await use(tools, "echo", text="again") == ("again", False, ())
 
 
 @ONCE

@@ -31,6 +31,7 @@ async def test_a_servers_tool_is_a_tool_like_any_other() -> None:
     assert await invoke(made, made.parse('{"context": 1, "self": 2, "a-b": 3}'), CONTEXT) == (
         "files.read{'context': 1, 'self': 2, 'a-b': 3}",
         False,
+        (),
     )
 
 
@@ -43,13 +44,13 @@ def test_what_a_server_says_of_calls_in_doubt_and_retries_is_said_of_its_tools()
 
 async def test_what_the_server_calls_an_error_is_one_for_the_model() -> None:
     made = found(McpServer.stdio("files"), "fails").tool
-    assert await invoke(made, {}, CONTEXT) == ("McpCallFailed: fails{}", True)
+    assert await invoke(made, {}, CONTEXT) == ("McpCallFailed: fails{}", True, ())
 
 
 async def test_an_error_without_a_text_says_so() -> None:
     remote = RemoteTool("quiet", "", {}, marked_idempotent=False)
     made = found_tool(McpServer.stdio("files"), remote, silent).tool
-    assert await invoke(made, {}, CONTEXT) == ("McpCallFailed: quiet failed, and the server does not say why", True)
+    assert await invoke(made, {}, CONTEXT) == ("McpCallFailed: quiet failed, and the server does not say why", True, ())
 
 
 @tool

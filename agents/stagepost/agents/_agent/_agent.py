@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from pydantic import BaseModel, JsonValue, SecretStr
 
@@ -14,7 +14,7 @@ from stagepost.workflows import Pattern, PatternError
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._definition._prompting import PromptFunction
-from .._delegation._result import AgentResult
+from .._delegation._result import AgentResult, with_blobs
 from .._loop._session import Approve
 from .._mcp import McpServer
 from .._models._model import Model
@@ -35,6 +35,7 @@ from ._checks import (
 from ._describing import describe
 from ._failure import failure_of
 from ._given import listed, read_approvals, read_servers, read_tools
+from ._opened import Opened
 from ._team import Team
 
 if TYPE_CHECKING:
@@ -189,7 +190,8 @@ class Agent(Generic[OutputT_co]):
         """Run in memory: nothing is stored, and a crash loses the run.
 
         Args:
-            request: The input model, a mapping of its fields, or a text.
+            request: The input model, a mapping of its fields, a text, or a list of texts and parts (`Image`, `Audio`,
+                `File`).
             after: Goes on where this run has ended: the model sees all that was said.
             model: Instead of the agent's own; its name will do.
             approve: Says whether a call may be made that a person has to allow: async, from a `ToolCall` to an `Allow`
@@ -210,14 +212,37 @@ class Agent(Generic[OutputT_co]):
             raise InvalidRequest(self.name, f"after={after!r:.80} is no AgentResult: give what an earlier run returned")
         team = self._team if model is None else Team(self, model)
         start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
-        async with team.open(approve) as session:
+        blobs = {} if after is None else dict(after.blobs)
+        async with team.open(approve, self._opened.connections) as session:
             try:
-                state = await team.loop.run(start, deps=deps, secrets=secrets, observer=observer, resources=session)
+                state = await team.loop.run(
+                    start, deps=deps, secrets=secrets, observer=observer, resources=session, blobs=blobs
+                )
             except PatternError as error:
                 failure = failure_of(self.name, error)
             else:
-                return team.loop.result(state)
+                return with_blobs(team.loop.result(state), blobs)
         raise failure  # here, so that its own cause stays its cause
+
+    async def __aenter__(self) -> Self:
+        """Keep the connections to MCP servers between runs in memory, until the block is left.
+
+        Without it each such run connects anew, and starts the programs that are servers. It is left by the task that
+        has entered it.
+
+        Raises:
+            RuntimeError: It is open already.
+            ModelMissing: It, or an agent below it, has no model.
+            InvalidAgent: A sub-agent is only a name.
+        """
+        await self._opened.enter(self._team)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close them, and end the programs that were started."""
+        await self._opened.leave()
 
     def as_workflow(self) -> Pattern:
         """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.
@@ -242,6 +267,10 @@ class Agent(Generic[OutputT_co]):
     @cached_property
     def _team(self) -> Team:
         return Team(self)
+
+    @cached_property
+    def _opened(self) -> Opened:
+        return Opened(self.name)
 
     def _check(self) -> None:
         check_budget(self)

@@ -1,6 +1,6 @@
 """An agent and all that it can reach, as the workflows that do their work."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from functools import cached_property
 from typing import Final
@@ -51,25 +51,37 @@ class Team:
         async with self.open() as session:
             yield session
 
-    def open(self, approve: Approve | None = None) -> AbstractAsyncContextManager[Session]:
+    def open(
+        self, approve: Approve | None = None, connections: Mapping[str, McpConnections] | None = None
+    ) -> AbstractAsyncContextManager[Session]:
         """The same, for a run in memory.
 
         Args:
             approve: Decides about calls that a person has to allow.
+            connections: Those that are open already, by the names of members; None to open them for this run.
         """
-        return self._opened(approve) if self._has_to_open else nullcontext(Session(approve=approve))
+        return self._opened(approve, connections) if self._has_to_open else nullcontext(Session(approve=approve))
+
+    async def connect(self, stack: AsyncExitStack) -> Mapping[str, McpConnections]:
+        """Connections to the servers of all members, by their names.
+
+        Args:
+            stack: Closes them.
+        """
+        return {
+            loop.name: await stack.enter_async_context(McpConnections(loop.agent.servers))
+            for loop in self._loops
+            if loop.agent.servers
+        }
 
     @asynccontextmanager
-    async def _opened(self, approve: Approve | None) -> AsyncIterator[Session]:
+    async def _opened(
+        self, approve: Approve | None, connections: Mapping[str, McpConnections] | None
+    ) -> AsyncIterator[Session]:
         for model in self._models:
             await prepare_model(model)
         async with AsyncExitStack() as stack:
-            connections = {
-                loop.name: await stack.enter_async_context(McpConnections(loop.agent.servers))
-                for loop in self._loops
-                if loop.agent.servers
-            }
-            yield Session(connections, approve)
+            yield Session(await self.connect(stack) if connections is None else connections, approve)
 
     @cached_property
     def _has_to_open(self) -> bool:

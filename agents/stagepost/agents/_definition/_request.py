@@ -7,10 +7,12 @@ from functools import cached_property
 from pydantic import BaseModel, ValidationError
 
 from .._models._messages import SystemMessage, UserMessage
+from .._models._parts import Listing
 from .._validation import problems
 from ..errors import InvalidRequest
 from ._prompt import fill, placeholders
 from ._prompting import PromptContext, PromptFunction, ask_prompt
+from ._spoken import is_spoken, spoken
 
 
 @dataclass(frozen=True)
@@ -33,16 +35,18 @@ class Brief:
         Raises:
             InvalidRequest: It is not what the agent takes.
         """
-        if isinstance(request, str):
+        if is_spoken(request):
             self._check_placeholders({})
-            return UserMessage(text=request), None
+            return spoken(self.agent, request), None
         if self.input is None:
             raise InvalidRequest(
                 self.agent,
-                f"it takes a text, not {type(request).__name__}: give the agent input=, a model of its requests",
+                f"it takes a text, or a list of texts, Image, Audio and File, not {type(request).__name__}: give the "
+                "agent input=, a model of its requests",
             )
         fields = self._fields(request, self.input)
-        return UserMessage(text=fields.model_dump_json()), fields
+        listing = Listing()
+        return UserMessage(text=fields.model_dump_json(context=listing), parts=tuple(listing.parts)), fields
 
     @cached_property
     def fixed(self) -> SystemMessage | None:
@@ -60,7 +64,8 @@ class Brief:
         """
         if not isinstance(self.prompt, str):
             return await ask_prompt(self.prompt, context)
-        known = context.fields.model_dump(mode="json") if self._needed and context.fields is not None else {}
+        fields = context.fields if self._needed else None
+        known = {} if fields is None else fields.model_dump(mode="json", context=Listing())
         self._check_placeholders(known)
         return fill(self.prompt, known)
 
@@ -84,7 +89,8 @@ class Brief:
         if not isinstance(request, Mapping):
             raise InvalidRequest(
                 self.agent,
-                f"it takes {model.__name__}, a mapping of its fields, or a text, not {type(request).__name__}",
+                f"it takes {model.__name__}, a mapping of its fields, a text, or a list of texts, Image, Audio and "
+                f"File, not {type(request).__name__}",
             )
         try:
             return model.model_validate(request)

@@ -9,6 +9,7 @@ import anyio
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from stagepost.checkpoint import BlobNotFound
 from stagepost.workflows import ChildFailed, Servable, State, StepContext
 
 from .._definition._budget import Spent
@@ -89,7 +90,7 @@ class Delegation:
                 await context.first(mark)  # for a process after this one: it gives up as well, and says why
                 await context.cancel_child(loop, key)
                 state = await context.child(loop, key, _not_any_more)  # it may have ended at the last moment
-        except (AgentError, ChildFailed) as error:
+        except (AgentError, ChildFailed, BlobNotFound) as error:
             _count(aside, key, loop, _left_by(error))
             return ToolResult(_late(tool) if late else _why(error), is_error=True)
         _count(aside, key, loop, state)
@@ -108,7 +109,7 @@ class Delegation:
         ended = talk.end
         try:
             state = await context.child(loop, key, start)
-        except (AgentError, ChildFailed) as error:
+        except (AgentError, ChildFailed, BlobNotFound) as error:
             _count(aside, key, loop, _left_by(error))
             answer: JsonValue = _why(error)
             failed = ended = True
@@ -161,13 +162,13 @@ def _count(aside: Aside, key: str, loop: AgentWorkflow, state: State | None) -> 
         aside.nested = {key: loop.total(state).stored()}
 
 
-def _left_by(error: AgentError | ChildFailed) -> State | None:
+def _left_by(error: Exception) -> State | None:
     """What a run below had come to when it failed; None if it had not begun."""
     state: State | None = error.state if isinstance(error, ChildFailed) else None
     return state
 
 
-def _why(error: AgentError | ChildFailed) -> str:
+def _why(error: Exception) -> str:
     """What the model is told: of a run below, what is stored of it, whether it has failed in this process or not."""
     return _PLACE.sub("", error.why) if isinstance(error, ChildFailed) else str(error)
 

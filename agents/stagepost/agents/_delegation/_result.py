@@ -1,12 +1,12 @@
 """What a run of an agent has come to."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from stagepost.workflows import State
 
-from .._models._messages import ChatMessage, Usage
+from .._models._messages import ChatMessage, ToolMessage, Usage, UserMessage
 from ._conversations import Conversation, conversations
 from ._state import RunState
 
@@ -23,6 +23,7 @@ class AgentResult(Generic[OutputT_co]):
         usage: Tokens that it has cost, with all that was asked of other agents.
         turns: How often the model has answered.
         state: The run's final state, for ``agent.run(…, after=result)``.
+        blobs: Bytes of the parts of a run in memory, by digest, for the same; those of other runs are in the store.
     """
 
     output: OutputT_co
@@ -30,8 +31,24 @@ class AgentResult(Generic[OutputT_co]):
     usage: Usage
     turns: int
     state: State = field(repr=False, compare=False)
+    blobs: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def conversations(self) -> Sequence[Conversation]:
         """Those with other agents, with all that was said in them."""
         return conversations(self.messages, RunState(self.state).talks)
+
+
+def with_blobs(result: AgentResult[OutputT_co], blobs: Mapping[str, bytes]) -> AgentResult[OutputT_co]:
+    """The result of a run in memory with the bytes of its parts, which no store has."""
+    if not blobs:
+        return result
+    return replace(result, messages=tuple([_filled(message, blobs) for message in result.messages]), blobs=blobs)
+
+
+def _filled(message: ChatMessage, blobs: Mapping[str, bytes]) -> ChatMessage:
+    if not isinstance(message, UserMessage | ToolMessage) or not message.parts:
+        return message
+    known = [(part, blobs.get(part.digest or "")) for part in message.parts]
+    parts = [part if data is None else part.with_data(data) for part, data in known]
+    return message.model_copy(update={"parts": tuple(parts)})

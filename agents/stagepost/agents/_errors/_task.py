@@ -90,3 +90,22 @@ class ConversationOver(AgentError):
         )
         self.conversation_id = conversation_id
         self.why = why
+
+
+class PartMissing(AgentError):
+    """The bytes of a part are no longer stored, so the model cannot be asked.
+
+    Attributes:
+        kind: What it is: ``Image``, ``Audio`` or ``File``.
+        digest: SHA-256 of the bytes.
+        run_id: The run.
+    """
+
+    def __init__(self, kind: str, digest: str, run_id: str) -> None:
+        super().__init__(
+            f"a message of run {run_id!r} has {kind} with the digest {digest!r}, and no such bytes are stored: the "
+            "file was changed by hand, or the part was given by its digest alone; ask anew with the bytes"
+        )
+        self.kind = kind
+        self.digest = digest
+        self.run_id = run_id

@@ -13,12 +13,14 @@ from .._definition._prompting import PromptContext
 from .._definition._request import Brief
 from .._delegation._state import RunState
 from .._models._messages import AssistantMessage, SystemMessage, UserMessage
-from .._models._model import ModelRequest, ModelResponse
+from .._models._model import ModelRequest, ModelResponse, ToolSchema
 from .._tools._closing import Closing
+from ._bytes import have_parts, with_bytes
 from ._call_ids import distinct
 from ._keeping import shown, without_secrets
 from ._member import Member
 from ._offer import Offer, keep
+from ._session import instructed
 
 _LAST_TURN: Final = UserMessage(text="This is your last turn and there are no more tools: give your final answer now.")
 
@@ -53,13 +55,15 @@ class Asking:
             is_last: Whether there will be no turn after this one: there is nothing to call then.
         """
         system = self._fixed or await self._system(state, context)
-        if is_last:
-            request = ModelRequest(
-                (system, *state.messages, *news, _LAST_TURN), self._closing.tools, self._closing.schema
-            )
-        else:
-            toolbox = keep(self._offer.fixed or await self._offer.now(context), context)
-            request = ModelRequest((system, *state.messages, *news), toolbox.schemas, self._closing.schema)
+        said = state.messages
+        if have_parts(said, context):
+            said = await with_bytes(said, context)
+        tools: Sequence[ToolSchema] = self._closing.tools
+        if not is_last:
+            tools = keep(self._offer.fixed or await self._offer.now(context), context).schemas
+        if self._member.agent.servers:
+            system = instructed(system, context.resources, self._member.name)
+        request = ModelRequest((system, *said, *news, *([_LAST_TURN] if is_last else ())), tools, self._closing.schema)
         return _clean(await self._answer(request), context)
 
     async def _system(self, state: RunState, context: StepContext) -> SystemMessage:

@@ -6,6 +6,7 @@ from typing import Final
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from stagepost.checkpoint import BlobTooLarge, CannotStore
 from stagepost.workflows import StepContext
 
 from .._models._messages import ToolCall, encodable
@@ -19,7 +20,8 @@ _BESIDE: Final = 4096  # bytes for what is kept beside a result
 def keepable(result: ToolResult, context: StepContext) -> ToolResult:
     """A result without the secrets that the runner knows and without broken characters, or that it is too large.
 
-    It could not be stored with any of them, and no model needs them.
+    It could not be stored with any of them, and no model needs them. The bytes of its parts are attached to the step,
+    and saved together with what this returns, which has only their digests.
     """
     execution = context.execution
     text = encodable(execution.secrets.mask(result.text))
@@ -27,7 +29,26 @@ def keepable(result: ToolResult, context: StepContext) -> ToolResult:
     if limit is not None and _is_too_large(text, limit - _BESIDE):
         why = f"the result has {len(text):,} characters, which is too much to keep: ask for a smaller part of it"
         return ToolResult(why, is_error=True)
+    if result.parts:
+        return _with_parts(text, result, context)
     return result if text == result.text else ToolResult(text, is_error=result.is_error)
+
+
+def _with_parts(text: str, result: ToolResult, context: StepContext) -> ToolResult:
+    mask = context.execution.secrets.mask
+    parts = []
+    for part in result.parts:
+        shown = {name: mask(value) for name in ("name", "url", "media_type") if (value := getattr(part, name))}
+        try:
+            if part.data is not None:
+                context.attach(part.data)
+        except BlobTooLarge as error:
+            why = f"{error.size:,} bytes, and {error.largest:,} can be kept: ask for a smaller one, or for its address"
+            return ToolResult(f"{text}\nThe result has {part.kind} of {why}", is_error=True)
+        except CannotStore:
+            return ToolResult(f"{text}\nThe result has {part.kind} that shows a secret: it is not kept", is_error=True)
+        parts.append(part.model_copy(update={**shown, "data": None}))
+    return ToolResult(text, is_error=result.is_error, parts=tuple(parts))
 
 
 def without_secrets(answer: ModelResponse, context: StepContext) -> ModelResponse:

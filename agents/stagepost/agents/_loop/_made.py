@@ -11,11 +11,12 @@ from stagepost.checkpoint import TypedCodec
 from .._delegation._calls import Aside, PendingCall, Talk
 from .._delegation._state import Changes, RunState
 from .._models._messages import ToolMessage
+from .._models._parts import Part
 from .._tools._invoking import ToolResult
 
 
-def _is_none(value: Any) -> bool:
-    return value is None
+def _is_nothing(value: Any) -> bool:
+    return value is None or value == ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class MadeCall:
         is_error: Whether something went wrong.
         nested: What runs below have used for it, see `Aside`.
         talk: A conversation as the call leaves it, see `Aside`.
+        parts: Pictures, sounds and files of the result.
     """
 
     index: int
@@ -37,18 +39,20 @@ class MadeCall:
     tool: str
     text: str
     is_error: bool
-    nested: Annotated[Mapping[str, Mapping[str, Any]] | None, Field(exclude_if=_is_none)] = None
-    talk: Annotated[tuple[str, Talk] | None, Field(exclude_if=_is_none)] = None
+    nested: Annotated[Mapping[str, Mapping[str, Any]] | None, Field(exclude_if=_is_nothing)] = None
+    talk: Annotated[tuple[str, Talk] | None, Field(exclude_if=_is_nothing)] = None
+    parts: Annotated[tuple[Part, ...], Field(exclude_if=_is_nothing)] = ()
 
     @classmethod
     def of(cls, pending: PendingCall, result: ToolResult, aside: Aside) -> "MadeCall":
         """A call, its result, and what the run has to know beside that."""
-        return cls(pending.position, pending.id, pending.name, result.text, result.is_error, aside.nested, aside.talk)
+        text, parts = result.text, tuple(result.parts)
+        return cls(pending.position, pending.id, pending.name, text, result.is_error, aside.nested, aside.talk, parts)
 
     @property
     def message(self) -> ToolMessage:
         """What the transcript says of it."""
-        return result_message(self.call_id, self.tool, ToolResult(self.text, is_error=self.is_error))
+        return result_message(self.call_id, self.tool, ToolResult(self.text, self.is_error, self.parts))
 
     @property
     def aside(self) -> Aside:
@@ -61,7 +65,10 @@ MADE: Final = TypedCodec(tuple[MadeCall, ...], immutable=True, verify=False)  # 
 
 def result_message(call_id: str, tool: str, result: ToolResult) -> ToolMessage:
     """A result as the transcript keeps it."""
-    return ToolMessage(call_id=call_id, tool=tool, text=result.text, is_error=result.is_error)
+    if not result.parts:
+        return ToolMessage(call_id=call_id, tool=tool, text=result.text, is_error=result.is_error)
+    parts = tuple(result.parts)
+    return ToolMessage(call_id=call_id, tool=tool, text=result.text, is_error=result.is_error, parts=parts)
 
 
 def in_order(state: RunState, lanes: Iterable[Iterable[MadeCall]]) -> Changes:

@@ -16,8 +16,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable
-from typing import Any
+from typing import Any, Final
 
+from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
 from stagepost.workflows import StepContext
@@ -29,6 +30,7 @@ from .._delegation._calls import Aside, PendingCall
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
 from .._models._messages import ToolCall
+from .._models._parts import Part
 from .._tools._arguments import InvalidArguments
 from .._tools._context import ToolContext
 from .._tools._invoking import ToolResult, invoke
@@ -38,6 +40,8 @@ from ._beginning import call_key, is_first, is_in_doubt, mark
 from ._keeping import keepable, shown
 from ._member import Member
 from ._session import Approve, Session
+
+_PARTS: Final = TypeAdapter[tuple[Part, ...]](tuple[Part, ...])
 
 
 @dataclass(slots=True)
@@ -148,13 +152,14 @@ class OneCall:
 
         async def effect() -> dict[str, object]:
             result = keepable(await invoked(), self.context)
-            return {"tool_result": result.text, "is_error": result.is_error}
+            parts = [part.model_dump(mode="json") for part in result.parts]
+            return {"tool_result": result.text, "is_error": result.is_error, **({"parts": parts} if parts else {})}
 
         arguments = shown(from_json(call.arguments), self.context)
         show = {"agent": self.member.agent.name, "tool": call.name, "arguments": arguments}
         value: Any = await self.context.once(call_key(self.entry), effect, show=show)  # or what a person has said
-        if isinstance(value, Mapping) and value.keys() == {"tool_result", "is_error"}:
-            return ToolResult(value["tool_result"], is_error=value["is_error"])
+        if isinstance(value, Mapping) and value.keys() - {"parts"} == {"tool_result", "is_error"}:
+            return ToolResult(value["tool_result"], value["is_error"], _PARTS.validate_python(value.get("parts", ())))
         return ToolResult(value if isinstance(value, str) else to_json(value).decode())
 
     def _tool_context(self) -> ToolContext:

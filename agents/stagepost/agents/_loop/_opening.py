@@ -5,8 +5,8 @@ from typing import Any
 
 from .._definition._budget import Spent
 from .._definition._request import Brief
+from .._definition._spoken import is_spoken, spoken
 from .._delegation._state import ENDED, Changes, RunState
-from .._models._messages import UserMessage
 from ._history import repaired
 
 
@@ -30,8 +30,8 @@ def asked_again(brief: Brief, given: Mapping[str, Any], payload: object, root: s
         InvalidRequest: It is not what the agent takes.
     """
     before = RunState(given)
-    known = before.fields if isinstance(payload, str) else None
-    message, fields = (UserMessage(text=str(payload)), known) if known else brief.read(payload)
+    known = before.fields
+    message, fields = (spoken(brief.agent, payload), known) if known and is_spoken(payload) else brief.read(payload)
     state: Changes = {
         "messages": [*repaired(before.messages), message],
         "calls": 0,

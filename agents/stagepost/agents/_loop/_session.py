@@ -7,7 +7,7 @@ from weakref import WeakValueDictionary
 
 from .._definition._approvals import Allow, Deny
 from .._mcp import McpConnections
-from .._models._messages import ToolCall
+from .._models._messages import SystemMessage, ToolCall
 from ._counter import Counter
 
 Approve: TypeAlias = Callable[[ToolCall], Awaitable[Allow | Deny]]
@@ -35,3 +35,16 @@ class Session:
     def counter(self, root: str) -> Counter:
         """The counter of a root run, the same for as long as one of its runs holds it."""
         return self._counters.setdefault(root, Counter())
+
+
+def instructed(system: SystemMessage, session: Session, member: str) -> SystemMessage:
+    """A prompt with what the servers of a member want models to know, as far as they were reached.
+
+    Args:
+        system: The prompt.
+        session: What is open.
+        member: The member's name.
+    """
+    connections = session.connections.get(member)
+    told = "" if connections is None else connections.instructions
+    return SystemMessage(text=f"{system.text}\n\n{told}".strip()) if told else system

@@ -76,6 +76,12 @@ class McpConnections:
         refuse_clashes(found, beside=beside, reserved=reserved)
         return tuple(each.tool for each in found)
 
+    @property
+    def instructions(self) -> str:
+        """What the servers that were reached want models to know, for a prompt; empty if nothing."""
+        told = [(each.server.name, text) for each in self._connections or () if (text := each.instructions.strip())]
+        return "\n\n".join(f"Instructions of the server {name!r} for its tools:\n{text}" for name, text in told)
+
     async def _connected(self) -> tuple[Connection, ...]:
         """The connections, open or not."""
         tasks = self._entered()

@@ -40,8 +40,12 @@ class Link(Protocol):
     """An open connection, as an adapter gives it."""
 
     @property
-    def tools(self) -> Sequence[RemoteTool]:
-        """What the server offers."""
+    def instructions(self) -> str:
+        """What the server wants models to know; empty if nothing."""
+        ...
+
+    async def tools(self) -> Sequence[RemoteTool]:
+        """What the server offers now."""
         ...
 
     @property
@@ -129,12 +133,17 @@ class Connection:
         return self._server
 
     async def tools(self) -> Sequence[RemoteTool]:
-        """The tools that the server offered when it was last connected to.
+        """The tools that the server offers now: it says when they are others.
 
         Raises:
             McpUnavailable: It cannot be reached.
         """
-        return (await self._current()).tools
+        return await (await self._current()).tools()
+
+    @property
+    def instructions(self) -> str:
+        """What the server wanted models to know when it was last connected to; empty if nothing."""
+        return "" if self._link is None else self._server.mask(self._link.instructions)
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
         """Call a tool by the server's name for it.
@@ -166,7 +175,7 @@ class Connection:
             result = await link.call(tool, arguments)
         except CallLost as error:
             raise McpCallLost(self._server.name, tool) from error
-        return RemoteResult(self._server.mask(result.text), is_error=True) if result.is_error else result
+        return result._replace(text=self._server.mask(result.text)) if result.is_error else result
 
     async def _current(self) -> Link:
         """An open link."""

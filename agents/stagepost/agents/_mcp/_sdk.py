@@ -1,4 +1,6 @@
-"""The only module that knows the MCP SDK. Importing it takes half a second: it is done in a thread, when needed.
+"""The module that knows the MCP SDK; its types are known to `_sdk_content`, too.
+
+Importing it takes half a second: it is done in a thread, when needed.
 
 Everything of the SDK that opens is closed by the task that opened it; its calls may come from any task.
 """
@@ -12,26 +14,21 @@ from pathlib import Path
 from typing import Any, Final, Self, assert_never
 
 import anyio
+import anyio.lowlevel
 import httpx2
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import (
     CONNECTION_CLOSED,
-    AudioContent,
-    BlobResourceContents,
-    CallToolResult,
-    ContentBlock,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
-    Tool,
+    ToolListChangedNotification,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from .._models._addresses import bare_address, shown_address
-from ._link import CallLost, LinkStale
-from ._remote import RemoteResult, RemoteTool, join_content
+from ._link import CallLost, LinkStale, pauses
+from ._remote import RemoteResult, RemoteTool
+from ._sdk_content import described, needs_task, told
 from ._server import Http, McpServer, Memory, Stdio
 
 _SESSION: Final = "mcp-session-id"
@@ -90,18 +87,82 @@ def _refused() -> None:
         fate.refused = True
 
 
+class News:
+    """Whether a server has said that its tools are others.
+
+    Attributes:
+        ended: Set when the connection is of no use any more.
+    """
+
+    def __init__(self) -> None:
+        self.ended = anyio.Event()
+        self._are_others = False
+
+    def note(self) -> None:
+        """They are others."""
+        self._are_others = True
+
+    def take(self) -> bool:
+        """Whether they are others, once."""
+        are_others, self._are_others = self._are_others, False
+        return are_others
+
+    async def hear(self, message: object) -> None:
+        """What servers before the protocol of 2026 send by themselves."""
+        if isinstance(message, ToolListChangedNotification):
+            self.note()
+        await anyio.lowlevel.checkpoint()
+
+    async def listen(self, client: Client) -> None:
+        """What later ones send to those who listen. Nothing is sent again, so a lost stream counts as news."""
+        for pause in pauses(again=True):
+            await anyio.sleep(pause)
+            try:
+                async with client.listen(tools_list_changed=True) as events:
+                    async for _ in events:
+                        self.note()
+            except SubscriptionLost:
+                self.note()
+            except Exception:  # noqa: BLE001  # it wants nobody to listen, and its tools can be called all the same
+                return
+            else:
+                return
+
+
 class SdkLink:
     """An open connection.
 
+    Args:
+        client: The SDK's client.
+        offer: The server's tools.
+        news: Tells when they are others.
+        limit: Seconds in which it has to tell of them.
+
     Attributes:
-        tools: The server's tools.
+        instructions: What the server wants models to know.
         ended: Set when the connection is of no use any more, by whoever notices first.
     """
 
-    def __init__(self, client: Client, tools: tuple[RemoteTool, ...], ended: anyio.Event) -> None:
+    def __init__(self, client: Client, offer: tuple[RemoteTool, ...], news: News, limit: float) -> None:
         self._client = client
-        self.tools = tools
-        self.ended = ended
+        self._offer = offer
+        self._news = news
+        self._limit = limit
+        self.instructions = client.instructions or ""
+        self.ended = news.ended
+
+    async def tools(self) -> tuple[RemoteTool, ...]:
+        """The server's tools; asked for again if it has said that they are others.
+
+        If it does not answer then, they are those of before: what is called tells whether it is still there.
+        """
+        if self._news.take():
+            try:
+                with anyio.fail_after(self._limit):
+                    self._offer = await _tools(self._client)
+            except (MCPError, TimeoutError):
+                self._news.note()
+        return self._offer
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
         """Call a tool by the server's name for it.
@@ -113,7 +174,7 @@ class SdkLink:
         fate = _Fate()
         token = _FATE.set(fate)
         try:
-            return _result(await self._client.call_tool(tool, dict(arguments)))
+            return told(await self._client.call_tool(tool, dict(arguments)))
         except MCPError as error:
             if fate.refused:
                 self.ended.set()
@@ -128,11 +189,25 @@ class SdkLink:
 @asynccontextmanager
 async def open_link(server: McpServer) -> AsyncIterator[SdkLink]:
     """Connect to a server and ask for its tools."""
-    ended = anyio.Event()
+    news = News()
     async with AsyncExitStack() as stack:
-        target = await _target(server, ended, stack)
-        client = await stack.enter_async_context(Client(target, cache=None))
-        yield SdkLink(client, await _tools(client), ended)
+        target = await _target(server, news.ended, stack)
+        client = await stack.enter_async_context(Client(target, cache=None, message_handler=news.hear))
+        link = SdkLink(client, await _tools(client), news, server.connect_timeout)
+        if not _tells_changes(client):
+            yield link
+            return
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(news.listen, client)
+            try:
+                yield link
+            finally:
+                tasks.cancel_scope.cancel()
+
+
+def _tells_changes(client: Client) -> bool:
+    tools = client.server_capabilities.tools
+    return tools is not None and bool(tools.list_changed) and client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def reason(server: McpServer, error: Exception) -> str:
@@ -225,49 +300,7 @@ async def _tools(client: Client) -> tuple[RemoteTool, ...]:
     while page.next_cursor:
         page = await client.list_tools(cursor=page.next_cursor)
         found.extend(page.tools)
-    return tuple(map(_tool, found))
-
-
-def _tool(tool: Tool) -> RemoteTool:
-    hints = tool.annotations
-    marked = hints is not None and bool(hints.idempotent_hint or hints.read_only_hint)
-    return RemoteTool(tool.name, tool.description or tool.title or "", tool.input_schema, marked)
-
-
-def _result(result: CallToolResult) -> RemoteResult:
-    texts = [_text(block) for block in result.content]
-    return RemoteResult(join_content(texts, result.structured_content), is_error=bool(result.is_error))
-
-
-def _text(block: ContentBlock) -> str:
-    """A part of a result; what is no text is described."""
-    match block:
-        case TextContent():
-            return str(block.text)
-        case ImageContent() | AudioContent():
-            return f"[{block.type}: {block.mime_type}, {_size(block.data)} bytes, not shown]"
-        case ResourceLink():
-            return f"[resource {block.name!r}: {block.uri}{_kind(block.mime_type)}]"
-        case EmbeddedResource():
-            return _embedded(block.resource)
-        case _:
-            assert_never(block)
-
-
-def _embedded(resource: TextResourceContents | BlobResourceContents) -> str:
-    of = f"resource: {resource.uri}{_kind(resource.mime_type)}"
-    if isinstance(resource, BlobResourceContents):
-        return f"[{of}, {_size(resource.blob)} bytes, not shown]"
-    return f"[{of}]\n{resource.text}"
-
-
-def _kind(mime_type: str | None) -> str:
-    return f", {mime_type}" if mime_type else ""
-
-
-def _size(base64: str) -> int:
-    """Bytes behind a base64 text."""
-    return len(base64) * 3 // 4 - base64.count("=", -2)
+    return tuple(described(tool) for tool in found if not needs_task(tool))
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -3,6 +3,9 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from stagepost.hub import describe_error
+
+from .._tools._returned import ToolResult
 from .._tools._tool import Tool
 from ..errors import McpCallFailed, ToolClash
 from ._names import tool_name
@@ -34,11 +37,14 @@ def found_tool(server: McpServer, remote: RemoteTool, call: CallRemote) -> Found
         call: Calls a tool of the server by the server's name for it.
     """
 
-    async def function(**arguments: object) -> str:
+    async def function(**arguments: object) -> str | ToolResult:
         result = await call(remote.name, arguments)
-        if result.is_error:
-            raise McpCallFailed(server.name, remote.name, result.text)
-        return result.text
+        if not result.is_error:
+            return ToolResult(result.text, parts=result.parts) if result.parts else result.text
+        error = McpCallFailed(server.name, remote.name, result.text)
+        if result.parts:
+            return ToolResult(describe_error(error), is_error=True, parts=result.parts)
+        raise error
 
     idempotent = server.is_idempotent(remote.name, marked=remote.marked_idempotent)
     made: Tool[..., object] = Tool(

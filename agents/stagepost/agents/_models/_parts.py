@@ -4,15 +4,49 @@ Their bytes are not part of a transcript: it has their digest, and the store has
 """
 
 import mimetypes
+from base64 import b64decode
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+from urllib.parse import unquote_to_bytes
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from stagepost.checkpoint import Attachments
 
 LIMIT: Final = 20 * 1024 * 1024
 """How many bytes a part may have."""
+
+
+class Listing:
+    """Takes the parts out of a value that is made JSON with it as the context: their names stand in their places.
+
+    Args:
+        replaces: Whether their names do; otherwise the parts are only listed.
+
+    Attributes:
+        parts: The parts, each once, in the order in which they were found.
+    """
+
+    def __init__(self, *, replaces: bool = True) -> None:
+        self.replaces = replaces
+        self.parts: list[Part] = []
+
+    def take(self, part: "Part") -> str:
+        """The name of a part."""
+        if part not in self.parts:
+            self.parts.append(part)
+        return f"[{part.kind} {self.parts.index(part) + 1}{f': {part.name}' if part.name else ''}]"
 
 
 class _Part(BaseModel):
@@ -29,7 +63,11 @@ class _Part(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _with_digest(cls, values: Any) -> Any:
-        if not isinstance(values, dict) or not isinstance(values.get("data"), bytes):
+        if not isinstance(values, dict):
+            return values
+        if isinstance(url := values.get("url"), str) and url.startswith("data:"):
+            values = {**values, **_unpacked(url, values.get("media_type")), "url": None}
+        if not isinstance(values.get("data"), bytes):
             return values
         return {**values, "digest": sha256(values["data"]).hexdigest()}
 
@@ -43,6 +81,27 @@ class _Part(BaseModel):
         if self.url is None and not self.media_type:
             raise ValueError(f'give {kind} its media_type= beside the bytes, such as "image/png"')
         return self
+
+    @model_serializer(mode="wrap")
+    def _told(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> Any:
+        if isinstance(info.context, Attachments) and self.digest is not None:
+            info.context.note(self.digest, self.data)
+        if isinstance(info.context, Listing):
+            name = info.context.take(self)  # type: ignore[arg-type]  # there are no others
+            if info.context.replaces:
+                return name
+        return handler(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Part) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        """All but the bytes, which their digest stands for, whether they are here or not."""
+        return (type(self), self.media_type, self.url, self.digest, self.name)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, media_type: str | None = None) -> Self:
@@ -94,3 +153,16 @@ class File(_Part):
 
 Part: TypeAlias = Annotated[Image | Audio | File, Discriminator("kind")]
 """Any of the parts."""
+
+
+def _unpacked(url: str, media_type: object) -> dict[str, object]:
+    """The bytes in a ``data:`` URL: they are no address, and would stand in each message as text."""
+    head, comma, text = url.removeprefix("data:").partition(",")
+    given, _, encoding = head.rpartition(";") if head.endswith(";base64") else (head, "", "")
+    try:
+        data = b64decode(unquote_to_bytes(text), validate=True) if encoding else unquote_to_bytes(text)
+    except ValueError:
+        comma = ""
+    if not comma:
+        raise ValueError("its url= is no valid data: URL: give data= (bytes) and media_type=")
+    return {"data": data, "media_type": media_type or given.partition(";")[0] or "text/plain"}

@@ -3,34 +3,19 @@
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from inspect import isawaitable
-from types import NoneType
-from typing import Final, NamedTuple
 
 import anyio
 
-from stagepost.checkpoint import PLAIN, codec_for
 from stagepost.hub import describe_error, get_logger
 from stagepost.workflows import UncleanStep, guarded, in_thread, own_failure
 
 from .._retries import Passes, retried_behind
 from ..errors import McpUnavailable
 from ._context import ToolContext
+from ._returned import ToolResult, as_result, as_text
 from ._tool import Tool
 
-_RESULTS: Final = codec_for(object)  # any value, by what it is
-_COMMON: Final = frozenset({int, bool, NoneType})  # have one form, so that it need not be read back to be sure
-
-
-class ToolResult(NamedTuple):
-    """What the model is told.
-
-    Attributes:
-        text: The result, or what went wrong.
-        is_error: Whether something went wrong.
-    """
-
-    text: str
-    is_error: bool = False
+__all__ = ["ToolResult", "as_text", "error_result", "invoke"]
 
 
 class _TimedOut(TimeoutError):
@@ -117,12 +102,4 @@ async def _called(tool: Tool[..., object], function: Callable[[], object]) -> To
     result = function() if tool.is_async else await in_thread(function, abandon=tool.timeout is not None)
     if isawaitable(result):  # a decorator may hide that a function is async
         result = await result
-    return ToolResult(as_text(tool, result))
-
-
-def as_text(tool: Tool[..., object], result: object) -> str:
-    """A text as it is, everything else as JSON."""
-    if isinstance(result, str):
-        return result
-    codec = PLAIN if type(result) in _COMMON else _RESULTS
-    return codec.dump(result, f"the result of {tool.name!r}").decode()
+    return as_result(tool, result)

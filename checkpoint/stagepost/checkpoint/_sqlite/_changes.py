@@ -7,6 +7,7 @@ from .._records import Commit, Joined, RunStatus
 from ._fence import Right, check_held
 from ._row import (
     RowChange,
+    blob_rows,
     closing_row,
     effect_row,
     frame_row,
@@ -71,6 +72,8 @@ def changes_of(commit: Commit, now: Callable[[], int]) -> Changes | RowChange:
         rows += value_rows(right, value)
     if commit.effects:
         rows += [effect_row(right, effect) for effect in commit.effects]
+    if commit.blobs:
+        rows += blob_rows(right, commit.blobs)
     if commit.settles:
         rows.append(RowChange(SETTLE, (right.lease.row,), right))
     if closing is not None:

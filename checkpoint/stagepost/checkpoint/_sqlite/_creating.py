@@ -9,7 +9,7 @@ from ._fence import Right
 from ._history import keep_version
 from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
 from ._queries import RUN_COLUMNS, SELECT_RUN
-from ._row import RowChange, frame_row, shape_row, value_rows
+from ._row import RowChange, first_blob_rows, frame_row, shape_row, value_rows
 from ._rows import to_run
 from ._times import to_time
 
@@ -45,6 +45,7 @@ class Creation:
 
         Raises:
             KeyRemembered: Its id or key is that of a run that was forgotten.
+            BlobNotFound: It refers to bytes that are not there.
         """
         lease = self.lease(last_key(connection) + 1)
         insertion, *rows = self.rows(lease)
@@ -77,6 +78,8 @@ class Creation:
         rows = [insertion, frame_row(right, run.root)]
         for value in run.values:
             rows += value_rows(right, value)
+        if run.blobs:
+            rows += first_blob_rows(right, run.blobs)
         return rows
 
     def begun(self) -> RunInfo:

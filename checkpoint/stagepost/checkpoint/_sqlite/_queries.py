@@ -90,7 +90,7 @@ def ids_query(after: str, limit: int) -> Query:
     return Query(text, (as_bytes(after), limit))
 
 
-_OF_RUNS = ("effects", "frames", "history", "items", "signals", "vals", "waits")
+_OF_RUNS = ("blob_refs", "effects", "frames", "history", "items", "signals", "vals", "waits")
 ORPHANS = " UNION ALL ".join(
     f"SELECT '{table}', count(*), count(DISTINCT rk) FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)"
     for table in _OF_RUNS
@@ -101,6 +101,10 @@ WHERE (status IN ('running', 'waiting') AND finished_at IS NOT NULL)
 OR (status IN ('completed', 'failed', 'cancelled', 'dead') AND finished_at IS NULL)
 OR (status = 'waiting' AND NOT EXISTS (SELECT 1 FROM waits WHERE waits.rk = runs.rk AND waits.status = 'open'))
 ORDER BY run_id
+"""
+SELECT_BLOB = "SELECT value FROM blobs WHERE digest = CAST(? AS TEXT)"
+UNUSED_BLOBS = """
+SELECT count(*), coalesce(sum(length(value)), 0) FROM blobs WHERE digest NOT IN (SELECT digest FROM blob_refs)
 """
 INTEGRITY = "PRAGMA integrity_check(10)"
 
@@ -160,3 +164,17 @@ def as_text(data: bytes) -> str:
 def as_bytes(text: str) -> bytes:
     """The bytes that `as_text` made this of."""
     return text.encode(errors="surrogateescape")
+
+
+def digests_query(after: str, limit: int) -> Query:
+    """A page of the digests that runs refer to."""
+    text = "SELECT DISTINCT digest FROM blob_refs WHERE digest > CAST(? AS TEXT) ORDER BY digest LIMIT ?"
+    return Query(text, (as_bytes(after), limit))
+
+
+def referring_query(digest: str) -> Query:
+    """Runs that refer to some bytes."""
+    text = """
+    SELECT run_id FROM blob_refs JOIN runs USING (rk) WHERE digest = CAST(? AS TEXT) ORDER BY run_id LIMIT 10
+    """
+    return Query(text, (as_bytes(digest),))

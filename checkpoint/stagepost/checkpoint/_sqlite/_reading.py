@@ -8,16 +8,29 @@ from typing import TypeAlias, TypeVar
 
 from .._records import RunInfo, RunStatus, Snapshot, Version
 from .._waiting import OpenWait, SentSignal, WaitKind
-from ..errors import CorruptRun, CorruptStore, OrphanedRows, RunNotFound, StoreFailed
+from ..errors import (
+    BlobNotFound,
+    CorruptBlob,
+    CorruptRun,
+    CorruptStore,
+    OrphanedRows,
+    RunNotFound,
+    StoreFailed,
+    UnusedBlobs,
+)
+from ._blobs import damaged_blobs
 from ._faults import is_damage
 from ._queries import (
     INTEGRITY,
     ODD_RUNS,
     ORPHANS,
+    SELECT_BLOB,
     SELECT_RUN,
+    UNUSED_BLOBS,
     Filters,
     Query,
     Row,
+    as_bytes,
     history_query,
     ids_query,
     runs_query,
@@ -28,7 +41,7 @@ from ._queries import (
 from ._rows import odd_run, to_open_wait, to_run, to_signal, to_snapshot, to_version
 
 T = TypeVar("T")
-Damage: TypeAlias = CorruptRun | CorruptStore | OrphanedRows
+Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs
 _PAGE = 200  # runs looked at in one query
 
 
@@ -91,10 +104,17 @@ class Reading(ABC):
         """Signals that were sent to a run."""
         return [to_signal(run_id, row) for row in await self._read(signals_query(run_id, after, limit))]
 
+    async def blob(self, digest: str) -> bytes:
+        """Bytes that a run refers to, by their digest."""
+        for (data,) in await self._read(Query(SELECT_BLOB, (as_bytes(digest),))):
+            return bytes(data)
+        raise BlobNotFound(digest)
+
     async def check(self) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
 
-        Also rows that belong to no run are told, and if all runs are well, whether SQLite finds the file well.
+        Also told are bytes that runs refer to and that are gone or changed, bytes and rows that belong to no run, and
+        if all runs are well, whether SQLite finds the file well.
 
         Raises:
             StoreFailed: The list of the runs itself is damaged.
@@ -103,7 +123,9 @@ class Reading(ABC):
         named = {error.run_id for error in found if isinstance(error, CorruptRun)}
         try:
             found += [odd_run(row) for row in await self._read(Query(ODD_RUNS, ())) if row[0] not in named]
+            found += await damaged_blobs(self._read)
             found += [OrphanedRows(*row) for row in await self._read(Query(ORPHANS, ())) if row[1]]
+            found += [UnusedBlobs(*row) for row in await self._read(Query(UNUSED_BLOBS, ())) if row[0]]
             if not found:
                 found += [CorruptStore(text) for (text,) in await self._read(Query(INTEGRITY, ())) if text != "ok"]
         except StoreFailed as error:

@@ -5,12 +5,13 @@ others follow one of these in the same commit, and are undone with it.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from .._codec import join_values
 from .._records import Closing, Frame, Item, Lease, Shape, StoredValue
 from .._waiting import Effect, EffectStatus
+from ..errors import BlobNotFound
 from ._failure import failure_text, readable
 from ._fence import FENCE, Right, refusal
 from ._rows import dump_refs, dump_visits
@@ -48,6 +49,9 @@ WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running'
 INSERT_VALUE = "INSERT OR REPLACE INTO vals (rk, path, key, gen, idx, value) VALUES (?, ?, ?, ?, ?, ?)"
 DELETE_OLDER = "DELETE FROM vals WHERE rk = ? AND path = ? AND key = ? AND gen < ?"
 DELETE_EFFECT = "DELETE FROM effects WHERE rk = ? AND place = ? AND key = ?"
+INSERT_BLOB = "INSERT OR IGNORE INTO blobs (digest, value) VALUES (?, ?)"
+REFER = "INSERT OR IGNORE INTO blob_refs (rk, digest) SELECT ?, digest FROM blobs WHERE digest = ?"
+ADOPT = "INSERT INTO blob_refs (rk, digest) SELECT ?, digest FROM blobs WHERE digest = ?"
 INSERT_SHAPE = "INSERT OR IGNORE INTO shapes (id, workflow, version, skeleton) VALUES (?, ?, ?, ?)"
 
 
@@ -139,3 +143,38 @@ def closing_row(right: Right, closing: Closing, now: int) -> RowChange:
 def shape_row(lease: Lease, shape: Shape, workflow: str, version: int) -> RowChange:
     """What a workflow is made of; many runs share it."""
     return RowChange(INSERT_SHAPE, (shape.id, workflow, version, shape.skeleton), Right(lease))
+
+
+class Adoption(RowChange):
+    """The reference of a new run to bytes, which have to be there."""
+
+    __slots__ = ()
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        """Refer to them.
+
+        Raises:
+            BlobNotFound: They are not there.
+        """
+        if connection.execute(self.text, self.values).rowcount != 1:
+            raise BlobNotFound(str(self.values[1]))
+
+
+def blob_rows(right: Right, blobs: Mapping[str, bytes | None]) -> Sequence[RowChange]:
+    """Bytes that a run refers to from now on, as far as they are there; those that are there are not written again."""
+    rows = []
+    for digest, data in blobs.items():
+        if data is not None:
+            rows.append(RowChange(INSERT_BLOB, (digest, data), right))
+        rows.append(RowChange(REFER, (right.lease.row, digest), right))
+    return rows
+
+
+def first_blob_rows(right: Right, blobs: Mapping[str, bytes | None]) -> Sequence[RowChange]:
+    """Bytes that a new run refers to; those that it does not bring have to be there."""
+    rows = []
+    for digest, data in blobs.items():
+        if data is not None:
+            rows.append(RowChange(INSERT_BLOB, (digest, data), right))
+        rows.append(Adoption(ADOPT, (right.lease.row, digest), right))
+    return rows

@@ -1,5 +1,6 @@
 """Tables, and how a file becomes a store or is refused."""
 
+import re
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Final
 from ..errors import NotAStore, SqliteTooOld
 
 APPLICATION_ID = 0x57A6E905  # marks the file as a store of stagepost; positive, since it is read as a signed number
-VERSION = 2  # raise it with every change of the tables
+VERSION = 3  # raise it with every change of the tables
 NEEDED = (3, 37, 0)  # STRICT tables
 
 TABLES = """
@@ -146,16 +147,28 @@ CREATE TABLE effects (                    -- intent before, outcome after
   value  BLOB,
   PRIMARY KEY (rk, place, key)
 ) STRICT;
+
+CREATE TABLE blobs (                      -- bytes that runs refer to, once for each content
+  digest TEXT PRIMARY KEY,                -- SHA-256 in hexadecimal digits
+  value  BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE blob_refs (                  -- which runs refer to which bytes
+  rk     INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (rk, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX blob_refs_digest ON blob_refs (digest);
+CREATE TRIGGER blobs_unused AFTER DELETE ON blob_refs -- with the last reference, whatever has deleted it
+WHEN NOT EXISTS (SELECT 1 FROM blob_refs WHERE digest = OLD.digest)
+BEGIN DELETE FROM blobs WHERE digest = OLD.digest; END;
 """
 
 
 MASTER: Final = "SELECT name, sql FROM sqlite_master"
 _STATEMENTS: Final = tuple(statement.strip() for statement in TABLES.split(";\n"))
-_EXPECTED: Final = {
-    statement.partition("(")[0].removesuffix(" ").split(" ON ")[0].rpartition(" ")[2]: statement
-    for statement in _STATEMENTS
-    if statement.startswith("CREATE ")
-}
+_NAME: Final = re.compile(r"CREATE (?:UNIQUE )?(?:TABLE|INDEX|TRIGGER) (\w+)")
+_EXPECTED: Final = {found[1]: statement for statement in _STATEMENTS if (found := _NAME.match(statement))}
 
 
 def check_version(found: tuple[int, int, int]) -> None:

@@ -44,6 +44,8 @@ class SqliteStore(Runs):
         max_value: The most bytes of JSON that a value may have, or of a list that only grows one element; more is
             refused with `ValueTooLarge`. None for no limit.
         warn_value: Of values with more bytes than this observers are told; None for never.
+        max_blob: The most bytes that are kept beside the JSON under one digest; more is refused with `BlobTooLarge`.
+            None for no limit.
         clock: Seconds since 1970, for the times that runs carry.
         run_batch: How a batch of requests becomes a transaction; tests inject faults here.
 
@@ -65,10 +67,11 @@ class SqliteStore(Runs):
         take_over: bool = False,
         max_value: int | None = DEFAULT.refuse,
         warn_value: int | None = DEFAULT.warn,
+        max_blob: int | None = DEFAULT.blob,
         clock: Callable[[], float] = time.time,
         run_batch: RunBatch = run_batch,
     ) -> None:
-        super().__init__(clock, Limits(max_value, warn_value))
+        super().__init__(clock, Limits(max_value, warn_value, max_blob))
         self.path = Path(path)
         self._durability: Durability = durability
         self._lock_timeout = lock_timeout

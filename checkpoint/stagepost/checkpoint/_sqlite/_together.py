@@ -24,13 +24,16 @@ from ._changes import DELETE_BELOW, DELETE_FRAME, DELETE_ITEMS, DELETE_VALUES, S
 from ._creating import INSERT_RUN, Creation, last_key
 from ._generation import GENERATION, OwnedConnection
 from ._row import (
+    ADOPT,
     CLOSE,
     DELETE_EFFECT,
     DELETE_OLDER,
+    INSERT_BLOB,
     INSERT_FRAME,
     INSERT_ITEM,
     INSERT_SHAPE,
     INSERT_VALUE,
+    REFER,
     UPDATE_FRAME,
     UPDATE_ITEM,
     WRITE_EFFECT,
@@ -38,9 +41,10 @@ from ._row import (
     shape_row,
 )
 
-_CHECKED: Final = (UPDATE_FRAME, UPDATE_ITEM, INSERT_FRAME, INSERT_ITEM, WRITE_EFFECT, CLOSE, INSERT_RUN)
+_CHECKED: Final = (UPDATE_FRAME, UPDATE_ITEM, INSERT_FRAME, INSERT_ITEM, WRITE_EFFECT, CLOSE, INSERT_RUN, ADOPT)
 _UNCHECKED: Final = (
     *(INSERT_VALUE, DELETE_OLDER, DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, DELETE_VALUES, DELETE_ITEMS, SETTLE),
+    *(INSERT_BLOB, REFER),
     *DELETE_BELOW,
 )
 _NOTHING, _OWNER = 0, 1  # kinds of rows that change nothing, and that ask whether the file is still ours

@@ -5,10 +5,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from stagepost.checkpoint import Closing, Frame, ItemStatus, Joined, Ref, RunStatus, ValueTooLarge, join_values
+from stagepost.checkpoint import (
+    Attachments,
+    CannotStore,
+    Closing,
+    Frame,
+    ItemStatus,
+    Joined,
+    Ref,
+    RunStatus,
+    ValueTooLarge,
+    join_values,
+)
 from stagepost.hub import TaskGuard, new_guard
 
 from .._containment import own_failure
+from .._execution._blobs import blobs_of, check_blobs
 from .._execution._execution import Execution, ItemRecord
 from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
@@ -16,7 +28,7 @@ from .._programs._program import Place, Position, Program, Within
 from .._steps._context import StepContext
 from .._values._layout import Layout, lay_out
 from .._values._schema import to_values
-from .._values._state import Value, Values, merged
+from .._values._state import Value, Values, merged, release
 from ..errors import WorkflowError
 
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
@@ -120,6 +132,7 @@ class Branch:
         joined: Joined | None = None,
         visits: Mapping[str, int] | None = None,
         straight_on: bool = False,
+        attached: Attachments | None = None,
     ) -> None:
         """Save a step's result together with where the branch goes on.
 
@@ -131,10 +144,14 @@ class Branch:
             joined: Items that are no longer needed.
             visits: Counts that replace the branch's.
             straight_on: The next step begins with this commit, whatever else is due.
+            attached: Bytes that the step has attached.
 
         Raises:
             WorkflowError: An arrow cannot be followed, or a value is too large.
         """
+        blobs = blobs_of(updates.values(), attached)
+        if blobs:
+            self._check_blobs(blobs)
         if self.execution.limits.mind(total_size(updates.values())):
             self._measure(updates)
         own = merged(self.own, updates) if updates else self.own
@@ -145,10 +162,10 @@ class Branch:
         except WorkflowError as error:
             self.execution.secrets.clean(error)
             open_end = Position(after, visits)
-            self._stand(own, seen, open_end, await self._save(updates, own, open_end, joined))
+            self._stand(own, seen, open_end, await self._save(updates, own, open_end, joined, blobs))
             raise
-        is_kept = self.execution.journal is not None
-        refs = await self._save(updates, own, position, joined) if is_kept else self.refs
+        is_kept = self.execution.journal is not None or blobs is not None
+        refs = await self._save(updates, own, position, joined, blobs) if is_kept else self.refs
         self.trail.extend(position.entered)
         self._stand(own, seen, position, refs)
         if self.execution.must_pause and not straight_on:
@@ -158,10 +175,18 @@ class Branch:
         """Save the items of the fan-out where the branch stands."""
         if self.execution.limits.mind(total_size(item.input for item in items)):
             self._measure({f"item {item.idx}": item.input for item in items})
+        blobs = blobs_of([item.input for item in items])
+        if blobs:
+            self._check_blobs(blobs)
         if self.execution.journal is not None:
             frozen = tuple(item.stored(path, visit) for item in items)
             frame = self._frame(self.own, self.refs, self.position, len(items))
-            await self.execution.save(Parts(frame=frame, frozen=frozen))
+            parts = Parts(frame=frame, frozen=frozen)
+            if blobs:
+                parts["blobs"] = blobs
+            await self.execution.save(parts)
+        if blobs:
+            self.execution.blobs.keep(blobs)
         self.seq, self.width = self.seq + 1, len(items)
         if self.execution.must_pause:
             await self.execution.pause()
@@ -176,13 +201,37 @@ class Branch:
             failure = self.failure(place.within, error, state=self.shown())
             raise failure from failure.__cause__
 
-    async def _save(self, updates: Values, own: Values, position: Position, joined: Joined | None) -> Mapping[str, Ref]:
+    def _check_blobs(self, blobs: Mapping[str, bytes | None]) -> None:
+        """See that the place where it stands brings no bytes that may not be kept."""
+        place = self.place
+        assert place is not None  # noqa: S101  # at the end nothing is written
+        try:
+            check_blobs(blobs, repr(self.full_path(place.path)), self.execution.limits, self.execution.secrets)
+        except CannotStore as error:
+            failure = self.failure(place.within, error, state=self.shown())
+            raise failure from failure.__cause__
+
+    async def _save(
+        self,
+        updates: Values,
+        own: Values,
+        position: Position,
+        joined: Joined | None,
+        blobs: Mapping[str, bytes | None] | None,
+    ) -> Mapping[str, Ref]:
         """Commit what a step has changed, if the run is stored; returns which values have rows of their own then."""
-        if self.execution.journal is None:
-            return self.refs
-        layout = lay_out(self.path, self.seq + 1, self.refs, updates, own)
-        await self.execution.save(self._all_parts(own, layout, position, joined))  # held by nobody who waits
-        return layout.refs
+        refs = self.refs
+        if self.execution.journal is not None:
+            layout = lay_out(self.path, self.seq + 1, self.refs, updates, own)
+            parts = self._all_parts(own, layout, position, joined)
+            if blobs:
+                parts["blobs"] = blobs
+            await self.execution.save(parts)
+            refs = layout.refs
+        if blobs:
+            self.execution.blobs.keep(blobs)
+            release(own)
+        return refs
 
     def _all_parts(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> Parts:
         parts = self._parts(own, layout, position)

@@ -102,7 +102,8 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
     state = result = None
     try:
         state = branch.view()
-        result = await perform(place.step, state, branch.context(path, place.within), branch.guard)
+        context = branch.context(path, place.within)
+        result = await perform(place.step, state, context, branch.guard)
         if run.check_states:
             check_unchanged(branch, result, state, place.step.name)
         if place.step.into is not None:
@@ -114,7 +115,8 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
         failure = branch.failure(place.within, own, state=state)
         run.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
         raise failure from failure.__cause__
-    await branch.move(updates, place.after, straight_on=bool(run.straight) and run.goes_straight_on(path))
+    straight_on = bool(run.straight) and run.goes_straight_on(path)
+    await branch.move(updates, place.after, straight_on=straight_on, attached=context.attached)
     if run.intermediates is not None:
         keep(branch, path)
     if run.is_observed:

@@ -1,6 +1,6 @@
 """A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import NoReturn
 
 import anyio
@@ -12,12 +12,14 @@ from stagepost.hub import TaskGuard, leaves_of, new_guard
 
 from .._containment import find, own_failure
 from .._events import ItemEnded, ItemsFrozen
+from .._execution._blobs import blobs_of, check_blobs
 from .._execution._execution import ItemRecord
 from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
 from .._execution._sizes import check_sizes, note_size
 from .._pattern_errors import describe
 from .._programs._program import Done, FanOutPlace, Program, Target
+from .._steps._context import StepContext
 from .._steps._step import Step
 from .._values._state import Value, stored
 from .._values._unawaited import refuse_unawaited
@@ -178,10 +180,22 @@ class FanOut:
         try:
             made = await perform(worker, item.input.read(self._pattern.item_codec), context, guard)
             outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
+            blobs = self._blobs(outcome, context)
         except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
             failure = self._run.secrets.cover(own_failure(error))
-            outcome = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure)
-        await self._commit(item, outcome)
+            outcome, blobs = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure), None
+        await self._commit(item, outcome, blobs)
+
+    def _blobs(self, outcome: ItemRecord, context: StepContext) -> Mapping[str, bytes | None] | None:
+        """The bytes that an item brings.
+
+        Raises:
+            CannotStore: They may not be kept.
+        """
+        blobs = blobs_of([outcome.value] if outcome.value else (), context.attached)
+        if blobs:
+            check_blobs(blobs, repr(context.path), self._run.limits, self._run.secrets)
+        return blobs
 
     def _stored(self, made: object, path: str) -> Value:
         """What a worker has made, as it is saved.
@@ -201,10 +215,16 @@ class FanOut:
             note_size(self._run, path, "the value", len(value.data))
         return value
 
-    async def _commit(self, item: ItemRecord, outcome: ItemRecord) -> None:
+    async def _commit(
+        self, item: ItemRecord, outcome: ItemRecord, blobs: Mapping[str, bytes | None] | None = None
+    ) -> None:
         if self._run.journal is not None:
-            row = outcome.stored(self._path, self._visit)
-            await self._run.save(Parts(outcomes=(row, *self._run.take_cancelled())))
+            parts = Parts(outcomes=(outcome.stored(self._path, self._visit), *self._run.take_cancelled()))
+            if blobs:
+                parts["blobs"] = blobs
+            await self._run.save(parts)
+        if blobs:
+            self._run.blobs.keep(blobs)
         item.status, item.value, item.error = outcome.status, outcome.value, outcome.error
 
     @property

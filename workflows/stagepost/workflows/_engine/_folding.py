@@ -7,7 +7,7 @@ they were frozen, so that a commit touches the frame alone; the last one deletes
 from collections.abc import Mapping
 from time import perf_counter
 
-from stagepost.checkpoint import Joined
+from stagepost.checkpoint import Attachments, Joined
 
 from .._containment import own_failure
 from .._events import ChainProgress, ItemsFrozen, StepEnded, StepStarted
@@ -54,19 +54,19 @@ async def _next(branch: Branch, place: FoldPlace) -> None:
     step_path, started = f"{path}[{item.idx}]", perf_counter()
     run.emit(StepStarted, path=step_path)
     try:
-        updates = await _apply(branch, place, item)
+        updates, attached = await _apply(branch, place, item)
     except FoldError as error:
         run.emit(StepEnded, path=step_path, ok=False, seconds=perf_counter() - started)
         failure = branch.failure(place.within, error, state=error.state, own=False)
         raise failure from failure.__cause__
-    await _save(branch, place, updates, item, len(items))
+    await _save(branch, place, updates, item, total=len(items), attached=attached)
     keep(branch, step_path)
     run.emit(StepEnded, path=step_path, ok=True, seconds=perf_counter() - started)
     run.emit(ChainProgress, path=path, index=item.idx, total=len(items))
 
 
-async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
-    """What the worker makes of the state for an item."""
+async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> tuple[Values, Attachments | None]:
+    """What the worker makes of the state for an item, and bytes that it has attached."""
     name = place.source.name
     context = branch.context(f"{branch.full_path(place.path)}[{item.idx}]", place.within)
     state = value = result = None
@@ -81,15 +81,19 @@ async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> Values:
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = explained(own_failure(error), result, name)
         raise FoldError(name, item.idx, failure, item=value, state=state) from failure
-    return updates
+    return updates, context.attached
 
 
-async def _save(branch: Branch, place: FoldPlace, updates: Values, item: ItemRecord, total: int) -> None:
+async def _save(
+    branch: Branch, place: FoldPlace, updates: Values, item: ItemRecord, *, total: int, attached: Attachments | None
+) -> None:
     visits: Mapping[str, int] = branch.position.visits
     if item.idx + 1 < total:
-        await branch.move(updates, place.path, visits={**visits, place.counter: item.idx + 1})
+        await branch.move(updates, place.path, visits={**visits, place.counter: item.idx + 1}, attached=attached)
         return
     path = branch.full_path(place.path)
     left = {name: count for name, count in visits.items() if name != place.counter}
-    await branch.move(updates, place.after, joined=Joined(path, branch.visit(place.within)), visits=left)
+    await branch.move(
+        updates, place.after, joined=Joined(path, branch.visit(place.within)), visits=left, attached=attached
+    )
     del branch.execution.items[path]

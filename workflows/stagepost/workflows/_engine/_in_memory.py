@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import Codec, Frame
 from stagepost.hub import Emitter, Hub, Observer
 
+from .._execution._blobs import blobs_of, check_blobs
 from .._execution._children import Beginning, Input, begun_with, child_id
 from .._execution._execution import Execution
 from .._execution._signal_box import SignalBox
@@ -17,6 +18,7 @@ from .._lifespans import Lifespan, entered
 from .._pattern_errors import describe
 from .._programs._program import Program
 from .._values._secrets import Given, Secrets
+from .._values._state import Values, release
 from ..errors import ChildFailed, LifespanFailed, WorkflowError
 from ._branch import Branch, first_position
 from ._engine import check_hub, observed
@@ -61,11 +63,13 @@ async def run_in_memory(
     secrets: Given | None,
     resources: object,
     check_states: bool,
+    blobs: dict[str, bytes] | None,
 ) -> Any:
     """Run a workflow without a store; returns the final state."""
     execution = Execution(f"memory-{token_hex(16)}", workflow.name, Emitter(observer), deps, hub, trace=trace or "")
     execution.intermediates = intermediates
     execution.check_states = check_states
+    execution.kept = blobs
     if secrets or workflow.hidden:
         execution.secrets = Secrets(secrets, hidden=workflow.hidden)
     execution.secrets.check_text(trace, "the trace of the run")
@@ -79,9 +83,20 @@ def _first_branch(workflow: Workflow, state: Input, execution: Execution) -> Bra
     check_hub(workflow.name, workflow.program, execution.hub)
     values = workflow.program.schema.initial(state, workflow.name)
     execution.secrets.check_values(values, workflow.name)
+    _take_blobs(values, workflow.name, execution)
     execution.signals = SignalBox(execution.run_id, workflow.signals)
     position = first_position(workflow.program, values)
     return Branch(execution, workflow.program, Frame("", 1, position.next, {}, position.visits), own=values)
+
+
+def _take_blobs(values: Values, name: str, execution: Execution) -> None:
+    """Keep the bytes that the input of a run brings, and see that those that it only refers to are there."""
+    blobs = blobs_of(values.values())
+    if blobs:
+        check_blobs(blobs, f"the input of {name!r}", execution.limits, execution.secrets)
+        execution.blobs.check_known(blobs)
+        execution.blobs.keep(blobs)
+        release(values)
 
 
 class _Child:
@@ -207,4 +222,5 @@ def _execution(parent: Execution, run_id: str, workflow: Workflow) -> Execution:
         clock=parent.clock,
         trace=parent.trace,
         check_states=parent.check_states,
+        kept=parent.blobs.known,
     )

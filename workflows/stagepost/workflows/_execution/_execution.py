@@ -26,6 +26,7 @@ from .._events import Checkpointed, EventKind
 from .._pattern_errors import describe
 from .._values._secrets import NO_SECRETS, Secrets
 from .._values._state import Value
+from ._blobs import Blobs
 from ._children import Children
 from ._journal import Journal, Parts
 from ._ledger import Ledger
@@ -102,6 +103,7 @@ class Execution:
             cancelled with whatever awaits it.
         scopes: This one, and those of the fan-outs under way.
         listeners: Are told the places of waits that end.
+        kept: Bytes beside the state of a run in memory, by digest.
     """
 
     run_id: str
@@ -134,6 +136,8 @@ class Execution:
     memo: dict[str, object] = field(default_factory=dict)
     listeners: list[Listener] = field(default_factory=list)
     signals: SignalBox = field(init=False)
+    kept: dict[str, bytes] | None = None
+    _blobs: Blobs | None = None
     _pauses: int = 0
     _cancelled: list[Item] = field(default_factory=list)
     _worked_since: float = field(default_factory=perf_counter)
@@ -153,6 +157,13 @@ class Execution:
             record = ItemRecord(item.idx, Value(item.input), item.status, value, item.error)
             self.items.setdefault(item.path, []).append(record)
         self.ledger.restore(snapshot)
+
+    @property
+    def blobs(self) -> Blobs:
+        """The bytes that it refers to."""
+        if self._blobs is None:
+            self._blobs = Blobs(self.journal, self.kept)
+        return self._blobs
 
     def save(self, parts: Parts) -> Coroutine[Any, Any, None]:
         """Commit a change of a stored run. Each step comes by, so nothing is awaited on the way to the store."""

@@ -1,6 +1,6 @@
 """Where a run is saved."""
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, Protocol, TypedDict
 
 from stagepost.checkpoint import (
@@ -29,6 +29,7 @@ class Parts(TypedDict, total=False):
     joined: Joined | None
     effects: tuple[Effect, ...]
     closing: Closing
+    blobs: Mapping[str, bytes | None]
 
 
 class Watch(Protocol):
@@ -84,10 +85,17 @@ class Journal:
         """A wait was opened, and everybody here knows."""
         await self._watch.opened(wait)
 
-    async def note(self, effect: Effect) -> None:
-        """Save what became of an effect."""
+    async def blob(self, digest: str) -> bytes:
+        """Bytes that the run refers to."""
+        return await self._store.blob(digest)
+
+    async def note(self, effect: Effect, blobs: Mapping[str, bytes | None] | None = None) -> None:
+        """Save what became of an effect, with bytes that it has brought."""
         self._store.limits.check(len(effect.value or b""), f"what effect {effect.key!r} of {effect.place!r} returned")
-        await self.save(Parts(effects=(effect,)))
+        parts = Parts(effects=(effect,))
+        if blobs:
+            parts["blobs"] = blobs
+        await self.save(parts)
 
     async def effects(self) -> Iterable[Effect]:
         """What is stored of effects."""

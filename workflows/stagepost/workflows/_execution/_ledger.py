@@ -1,6 +1,6 @@
 """The waits and effects of one run, as far as this process knows them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from stagepost.checkpoint import Effect, EffectStatus, NewWait, Snapshot, Wait, WaitKind, WaitStatus
@@ -19,8 +19,8 @@ class Records(Protocol):
         """A wait was opened, and everybody here knows."""
         ...
 
-    async def note(self, effect: Effect) -> None:
-        """Save what became of an effect."""
+    async def note(self, effect: Effect, blobs: Mapping[str, bytes | None] | None = None) -> None:
+        """Save what became of an effect, with bytes that it has brought."""
         ...
 
     async def effects(self) -> Iterable[Effect]:
@@ -109,14 +109,14 @@ class Ledger:
         """What is known of an effect."""
         return self._effects.get((place, key))
 
-    async def note(self, effect: Effect) -> None:
-        """Save what became of an effect.
+    async def note(self, effect: Effect, blobs: Mapping[str, bytes | None] | None = None) -> None:
+        """Save what became of an effect, with bytes that it has brought.
 
         Raises:
             CheckpointError: It could not be saved.
         """
         if self._records is not None:
-            await self._records.note(effect)
+            await self._records.note(effect, blobs)
         if effect.status is EffectStatus.UNDONE:
             self._effects.pop((effect.place, effect.key), None)
         else:

@@ -246,6 +246,7 @@ class Pattern(ABC):
         secrets: Given | None = None,
         resources: object = None,
         check_states: bool = False,
+        blobs: dict[str, bytes] | None = None,
     ) -> Any:
         """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
 
@@ -261,6 +262,8 @@ class Pattern(ABC):
             secrets: Given to steps as ``context.secrets``; see `Runner`.
             resources: Given to steps as ``context.resources``; without it the lifespan is entered, and gives them.
             check_states: Fail steps that change their state in place without returning it, which is lost; for tests.
+            blobs: Bytes beside the state, by digest, that the run may refer to without bringing them; what it and its
+                steps bring goes in there.
 
         Returns:
             The final state: a `State`, or the model given as ``state=``.
@@ -281,6 +284,7 @@ class Pattern(ABC):
             secrets=secrets,
             resources=resources,
             check_states=check_states,
+            blobs=blobs,
         )
 
     def mermaid(self) -> str:

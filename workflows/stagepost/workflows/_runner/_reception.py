@@ -12,6 +12,7 @@ from stagepost.checkpoint import KeyRemembered, RunInfo, RunNotOpen, RunStatus, 
 from .._background._desk import Desk
 from .._background._means import Means
 from .._engine._engine import check_hub
+from .._execution._blobs import check_blobs
 from .._execution._sizes import check_input
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
@@ -75,6 +76,7 @@ class Reception:
         new = new_run(workflow, state, self._means.owner, order)
         self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
         check_input(self.store.limits, new)
+        check_blobs(new.blobs, f"the input of {workflow.name!r}", self.store.limits, self._means.secrets)
         if workflow.lifespan is not None:
             await self.prepare(workflow)
         try:

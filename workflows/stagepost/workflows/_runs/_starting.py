@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import NewRun, RunInfo, join_values
 
 from .._engine._branch import first_frame
+from .._execution._blobs import blobs_of
 from .._patterns._pattern import Pattern
 from .._values._layout import lay_out
 from ..errors import RunConflict
@@ -43,6 +44,7 @@ def new_run(
         order.keep,
         order.remember_id,
         order.remember_key,
+        blobs_of(values.values()) or {},
     )
 
 

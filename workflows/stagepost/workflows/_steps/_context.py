@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-from stagepost.checkpoint import PLAIN
+from stagepost.checkpoint import PLAIN, Attachments
 from stagepost.hub import Duration, Hub, check_name
 
 from .._events import EventKind
+from .._execution._blobs import check_blobs
 from .._execution._children import Beginning, Children, Startable
 from .._execution._execution import Execution
 from .._execution._ledger import Ledger
@@ -29,12 +30,14 @@ class StepContext:
         path: Where the step stands: names from the root, items as ``name[3]``.
         visit: Which visit of a graph's node this is, from 1; 0 outside of graphs.
         around: Visits of the fan-outs that the step is inside of, outermost first; all 0 outside of graphs.
+        attached: Bytes that it has attached, for the engine.
     """
 
     execution: Execution
     path: str
     visit: int
     around: tuple[int, ...] = ()
+    attached: Attachments | None = None
 
     @property
     def run_id(self) -> str:
@@ -93,6 +96,37 @@ class StepContext:
         They are metadata: no value of the state belongs into one.
         """
         self.execution.emit(kind, **details)
+
+    def attach(self, data: bytes) -> str:
+        """Keep bytes beside the state, such as a picture: they are saved together with what this step returns.
+
+        The store has them once, however many runs bring the same, for as long as one of these runs is stored.
+
+        Returns:
+            Their digest, for `blob`: the step puts it into the state.
+
+        Raises:
+            BlobTooLarge: There are more than the store takes (`max_blob`, 20 MB).
+            CannotStore: They hold a secret.
+        """
+        digest = (blobs := Attachments()).add(bytes(data))
+        check_blobs(blobs, repr(self.path), self.execution.limits, self.execution.secrets)
+        self._bearing().update(blobs)
+        return digest
+
+    def _bearing(self) -> Attachments:
+        self.attached = Attachments() if self.attached is None else self.attached
+        return self.attached
+
+    async def blob(self, digest: str) -> bytes:
+        """Bytes that a run of the store refers to, by the digest that `attach` has returned.
+
+        Raises:
+            BlobNotFound: There are none.
+        """
+        if self.attached is not None and (data := self.attached.get(digest)) is not None:
+            return data
+        return await self.execution.blobs.get(digest)
 
     @property
     def ledger(self) -> Ledger:
@@ -311,5 +345,6 @@ class StepContext:
             not_done=not_done,
             secrets=self.execution.secrets,
             prompt=None if show is None else shown(show, self.execution, self.path),
+            attached=self._bearing,
         )
         return await once.make(effect, on_unknown)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from stagepost.checkpoint import Codec, Effect, EffectStatus, WaitKind
+from stagepost.checkpoint import Attachments, Codec, Effect, EffectStatus, WaitKind
 from stagepost.hub import check_name
 
 from .._containment import own_failure
@@ -29,6 +29,7 @@ class Once:
         not_done: Errors that say that it has not happened.
         secrets: What must not be in what it returns.
         prompt: JSON of what is shown to whoever says what became of it.
+        attached: Takes the bytes that it brings, and has those that the step has attached: they are saved with it.
     """
 
     def __init__(
@@ -42,7 +43,9 @@ class Once:
         not_done: NotDone,
         secrets: Secrets,
         prompt: bytes | None,
+        attached: Callable[[], Attachments],
     ) -> None:
+        self._attached = attached
         self._ledger = ledger
         self._secrets = secrets
         self._place = place
@@ -92,7 +95,8 @@ class Once:
             if inspect.isawaitable(value):
                 value = await value
             where = f"what effect {self._key!r} of {self._path} returned"
-            data = self._codec.dump(value, where)
+            blobs = self._attached()
+            data = self._codec.dump(value, where, blobs)
             self._secrets.check(data, where)
         except not_done:
             raise
@@ -100,11 +104,11 @@ class Once:
             self._doubt()  # also if it was cancelled, by the step's time limit for one: the step may go on
             failure = own_failure(error)
             raise OutcomeUnknown(self._key, self._path) from failure
-        await self._note(EffectStatus.DONE, data)
+        await self._note(EffectStatus.DONE, data, blobs)
         return self._codec.load(data)
 
-    async def _note(self, status: EffectStatus, value: bytes | None = None) -> None:
-        await self._ledger.note(Effect(self._place, self._key, status, value))
+    async def _note(self, status: EffectStatus, value: bytes | None = None, blobs: Attachments | None = None) -> None:
+        await self._ledger.note(Effect(self._place, self._key, status, value), blobs)
 
     def _unknown(self) -> OutcomeUnknown:
         self._doubt()

@@ -1,14 +1,27 @@
 """Lists that only grow: stored one row per element, so that a step saves what it adds and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Any, get_args, get_origin
+from types import MappingProxyType
+from typing import Annotated, Any, Final, get_args, get_origin
 
 from pydantic_core import from_json, to_json
 
-from stagepost.checkpoint import PLAIN, CannotRead, CannotStore, Codec, FrozenList, JsonValue, TypedCodec, read_frozen
+from stagepost.checkpoint import (
+    PLAIN,
+    Attachments,
+    CannotRead,
+    CannotStore,
+    Codec,
+    FrozenList,
+    JsonValue,
+    TypedCodec,
+    read_frozen,
+)
 
 from ._plain import is_plain
+
+NO_BLOBS: Final[Mapping[str, bytes | None]] = MappingProxyType({})
 
 
 class Append:
@@ -26,19 +39,28 @@ class Elements:
         parts: JSON of each element; only ever appended to.
         read: Those that have been read already, as plain JSON; likewise.
         typed: Those that have been read already, as immutable values of their type; likewise.
+        blobs: Bytes beside them that are not saved yet, by digest.
 
     Attributes:
         length: How many of `parts` belong to this version.
+        blobs: Bytes beside its elements that are not saved yet, by digest.
     """
 
-    __slots__ = ("_data", "_frozen", "_parts", "_read", "_typed", "length")
+    __slots__ = ("_data", "_frozen", "_parts", "_read", "_typed", "blobs", "length")
 
-    def __init__(self, parts: list[bytes], read: list[JsonValue] | None = None, typed: list[Any] | None = None) -> None:
+    def __init__(
+        self,
+        parts: list[bytes],
+        read: list[JsonValue] | None = None,
+        typed: list[Any] | None = None,
+        blobs: Mapping[str, bytes | None] = NO_BLOBS,
+    ) -> None:
         self._parts = parts
         self._read: list[JsonValue] = [] if read is None else read
         self._typed: list[Any] = [] if typed is None else typed
         self._data: bytes | None = None
         self._frozen: FrozenList | None = None
+        self.blobs = blobs
         self.length = len(parts)
 
     @property
@@ -81,7 +103,8 @@ class Elements:
         if len(typed) == self.length:
             typed += more.known
         parts += more.parts
-        return Elements(parts, read, typed)
+        blobs = Attachments(self.blobs).with_more(more.blobs) if self.blobs or more.blobs else NO_BLOBS
+        return Elements(parts, read, typed, blobs)
 
     @property
     def known(self) -> Sequence[Any]:
@@ -96,7 +119,7 @@ class Elements:
         """
         if self.parts[: before.length] != before.parts:
             raise CannotStore(key, "it only grows (Append): return what is to be added, or a list that begins with it")
-        return Elements(list(self.parts[before.length :]))
+        return Elements(list(self.parts[before.length :]), blobs=self.blobs)
 
 
 class ListCodec(TypedCodec[list[Any]]):
@@ -129,11 +152,13 @@ class ListCodec(TypedCodec[list[Any]]):
         """
         if not isinstance(added, list | tuple):
             raise CannotStore(key, f"it only grows (Append): give a list of what is to be added, not {added!r:.80}")
-        dump = self.element.dump
+        dump, blobs = self.element.dump, Attachments()
         try:
-            parts = [dump(value, key) for value in added]
+            parts = [dump(value, key, blobs) for value in added]
         except CannotStore:  # once more, to say which one
             parts = [dump(value, f"{key}[{index}]") for index, value in enumerate(added)]
+        if blobs:  # elements with their bytes are other than what is read of their JSON
+            return Elements(parts, blobs=blobs)
         return Elements(parts, typed=list(added) if self.is_exact else None)
 
 

@@ -6,11 +6,20 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from stagepost.checkpoint import PLAIN, CannotRead, CannotStore, TypedCodec, codec_for, join_values, split_values
+from stagepost.checkpoint import (
+    PLAIN,
+    Attachments,
+    CannotRead,
+    CannotStore,
+    TypedCodec,
+    codec_for,
+    join_values,
+    split_values,
+)
 
 from ..errors import DefinitionError, StepResultError, UnknownField
-from ._append import Append, ListCodec, split_list
-from ._state import State, Stored, Types, Value, Values, added, merged, store_plain, storing
+from ._append import Append, Elements, ListCodec, split_list
+from ._state import BearingValue, State, Stored, Types, Value, Values, added, merged, store_plain, storing
 
 
 class Schema(Protocol):
@@ -148,7 +157,8 @@ class ModelSchema:
             given = self._build(dict(given), where)
         if not isinstance(given, self._model):
             raise CannotStore(where, f"{_of(given)}: give a {self._model.__name__}, or a mapping of its fields")
-        return self._store(given, where)
+        blobs = Attachments()
+        return _bearing(self._store(given, where, blobs), blobs)
 
     def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:
         adopted = to_values(stored, self.lists)
@@ -170,11 +180,12 @@ class ModelSchema:
             result = self._build(fields, f"what step {step!r} returned")
         if not isinstance(result, self._model):
             raise StepResultError(step, result)
-        stored = self._store(result, step)
+        blobs = Attachments()
+        stored = self._store(result, step, blobs)
         changed = {
             name: value for name, value in stored.items() if name not in before or before[name].data != value.data
         }
-        return {name: added(value, before.get(name), name) for name, value in changed.items()}
+        return _bearing({name: added(value, before.get(name), name) for name, value in changed.items()}, blobs)
 
     def changed(self, state: BaseModel, before: Values) -> Sequence[str]:
         where = f"the state that {self._model.__name__} has become"
@@ -194,8 +205,18 @@ class ModelSchema:
             raise CannotStore(where, f"{self._model.__name__} has no field {', '.join(unknown)}; it has {known}")
         return self._codec.convert(fields, where)
 
-    def _store(self, state: BaseModel, where: str) -> dict[str, Stored]:
-        return to_values(split_values(self._codec.dump(state, where)), self.lists)
+    def _store(self, state: BaseModel, where: str, blobs: Attachments | None = None) -> dict[str, Stored]:
+        return to_values(split_values(self._codec.dump(state, where, blobs)), self.lists)
+
+
+def _bearing(values: dict[str, Stored], blobs: Attachments) -> dict[str, Stored]:
+    """Values with bytes beside them: the first one has those of all."""
+    for name, value in values.items() if blobs else ():
+        values[name] = (
+            BearingValue(value.data, blobs) if isinstance(value, Value) else Elements(list(value.parts), blobs=blobs)
+        )
+        break
+    return values
 
 
 def _names(updates: Mapping[Any, object], step: str) -> Mapping[str, object]:

@@ -77,6 +77,17 @@ class Secrets(Mapping[str, str]):
         if self.mask:
             self._check(data.decode(errors="replace"), where)
 
+    def check_bytes(self, data: bytes, where: str) -> None:
+        """See that bytes beside the JSON hold no secret as it is. What is compressed in them is not looked into.
+
+        Raises:
+            CannotStore: They do.
+        """
+        if self.mask:
+            for name, text in (*((f"secret {name!r}", text) for name, text in self._texts.items()), *self._hidden):
+                if text and text.encode() in data:
+                    raise CannotStore(where, f"it holds the text of {name}: leave it out, and read context.secrets")
+
     def check_text(self, text: str | None, where: str) -> None:
         """See that a text that is stored as it is, such as a key, holds no secret.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stagepost.checkpoint import (
     PLAIN,
+    Attachments,
     Codec,
     FrozenDict,
     FrozenList,
@@ -16,7 +17,7 @@ from stagepost.checkpoint import (
 )
 
 from ..errors import MissingKey
-from ._append import Elements, ListCodec
+from ._append import NO_BLOBS, Elements, ListCodec
 
 _UNREAD: Any = object()
 
@@ -31,9 +32,12 @@ class Value:
 
     Attributes:
         data: JSON.
+        blobs: Bytes beside it that are not saved yet, by digest.
     """
 
     __slots__ = ("_frozen", "_typed", "data")
+
+    blobs = NO_BLOBS
 
     def __init__(self, data: bytes, frozen: JsonValue = _UNREAD, typed: Any = _UNREAD) -> None:
         self.data = data
@@ -56,6 +60,21 @@ class Value:
         if self._typed is _UNREAD:
             self._typed = codec.load(self.data)
         return self._typed
+
+
+class BearingValue(Value):
+    """A value with bytes beside it.
+
+    Args:
+        data: JSON.
+        blobs: The bytes, by digest.
+    """
+
+    __slots__ = ("blobs",)
+
+    def __init__(self, data: bytes, blobs: Mapping[str, bytes | None]) -> None:
+        super().__init__(data)
+        self.blobs = blobs
 
 
 Stored: TypeAlias = Value | Elements
@@ -184,9 +203,7 @@ def storing(codec: Codec[Any]) -> Storing:
         return codec.elements
     if codec is PLAIN:
         return store_plain
-    if isinstance(codec, TypedCodec) and codec.is_exact:
-        return lambda value, key: Value(codec.dump(value, key), _UNREAD, value)
-    return lambda value, key: Value(codec.dump(value, key))
+    return _storing_typed(codec, is_exact=isinstance(codec, TypedCodec) and codec.is_exact)
 
 
 def stored(value: object, codec: Codec[Any], where: str) -> Value:
@@ -195,7 +212,28 @@ def stored(value: object, codec: Codec[Any], where: str) -> Value:
     Raises:
         CannotStore: It has none.
     """
-    return store_plain(value, where) if codec is PLAIN else Value(codec.dump(value, where))
+    return store_plain(value, where) if codec is PLAIN else _storing_typed(codec, is_exact=False)(value, where)
+
+
+def _storing_typed(codec: Codec[Any], *, is_exact: bool) -> Callable[[Any, str], Value]:
+    """How values of a type are stored, with the bytes beside them."""
+    dump = codec.dump
+
+    def store_typed(value: Any, where: str) -> Value:
+        blobs = Attachments()
+        data = dump(value, where, blobs)
+        if blobs:
+            return BearingValue(data, blobs)
+        return Value(data, _UNREAD, value) if is_exact else Value(data)
+
+    return store_typed
+
+
+def release(values: Values) -> None:
+    """Forget the bytes beside values, once they are saved."""
+    for value in values.values():
+        if value.blobs:
+            value.blobs = NO_BLOBS
 
 
 def store_plain(value: object, where: str) -> Value:

@@ -1,0 +1,56 @@
+"""The bytes of parts, for a model that is about to be asked: messages have only their digests."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from stagepost.checkpoint import BlobNotFound
+from stagepost.workflows import StepContext
+
+from .._models._messages import ChatMessage, ToolMessage, UserMessage
+from .._models._parts import Part
+from ..errors import PartMissing
+
+_WITH_PARTS: Final = ("user", "tool")
+_LOOKED_AT: Final = "parts"  # how many messages have no parts; None once one has
+
+
+def have_parts(messages: Sequence[ChatMessage], context: StepContext) -> bool:
+    """Whether a message of a run has a part. Each is looked at once: a transcript only grows."""
+    memo = context.memo
+    looked_at: Any = memo.get(_LOOKED_AT, 0)
+    if looked_at is not None:
+        for message in messages[looked_at:]:
+            if message.role in _WITH_PARTS and message.parts:
+                memo[_LOOKED_AT] = None
+                return True
+        memo[_LOOKED_AT] = len(messages)
+    return looked_at is None
+
+
+async def with_bytes(messages: Sequence[ChatMessage], context: StepContext) -> Sequence[ChatMessage]:
+    """Messages whose parts have their bytes.
+
+    Raises:
+        PartMissing: The bytes of one are no longer stored.
+    """
+    return [await _whole(message, context) for message in messages]
+
+
+async def _whole(message: ChatMessage, context: StepContext) -> ChatMessage:
+    parts = _parts(message)
+    if not parts:
+        return message
+    return message.model_copy(update={"parts": tuple([await _loaded(part, context) for part in parts])})
+
+
+async def _loaded(part: Part, context: StepContext) -> Part:
+    if part.digest is None or part.data is not None:
+        return part
+    try:
+        return part.with_data(await context.blob(part.digest))
+    except BlobNotFound as error:
+        raise PartMissing(type(part).__name__, part.digest, context.run_id) from error
+
+
+def _parts(message: ChatMessage) -> tuple[Part, ...]:
+    return message.parts if isinstance(message, UserMessage | ToolMessage) else ()

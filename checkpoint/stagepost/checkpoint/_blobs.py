@@ -1,0 +1,43 @@
+"""Bytes beside a run's JSON: kept once for each content, under their SHA-256."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+
+class Attachments(dict[str, bytes | None]):
+    """Bytes that stored values refer to, by digest; None for those that the store has already.
+
+    A pydantic type whose bytes are no part of its JSON finds one as the context of its serialization (`TypedCodec`
+    gives it), and notes there what belongs to it::
+
+        @field_serializer("digest")
+        def _note(self, digest: str, info: FieldSerializationInfo) -> str:
+            if isinstance(info.context, Attachments):
+                info.context.note(digest, self.data)
+            return digest
+    """
+
+    __slots__ = ()
+
+    def add(self, data: bytes) -> str:
+        """Note bytes; returns their digest."""
+        digest = digest_of(data)
+        self[digest] = data
+        return digest
+
+    def note(self, digest: str, data: bytes | None) -> None:
+        """Note what a value refers to; bytes that are known already stay known."""
+        if data is not None or digest not in self:
+            self[digest] = data
+
+    def with_more(self, blobs: Mapping[str, bytes | None]) -> "Attachments":
+        """These and others; bytes count for more than that there are some."""
+        more = Attachments(self)
+        for digest, data in blobs.items():
+            more.note(digest, data)
+        return more
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 in hexadecimal digits, by which bytes are kept."""
+    return sha256(data).hexdigest()

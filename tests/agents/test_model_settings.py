@@ -376,7 +376,7 @@ async def test_an_error_of_a_tool_is_marked_for_anthropic() -> None:
     talk = [*TALK[:-1], TALK[-1].model_copy(update={"is_error": True})]
     _, asked = await answered(message({"type": "text", "text": "fine"}), ModelRequest(talk, (LOOK,)), CLAUDE)
     (result,) = asked["messages"][-1]["content"]
-    assert (result["is_error"], result["content"]) == (True, "Error: hot")
+    assert (result["is_error"], result["content"]) == (True, "hot")
     _, asked = await answered(message({"type": "text", "text": "fine"}), ModelRequest(TALK, (LOOK,)), CLAUDE)
     assert "is_error" not in asked["messages"][-1]["content"][0]
 

@@ -177,13 +177,13 @@ def test_a_call_without_a_result_gets_one_and_a_result_without_a_call_is_told_as
         (AssistantMessage(calls=(LOOK,)), ToolMessage(call_id="x", tool="look", text="fine")), PROVIDERS["openai"]
     )
     assert [message["role"] for message in said] == ["assistant", "tool", "user"]
-    assert said[1]["content"] == "Error: There is no result of this call."
+    assert said[1]["content"] == "There is no result of this call."
     assert said[2]["content"] == "Result of look: fine"
 
 
 @pytest.mark.parametrize(
     ("provider", "text"),
-    [("anthropic", "Error: no such city"), ("gemini", '{"error":"no such city"}'), ("openai", "Error: no such city")],
+    [("anthropic", "no such city"), ("gemini", '{"error":"no such city"}'), ("openai", "no such city")],
 )
 def test_an_error_of_a_tool_is_told_as_one(provider: str, text: str) -> None:
     result = ToolMessage(call_id="a", tool="look", text="no such city", is_error=True)

@@ -106,11 +106,9 @@ class _Wording:
 
     def _result_text(self, result: ToolMessage) -> str:
         text = result.text if result.text.strip() else _BELOW if result.parts else _NO_TEXT
-        if not result.is_error:
-            return text
-        if self._provider.api == "gemini":
+        if result.is_error and self._provider.api == "gemini":
             return to_json({"error": text}).decode()
-        return text if text.lower().startswith("error") else f"Error: {text}"
+        return text  # it says what went wrong; who has a mark for it gets that, too
 
     def _shown(self, results: Sequence[ToolMessage]) -> Iterator[Json]:
         """What the results hold beside text, in a message of its own."""

@@ -67,7 +67,7 @@ class Gate:
         self._notes = notes
 
     async def model_call(
-        self, request: ModelRequest, call: Callable[[ModelRequest], Awaitable[ModelResponse]]
+        self, request: ModelRequest, _: ModelContext, call: Callable[[ModelRequest], Awaitable[ModelResponse]]
     ) -> ModelResponse:
         system, *said = request.messages
         assert isinstance(system, SystemMessage)

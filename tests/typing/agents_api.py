@@ -123,7 +123,7 @@ Agent("weather", prompt="", output=str)  # type: ignore[type-var]  # a model, or
 async def use() -> None:
     assert_type(await get_weather("Oslo"), WeatherReport)
     await get_weather(3)  # type: ignore[arg-type]  # a tool is called like its function
-    result = await typed.run("Miami?", model=ScriptedModel(["30 °C"]))
+    result = await typed.run("Miami?", override_model=ScriptedModel(["30 °C"]))
     assert_type(result, AgentResult[WeatherReport])
     assert_type(result.output.degrees, int)
     assert_type(result.messages, Sequence[ChatMessage])

@@ -10,7 +10,7 @@ from ._agent._agents import Agents
 from ._agent._llm_tool import LLMTool
 from ._definition._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._definition._budget import Budget
-from ._definition._hooks import ModelHook, ToolHook
+from ._definition._hooks import ModelContext, ModelHook, ToolHook
 from ._definition._prompting import PromptContext, PromptFunction
 from ._delegation._conversations import Conversation, Exchange
 from ._delegation._result import AgentResult
@@ -54,6 +54,8 @@ from .errors import (
     CallNotInDoubt,
     ContentRefused,
     ConversationOver,
+    CostUnknown,
+    EventLoopRunning,
     InfrastructureError,
     InvalidAgent,
     InvalidAgentData,
@@ -62,6 +64,7 @@ from .errors import (
     InvalidModel,
     InvalidRequest,
     InvalidServer,
+    InvalidSettings,
     InvalidTool,
     McpCallFailed,
     McpCallLost,
@@ -111,8 +114,10 @@ __all__ = [
     "ContentRefused",
     "Conversation",
     "ConversationOver",
+    "CostUnknown",
     "Decision",
     "Deny",
+    "EventLoopRunning",
     "Exchange",
     "Fallback",
     "File",
@@ -126,6 +131,7 @@ __all__ = [
     "InvalidModel",
     "InvalidRequest",
     "InvalidServer",
+    "InvalidSettings",
     "InvalidTool",
     "JsonSchema",
     "LLMTool",
@@ -138,6 +144,7 @@ __all__ = [
     "McpServer",
     "McpUnavailable",
     "Model",
+    "ModelContext",
     "ModelError",
     "ModelFunction",
     "ModelHook",

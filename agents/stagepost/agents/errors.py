@@ -4,6 +4,7 @@
 
     AgentError
     ├── InvalidAgent(ValueError)    an agent is defined wrong; raised where it is built
+    ├── InvalidSettings(ValueError) a setting of a model has a value that it cannot have
     ├── InvalidAgentData(ValueError)    agents cannot be made of data
     ├── UnknownAgent(KeyError)      `Agents` has no agent of this name
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
@@ -14,8 +15,10 @@
     ├── NobodyToAsk                 a run in memory makes a call that a person has to allow
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
+    ├── EventLoopRunning(RuntimeError)  `run_sync` was called where an event loop runs
     ├── PromptFailed                a prompt that is a function has raised an error, or returned no text
-    ├── BudgetExceeded              a run needs more turns, tool calls or tokens than it may have
+    ├── BudgetExceeded              a run needs more turns, tool calls, tokens or money than it may have
+    ├── CostUnknown                 a run has a budget for its cost, and nobody knows what it has cost
     ├── AgentGaveUp                 the model has called `fail`, and said why
     ├── AgentFailed                 a run in memory ended with an error of something else; the cause says of what
     ├── NotAnAgent(TypeError)       a workflow, or a run of it, is no agent's
@@ -82,6 +85,8 @@ __all__ = [
     "CallNotInDoubt",
     "ContentRefused",
     "ConversationOver",
+    "CostUnknown",
+    "EventLoopRunning",
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",
@@ -90,6 +95,7 @@ __all__ = [
     "InvalidModel",
     "InvalidRequest",
     "InvalidServer",
+    "InvalidSettings",
     "InvalidTool",
     "McpCallFailed",
     "McpCallLost",
@@ -127,6 +133,22 @@ class InvalidAgent(AgentError, ValueError):
         super().__init__(f"agent {agent!r}: {why}")
         self.agent = agent
         self.why = why
+
+
+class InvalidSettings(AgentError, ValueError):
+    """A setting of a model has a value that it cannot have.
+
+    Attributes:
+        setting: Its name.
+        value: The value.
+        expected: What it may be.
+    """
+
+    def __init__(self, setting: str, value: object, expected: str) -> None:
+        super().__init__(f"ModelSettings({setting}={value!r}): give {expected}, or leave it out")
+        self.setting = setting
+        self.value = value
+        self.expected = expected
 
 
 class InvalidAgentData(AgentError, ValueError):
@@ -246,6 +268,21 @@ class InvalidRequest(AgentError, ValueError):
         self.why = why
 
 
+class EventLoopRunning(AgentError, RuntimeError):
+    """`Agent.run_sync` was called in a thread in which an event loop runs, and would have stopped it.
+
+    Attributes:
+        agent: Name of the agent.
+    """
+
+    def __init__(self, agent: str) -> None:
+        super().__init__(
+            f"agent {agent!r} was asked by run_sync() where an event loop runs, which would stand still: write "
+            "`await agent.run(…)`, in a notebook too, or call run_sync() in a thread of its own",
+        )
+        self.agent = agent
+
+
 class PromptFailed(AgentError):
     """A prompt that is a function has raised an error, which is the cause, or returned no text.
 
@@ -265,20 +302,39 @@ class BudgetExceeded(AgentError):
 
     Attributes:
         agent: Name of the agent.
-        budget: What has run out: ``"turns"``, ``"tool_calls"`` or ``"tokens"``.
+        budget: What has run out: ``"turns"``, ``"tool_calls"``, ``"tokens"`` or ``"cost"``.
         limit: How much there was of it.
         used: How much the run has used or asked for.
     """
 
-    def __init__(self, agent: str, budget: str, *, limit: int, used: int) -> None:
+    def __init__(self, agent: str, budget: str, *, limit: float, used: float) -> None:
+        what = "US dollars" if budget == "cost" else budget.replace("_", " ")
         super().__init__(
-            f"agent {agent!r} needs more than its budget of {limit} {budget.replace('_', ' ')} ({used} so far): "
+            f"agent {agent!r} needs more than its budget of {limit} {what} ({used:.6g} so far): "
             f"raise it with budget=Budget({budget}=…), or ask for less",
         )
         self.agent = agent
         self.budget = budget
         self.limit = limit
         self.used = used
+
+
+class CostUnknown(AgentError):
+    """A run has a budget for its cost, and of an answer nobody knows the price. What the run has done so far is kept.
+
+    Attributes:
+        agent: Name of the agent that has the budget.
+        limit: The budget, in US dollars.
+    """
+
+    def __init__(self, agent: str, *, limit: float) -> None:
+        super().__init__(
+            f"agent {agent!r} has a budget of {limit} US dollars, and a model that was asked does not say what its "
+            "answer costs: ask one whose price is known, have a hook put it into the response's usage, or limit "
+            "tokens with budget=Budget(tokens=…)",
+        )
+        self.agent = agent
+        self.limit = limit
 
 
 class AgentFailed(AgentError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar, overload
 
@@ -18,6 +18,7 @@ from .._delegation._result import AgentResult
 from .._loop._session import Approve
 from .._mcp import McpServer
 from .._models._model import Model
+from .._models._settings import ModelSettings
 from .._tools._tool import Tool, ToolLike
 from ..errors import InvalidRequest
 from ._checks import (
@@ -33,12 +34,16 @@ from ._checks import (
 from ._describing import describe
 from ._failure import failure_of
 from ._given import listed, read_approvals, read_servers, read_tools
+from ._given_settings import check_settings, run_settings
+from ._inheritance import model_of_run
+from ._sync import run_alone
 from ._team import Team
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _BUDGET: Final = Budget()
+_SETTINGS: Final = ModelSettings()
 _NO_MODELS: Final[Mapping[str, Model | str]] = MappingProxyType({})
 
 
@@ -69,6 +74,8 @@ class Agent(Generic[OutputT_co]):
             method ``model_call``, ``tool_call``, or both.
         description: What agents have to know of it to ask it.
         models: What names of models mean here, and to the agents below this one.
+        settings: How its model is to answer; stronger than the model's own settings, weaker than those of a run. The
+            agents below have their own.
 
     Raises:
         InvalidAgent: The parts do not fit together.
@@ -89,6 +96,7 @@ class Agent(Generic[OutputT_co]):
     hooks: Sequence[object] = field(repr=False)
     description: str
     models: Mapping[str, Model | str] = field(repr=False)
+    settings: ModelSettings
 
     @overload
     def __init__(
@@ -107,6 +115,7 @@ class Agent(Generic[OutputT_co]):
         hooks: Iterable[object] = (),
         description: str = "",
         models: Mapping[str, Model | str] = ...,
+        settings: ModelSettings = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -125,6 +134,7 @@ class Agent(Generic[OutputT_co]):
         hooks: Iterable[object] = (),
         description: str = "",
         models: Mapping[str, Model | str] = ...,
+        settings: ModelSettings = ...,
     ) -> None: ...
     def __init__(
         self,
@@ -142,6 +152,7 @@ class Agent(Generic[OutputT_co]):
         hooks: Iterable[object] = (),
         description: str = "",
         models: Mapping[str, Model | str] = _NO_MODELS,
+        settings: ModelSettings = _SETTINGS,
     ) -> None:
         check_name("agent name", name)
         made, among = read_tools(name, tools)
@@ -159,6 +170,7 @@ class Agent(Generic[OutputT_co]):
             hooks=listed(name, "hooks", hooks),
             description=description,
             models=MappingProxyType(dict(models)),
+            settings=settings,
         )
         self._check()
 
@@ -168,36 +180,45 @@ class Agent(Generic[OutputT_co]):
         *,
         after: AgentResult[object] | None = None,
         model: Model | str | None = None,
+        settings: ModelSettings | None = None,
         approve: Approve | None = None,
         deps: Any = None,
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
+        override_model: Model | str | None = None,
     ) -> AgentResult[OutputT_co]:
         """Run in memory: nothing is stored, and a crash loses the run.
 
         Args:
             request: The input model, a mapping of its fields, or a text.
             after: Goes on where this run has ended: the model sees all that was said.
-            model: Instead of the agent's own; its name will do.
+            model: What the agent asks, or its name, if it has no model of its own.
+            settings: How its model is to answer, stronger than the agent's own settings. Agents below have their own.
             approve: Says whether a call may be made that a person has to allow: async, from a `ToolCall` to an `Allow`
                 or a `Deny`. Without it such a call fails the run: there is nobody to ask.
             deps: Given to tools as ``context.deps``.
             secrets: Given to tools as ``context.secrets``, and masked in what they and the model tell.
             observer: Gets the run's events.
+            override_model: Stands in for the agent's own model, in tests above all. Agents below that have no model of
+                their own ask it too.
 
         Raises:
             ModelMissing: It, or an agent below it, has no model.
             InvalidAgent: A sub-agent is only a name.
-            InvalidRequest: The request is not what the agent takes.
+            InvalidRequest: The request is not what the agent takes, or the agent has a model of its own and is given
+                another one as `model`.
             CannotStore: The request holds what a run cannot keep, such as a secret.
             BudgetExceeded: The run needs more than its budget.
+            CostUnknown: The budget limits the cost, and nobody knows it.
             AgentFailed: Something else went wrong, such as the model; the cause says what.
         """
         if not (after is None or isinstance(after, AgentResult)):
             raise InvalidRequest(self.name, f"after={after!r:.80} is no AgentResult: give what an earlier run returned")
-        team = self._team if model is None else Team(self, model)
+        given = model_of_run(self, model, override_model)
+        stronger = run_settings(self, settings)
+        team = self._team if given is None else Team(self, given)
         start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
-        async with team.open(approve) as session:
+        async with team.open(approve, stronger) as session:
             try:
                 state = await team.loop.run(start, deps=deps, secrets=secrets, observer=observer, resources=session)
             except PatternError as error:
@@ -205,6 +226,52 @@ class Agent(Generic[OutputT_co]):
             else:
                 return team.loop.result(state)
         raise failure  # here, so that its own cause stays its cause
+
+    def run_sync(
+        self,
+        request: object,
+        *,
+        after: AgentResult[object] | None = None,
+        model: Model | str | None = None,
+        settings: ModelSettings | None = None,
+        approve: Approve | None = None,
+        deps: Any = None,
+        secrets: Mapping[str, str | SecretStr] | None = None,
+        observer: Observer | None = None,
+        override_model: Model | str | None = None,
+    ) -> AgentResult[OutputT_co]:
+        """`run` for code that is not async: in an event loop of its own, which ends with it.
+
+        Args:
+            request: As for `run`, and so are the others.
+            after: As for `run`.
+            model: As for `run`.
+            settings: As for `run`.
+            approve: As for `run`.
+            deps: As for `run`.
+            secrets: As for `run`.
+            observer: As for `run`.
+            override_model: As for `run`.
+
+        Raises:
+            EventLoopRunning: An event loop runs in this thread already.
+            AgentError: As for `run`.
+        """
+        return run_alone(
+            self.name,
+            partial(
+                self.run,
+                request,
+                after=after,
+                model=model,
+                settings=settings,
+                approve=approve,
+                deps=deps,
+                secrets=secrets,
+                observer=observer,
+                override_model=override_model,
+            ),
+        )
 
     def as_workflow(self) -> Pattern:
         """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.
@@ -236,6 +303,7 @@ class Agent(Generic[OutputT_co]):
         check_models(self)
         check_sub_agents(self, Agent)
         check_tools(self)
+        check_settings(self)
         check_prompt(self)
         check_hooks(self)
         check_approvals(self)

@@ -19,7 +19,7 @@ class AgentResult(Generic[OutputT_co]):
     Attributes:
         output: The final answer: a text, or what the agent has as ``output=``.
         messages: What was said, from the request to the answer; the prompt is not part of it.
-        usage: Tokens that it has cost, with all that was asked of other agents.
+        usage: Tokens and US dollars that it has cost, with all that was asked of other agents.
         turns: How often the model has answered.
         state: The run's final state, for ``agent.run(…, after=result)``.
     """

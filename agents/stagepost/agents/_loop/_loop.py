@@ -33,14 +33,14 @@ from stagepost.workflows import END, Graph, ListCodec, Pattern, State, StepConte
 
 from .._definition._budget import Spent
 from .._definition._definition import reserved, sub_agents_of
-from .._definition._hooks import model_chain
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
 from .._delegation._delegation import Delegation
 from .._delegation._messaging import Lane, lanes, message_tool
 from .._delegation._result import AgentResult
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
-from .._models._model import Model, ModelRequest
+from .._models._model import Model, ModelRequest, ToolSchema
+from .._models._settings import ModelSettings
 from .._tools._answer import output_schema
 from .._tools._closing import Closing
 from .._tools._toolbox import TOOLBOX, Toolbox
@@ -49,6 +49,8 @@ from ._beginning import NOT_BEGUN
 from ._call_ids import distinct
 from ._calling import Due, ToolCalling, pending_calls
 from ._counter import COUNTER, Allowance, Counter, Shares
+from ._fitting import fitted
+from ._hooked import HookedModel
 from ._keeping import without_secrets
 from ._member import Member, Team
 from ._news import MESSAGE, NO_NEWS, news_of
@@ -90,7 +92,7 @@ class AgentLoop(Graph):
         self._member = member
         self._team = team
         self._brief = Brief(agent.name, agent.prompt, agent.input)
-        self._ask = model_chain(agent.hooks, member.model.answer)
+        self._ask = HookedModel(member)
         self._closing = Closing(agent.output)
         self._output_schema = output_schema(agent.output)
         agents = sub_agents_of(agent)
@@ -194,13 +196,13 @@ class AgentLoop(Graph):
         news = await news_of(context, state.get("heard", 0)) if context.has_signals else NO_NEWS
         is_last = self._allowance.is_last_turn(spent, shared)
         request = await self._request(state, context, news.messages, is_last=is_last)
+        number = state.get("turn", 0) + spent.turns
         if counter is None:
-            response = await self._ask(request)
+            response = await self._ask(request, number, context)
         else:
             with counter.turn():
-                response = await self._ask(request)
+                response = await self._ask(request, number, context)
         response = without_secrets(response, context)
-        number = state.get("turn", 0) + spent.turns
         answer = AssistantMessage(text=response.text, calls=distinct(response.calls, number))
         spent = spent.after(response.usage, tool_calls=len(answer.calls))
         if counter is not None:
@@ -257,9 +259,19 @@ class AgentLoop(Graph):
         system = self._brief.fixed or await self._system(state, context)
         if is_last:
             messages = (system, *state["messages"], *news, UserMessage(text=_LAST_TURN))
-            return ModelRequest(messages, self._closing.tools, self._output_schema)
+            settings = self._settings(state, context, self._closing.tools)
+            return ModelRequest(messages, self._closing.tools, self._output_schema, settings=settings)
         toolbox = context.memo[TOOLBOX] = await self._found(context) if self.agent.servers else self._toolbox
-        return ModelRequest((system, *state["messages"], *news), toolbox.schemas, self._output_schema)
+        settings = self._settings(state, context, toolbox.schemas)
+        return ModelRequest(
+            (system, *state["messages"], *news), toolbox.schemas, self._output_schema, settings=settings
+        )
+
+    def _settings(self, state: State, context: StepContext, tools: Sequence[ToolSchema]) -> ModelSettings:
+        """How the model is to answer this turn."""
+        session: Session = context.resources
+        given = session.settings if self._member.depth == 0 else None  # agents below have their own
+        return fitted(given or self.agent.settings, tools, is_first=not state["spent"].turns)
 
     async def _system(self, state: State, context: StepContext) -> SystemMessage:
         asked: PromptContext[BaseModel] = PromptContext(

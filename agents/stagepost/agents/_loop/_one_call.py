@@ -166,6 +166,8 @@ class OneCall:
             deps=self.context.deps,
             model=self.member.model,
             secrets=self.context.secrets,
+            path=self.member.path,
+            turn=int(self.entry["number"].partition("-")[0]) + 1,
         )
 
 

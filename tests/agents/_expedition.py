@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 from tests.agents._mortal import Notes
 
-from stagepost.agents import Agent, LiteLLM, ModelRequest, ModelResponse, SystemMessage, call, tool
+from stagepost.agents import Agent, LiteLLM, ModelContext, ModelRequest, ModelResponse, SystemMessage, call, tool
 from stagepost.agents.testing import Hang, LocalServer, ServerEntry, ServerRequest
 from stagepost.checkpoint import RunStatus, SqliteStore, WaitKind
 from stagepost.workflows import Runner

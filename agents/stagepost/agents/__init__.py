@@ -7,6 +7,7 @@ answer of the model and every tool's result is saved as it comes, and a killed p
 from ._agent._agent import Agent
 from ._agent._agent_tool import AgentTool
 from ._agent._agents import Agents
+from ._agent._chain import AgentChain, ChainResult
 from ._agent._llm_tool import LLMTool
 from ._definition._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._definition._budget import Budget
@@ -52,6 +53,7 @@ from .errors import (
     AsyncioRequired,
     BudgetExceeded,
     CallNotInDoubt,
+    ChainedFailure,
     ContentRefused,
     ConversationOver,
     CostUnknown,
@@ -91,6 +93,7 @@ from .errors import (
 
 __all__ = [
     "Agent",
+    "AgentChain",
     "AgentError",
     "AgentFailed",
     "AgentGaveUp",
@@ -110,6 +113,8 @@ __all__ = [
     "BudgetExceeded",
     "CallInDoubt",
     "CallNotInDoubt",
+    "ChainResult",
+    "ChainedFailure",
     "ChatMessage",
     "ContentRefused",
     "Conversation",

@@ -19,6 +19,7 @@
     ├── PromptFailed                a prompt that is a function has raised an error, or returned no text
     ├── BudgetExceeded              a run needs more turns, tool calls, tokens or money than it may have
     ├── CostUnknown                 a run has a budget for its cost, and nobody knows what it has cost
+    ├── ChainedFailure              an agent of a chain has failed; those after it were not asked
     ├── AgentGaveUp                 the model has called `fail`, and said why
     ├── AgentFailed                 a run in memory ended with an error of something else; the cause says of what
     ├── NotAnAgent(TypeError)       a workflow, or a run of it, is no agent's
@@ -50,8 +51,6 @@
 
 from collections.abc import Sequence
 
-from stagepost.hub import describe_error
-
 from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
 from ._errors._model import (
     AllModelsFailed,
@@ -71,6 +70,15 @@ from ._errors._model import (
     UnreadableAnswer,
 )
 from ._errors._root import AgentError
+from ._errors._run import (
+    AgentFailed,
+    AgentGaveUp,
+    BudgetExceeded,
+    ChainedFailure,
+    CostUnknown,
+    EventLoopRunning,
+    PromptFailed,
+)
 from ._errors._task import CallNotInDoubt, ConversationOver, InvalidDecision, NotAnAgent, TaskFinished, TaskNotFinished
 
 __all__ = [
@@ -83,6 +91,7 @@ __all__ = [
     "AsyncioRequired",
     "BudgetExceeded",
     "CallNotInDoubt",
+    "ChainedFailure",
     "ContentRefused",
     "ConversationOver",
     "CostUnknown",
@@ -266,98 +275,3 @@ class InvalidRequest(AgentError, ValueError):
         super().__init__(f"agent {agent!r} cannot be asked so: {why}")
         self.agent = agent
         self.why = why
-
-
-class EventLoopRunning(AgentError, RuntimeError):
-    """`Agent.run_sync` was called in a thread in which an event loop runs, and would have stopped it.
-
-    Attributes:
-        agent: Name of the agent.
-    """
-
-    def __init__(self, agent: str) -> None:
-        super().__init__(
-            f"agent {agent!r} was asked by run_sync() where an event loop runs, which would stand still: write "
-            "`await agent.run(…)`, in a notebook too, or call run_sync() in a thread of its own",
-        )
-        self.agent = agent
-
-
-class PromptFailed(AgentError):
-    """A prompt that is a function has raised an error, which is the cause, or returned no text.
-
-    Attributes:
-        agent: Name of the agent.
-        why: What has happened.
-    """
-
-    def __init__(self, agent: str, why: str) -> None:
-        super().__init__(f"the prompt of agent {agent!r} has failed: {why}")
-        self.agent = agent
-        self.why = why
-
-
-class BudgetExceeded(AgentError):
-    """A run needs more than its budget. What it has done so far is kept: a larger budget lets it go on.
-
-    Attributes:
-        agent: Name of the agent.
-        budget: What has run out: ``"turns"``, ``"tool_calls"``, ``"tokens"`` or ``"cost"``.
-        limit: How much there was of it.
-        used: How much the run has used or asked for.
-    """
-
-    def __init__(self, agent: str, budget: str, *, limit: float, used: float) -> None:
-        what = "US dollars" if budget == "cost" else budget.replace("_", " ")
-        super().__init__(
-            f"agent {agent!r} needs more than its budget of {limit} {what} ({used:.6g} so far): "
-            f"raise it with budget=Budget({budget}=…), or ask for less",
-        )
-        self.agent = agent
-        self.budget = budget
-        self.limit = limit
-        self.used = used
-
-
-class CostUnknown(AgentError):
-    """A run has a budget for its cost, and of an answer nobody knows the price. What the run has done so far is kept.
-
-    Attributes:
-        agent: Name of the agent that has the budget.
-        limit: The budget, in US dollars.
-    """
-
-    def __init__(self, agent: str, *, limit: float) -> None:
-        super().__init__(
-            f"agent {agent!r} has a budget of {limit} US dollars, and a model that was asked does not say what its "
-            "answer costs: ask one whose price is known, have a hook put it into the response's usage, or limit "
-            "tokens with budget=Budget(tokens=…)",
-        )
-        self.agent = agent
-        self.limit = limit
-
-
-class AgentFailed(AgentError):
-    """A run in memory ended with an error that is none of this layer: its model's, for one.
-
-    Attributes:
-        agent: Name of the agent.
-    """
-
-    def __init__(self, agent: str, cause: BaseException) -> None:
-        super().__init__(f"agent {agent!r} failed: {describe_error(cause)}")
-        self.agent = agent
-
-
-class AgentGaveUp(AgentError):
-    """The model has said that it cannot do what was asked.
-
-    Attributes:
-        agent: Name of the agent.
-        reason: Why, in the model's words.
-    """
-
-    def __init__(self, agent: str, reason: str) -> None:
-        super().__init__(f"agent {agent!r} has given up: {reason}")
-        self.agent = agent
-        self.reason = reason

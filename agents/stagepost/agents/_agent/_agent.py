@@ -1,6 +1,6 @@
 """What an agent is: data, checked when it is built."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -21,6 +21,8 @@ from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._tools._tool import Tool, ToolLike
 from ..errors import InvalidRequest
+from ._chain import AgentChain, chained
+from ._chain_workflow import Link as ChainLink
 from ._checks import (
     check_approvals,
     check_budget,
@@ -40,6 +42,7 @@ from ._sync import run_alone
 from ._team import Team
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
+NextT = TypeVar("NextT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _BUDGET: Final = Budget()
@@ -272,6 +275,43 @@ class Agent(Generic[OutputT_co]):
                 override_model=override_model,
             ),
         )
+
+    def then(
+        self,
+        agent: "Agent[NextT] | AgentChain[NextT]",
+        *,
+        request: Callable[[OutputT_co], object] | None = None,
+        name: str | None = None,
+    ) -> "AgentChain[NextT]":
+        """A chain: another agent is asked with what this one has answered.
+
+        ::
+
+            chain = research.then(write).then(translate, request=lambda text: f"Into French: {text}")
+            result = await chain.run("The tides of Bergen.")
+
+        Args:
+            agent: The next agent. Its input is this one's output, or a class above that; or both are texts. Or a chain.
+            request: Makes the request of the answer, where they do not fit.
+            name: The chain's name; by default the names of its agents with ``-then-`` between them.
+
+        Raises:
+            InvalidAgent: The agent does not take what this one answers, or is no agent.
+            InvalidName: The chain's name is too long, or holds characters that are not allowed: give `name`.
+        """
+        return chained((ChainLink(self),), agent, request, name)
+
+    def check_model(self, model: Model | str | None = None) -> None:
+        """See that the agent and all below it have a model.
+
+        Args:
+            model: What it asks in place of its own, or because it has none.
+
+        Raises:
+            ModelMissing: One has none.
+            InvalidAgent: A sub-agent is only a name.
+        """
+        _ = self._team if model is None else Team(self, model)
 
     def as_workflow(self) -> Pattern:
         """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.

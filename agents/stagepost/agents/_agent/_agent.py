@@ -16,6 +16,7 @@ from .._definition._budget import Budget
 from .._definition._prompting import PromptFunction
 from .._delegation._result import AgentResult
 from .._loop._session import Approve
+from .._loop._settings import check_settings, run_settings
 from .._mcp import McpServer
 from .._models._model import Model
 from .._models._settings import ModelSettings
@@ -36,9 +37,8 @@ from ._checks import (
 from ._describing import describe
 from ._failure import failure_of
 from ._given import listed, read_approvals, read_servers, read_tools
-from ._given_settings import check_settings, run_settings
 from ._inheritance import model_of_run
-from ._sync import run_alone
+from ._sync import note_team, run_alone
 from ._team import Team
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
@@ -220,6 +220,7 @@ class Agent(Generic[OutputT_co]):
         given = model_of_run(self, model, override_model)
         stronger = run_settings(self, settings)
         team = self._team if given is None else Team(self, given)
+        note_team(team)
         start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
         async with team.open(approve, stronger) as session:
             try:
@@ -260,21 +261,19 @@ class Agent(Generic[OutputT_co]):
             EventLoopRunning: An event loop runs in this thread already.
             AgentError: As for `run`.
         """
-        return run_alone(
-            self.name,
-            partial(
-                self.run,
-                request,
-                after=after,
-                model=model,
-                settings=settings,
-                approve=approve,
-                deps=deps,
-                secrets=secrets,
-                observer=observer,
-                override_model=override_model,
-            ),
+        run = partial(
+            self.run,
+            request,
+            after=after,
+            model=model,
+            settings=settings,
+            approve=approve,
+            deps=deps,
+            secrets=secrets,
+            observer=observer,
+            override_model=override_model,
         )
+        return run_alone(self.name, run)
 
     def then(
         self,

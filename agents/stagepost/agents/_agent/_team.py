@@ -14,7 +14,7 @@ from .._loop._loop import AgentLoop
 from .._loop._member import Member
 from .._loop._session import Approve, Session
 from .._mcp import McpConnections
-from .._models._around import can_prepare, model_secrets, prepare_model
+from .._models._around import can_prepare, model_secrets, prepare_model, release_model
 from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._models._settings_keys import settings_secrets
@@ -91,6 +91,11 @@ class Team:
                 if loop.agent.servers
             }
             yield Session(connections, approve, settings)
+
+    async def release(self) -> None:
+        """Have the models close what they have open in this event loop, which is about to end."""
+        for model in self._models:
+            await release_model(model)
 
     @cached_property
     def _has_to_open(self) -> bool:

@@ -19,6 +19,7 @@ conversations  those with other agents, by id, if there are any
 nested         what the runs below this one have used, by their keys, if there are any
 heard          number of the last message that was sent to the run while it was under way, if there was one
 said           which message of a conversation with somebody outside this run answers, if it does; see `_tasks`
+settings       how its model is to answer, if whoever started the run has said so
 ended          there is nothing to do: the run only says that such a conversation has ended
 =============  ==========================================================================================
 """
@@ -49,13 +50,13 @@ from ._beginning import NOT_BEGUN
 from ._call_ids import distinct
 from ._calling import Due, ToolCalling, pending_calls
 from ._counter import COUNTER, Allowance, Counter, Shares
-from ._fitting import fitted
 from ._hooked import HookedModel
 from ._keeping import without_secrets
 from ._member import Member, Team
 from ._news import MESSAGE, NO_NEWS, news_of
 from ._opening import ENDED, asked, asked_again, over
 from ._session import Session
+from ._settings import CODEC, SETTINGS, fitted
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
 
@@ -84,7 +85,7 @@ class AgentLoop(Graph):
         team: Team,
     ) -> None:
         agent = member.agent
-        types = {"messages": _MESSAGES, "spent": _SPENT, "fields": agent.input, "output": agent.output}
+        types = {"messages": _MESSAGES, "spent": _SPENT, "fields": agent.input, "output": agent.output, SETTINGS: CODEC}
         super().__init__(agent.name, max_steps=None, types=types, lifespan=team.lifespan)  # the budget sets the limits
         self.name = member.name
         self.agent = agent
@@ -270,7 +271,9 @@ class AgentLoop(Graph):
     def _settings(self, state: State, context: StepContext, tools: Sequence[ToolSchema]) -> ModelSettings:
         """How the model is to answer this turn."""
         session: Session = context.resources
-        given = session.settings if self._member.depth == 0 else None  # agents below have their own
+        in_memory = session.settings if self._member.depth == 0 else None  # agents below have their own
+        stored: ModelSettings | None = state.get(SETTINGS)
+        given = in_memory if stored is None else stored.over(self.agent.settings)
         return fitted(given or self.agent.settings, tools, is_first=not state["spent"].turns)
 
     async def _system(self, state: State, context: StepContext) -> SystemMessage:

@@ -39,8 +39,7 @@ def times(number: int) -> Usage:
 
 def costing(*said: str | ToolCall, usage: Usage = EACH) -> ScriptedModel:
     entries: list[ScriptEntry] = [
-        ModelResponse(usage=usage, **({"text": each} if isinstance(each, str) else {"calls": [each]}))  # type: ignore[arg-type]  # either of them
-        for each in said
+        ModelResponse(usage=usage, **({"text": each} if isinstance(each, str) else {"calls": [each]})) for each in said
     ]
     return ScriptedModel(entries)
 

@@ -95,12 +95,12 @@ async def test_p6_a_function_makes_the_request_where_types_differ(way: Way) -> N
         (lambda: agent("a").then(agent("b", input=Query)), "answers with a text, and 'b' takes Query"),
         (lambda: agent("a", output=Report).then(agent("b", input=Query)), "answers with Report, and 'b' takes Query"),
         (lambda: agent("a", output=Report).then(agent("b", input=Better)), "answers with Report, and 'b' takes Better"),
-        (lambda: agent("a").then(agent("b"), request=lambda: "x"), "does not take one argument"),
-        (lambda: agent("a").then(agent("b"), request="Write."), "request='Write.' does not take one argument"),
+        (lambda: agent("a").then(agent("b"), request=lambda: "x"), "does not take one argument"),  # type: ignore[arg-type,misc]
+        (lambda: agent("a").then(agent("b"), request="Write."), "request='Write.' does not take one argument"),  # type: ignore[arg-type]
         (lambda: agent("a", output=Query).then(agent("b"), request=describing), "request= takes Report: make them"),
         (lambda: agent("a").then(agent("b", input=Query), request=stating), "request= gives Report, and 'b' takes Q"),
-        (lambda: agent("a").then("b"), "is no agent: give an Agent"),
-        (lambda: agent("a").then(Agent), "is no agent: give an Agent"),
+        (lambda: agent("a").then("b"), "is no agent: give an Agent"),  # type: ignore[arg-type]
+        (lambda: agent("a").then(Agent), "is no agent: give an Agent"),  # type: ignore[arg-type]
         (lambda: agent("a").then(agent("b")).then(agent("c", input=Query)), "agent 'b': .* 'c' takes Query"),
         (lambda: agent("a").then(agent("b").then(agent("c", input=Query))), "agent 'b': .* 'c' takes Query"),
         (lambda: agent("a").then(agent("a")), "two agents of a chain have this name"),

@@ -1,7 +1,7 @@
 """The public types of the agents layer, as type checkers see them. Checked, never run."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, assert_type
+from typing import Any, TypeAlias, assert_type
 
 from pydantic import BaseModel, JsonValue
 
@@ -72,7 +72,8 @@ class Pool:
 def count(context: ToolContext[Pool]) -> int:
     "Connections."
     assert_type(context.deps, Pool)
-    return context.deps.sise  # type: ignore[attr-defined]  # deps have a type
+    context.deps.sise  # type: ignore[attr-defined]  # noqa: B018  # deps have a type
+    return context.deps.size
 
 
 @tool

@@ -1,7 +1,7 @@
 """The public types of the agents layer, as type checkers see them. Checked, never run."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias, assert_type
+from typing import Any, assert_type
 
 from pydantic import BaseModel, JsonValue
 

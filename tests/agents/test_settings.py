@@ -27,6 +27,7 @@ from stagepost.agents import (
 )
 from stagepost.agents._loop._settings import fitted
 from stagepost.checkpoint import MemoryStore, RunNotFound
+from stagepost.workflows import Chain
 
 COLD, HOT = ModelSettings(temperature=0), ModelSettings(temperature=2)
 SCHEMAS = {name: replace(look.schema, name=name) for name in ("look", "return", "fail")}
@@ -302,6 +303,13 @@ def test_settings_in_data() -> None:
 def test_mistakes_in_data_are_told_with_their_place(data: dict[str, Any], why: str) -> None:
     with pytest.raises(InvalidAgentData, match=why):
         Agents.load({"agents": [{"name": "w", "prompt": "", **data}]})
+
+
+async def test_an_agent_whose_work_is_a_part_of_another_workflow_has_its_settings() -> None:
+    model = ScriptedModel(["fine"])
+    loop = loop_of(Agent("w", "", model=model, settings=COLD))
+    state = await Chain("around", [loop]).run(loop.accept("?"))
+    assert (state["output"], asked_with(model)) == ("fine", [COLD])
 
 
 def test_a_copy_of_an_agent_keeps_its_settings() -> None:

@@ -40,8 +40,7 @@ from .._delegation._delegation import Delegation
 from .._delegation._messaging import Lane, lanes, message_tool
 from .._delegation._result import AgentResult
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage
-from .._models._model import Model, ModelRequest, ToolSchema
-from .._models._settings import ModelSettings
+from .._models._model import Model, ModelRequest
 from .._tools._answer import output_schema
 from .._tools._closing import Closing
 from .._tools._toolbox import TOOLBOX, Toolbox
@@ -56,7 +55,7 @@ from ._member import Member, Team
 from ._news import MESSAGE, NO_NEWS, news_of
 from ._opening import ENDED, asked, asked_again, over
 from ._session import Session
-from ._settings import CODEC, SETTINGS, fitted
+from ._settings import CODEC, SETTINGS, settings_of
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
 
@@ -260,21 +259,13 @@ class AgentLoop(Graph):
         system = self._brief.fixed or await self._system(state, context)
         if is_last:
             messages = (system, *state["messages"], *news, UserMessage(text=_LAST_TURN))
-            settings = self._settings(state, context, self._closing.tools)
+            settings = settings_of(self._member, state, context, self._closing.tools)
             return ModelRequest(messages, self._closing.tools, self._output_schema, settings=settings)
         toolbox = context.memo[TOOLBOX] = await self._found(context) if self.agent.servers else self._toolbox
-        settings = self._settings(state, context, toolbox.schemas)
+        settings = settings_of(self._member, state, context, toolbox.schemas)
         return ModelRequest(
             (system, *state["messages"], *news), toolbox.schemas, self._output_schema, settings=settings
         )
-
-    def _settings(self, state: State, context: StepContext, tools: Sequence[ToolSchema]) -> ModelSettings:
-        """How the model is to answer this turn."""
-        session: Session = context.resources
-        in_memory = session.settings if self._member.depth == 0 else None  # agents below have their own
-        stored: ModelSettings | None = state.get(SETTINGS)
-        given = in_memory if stored is None else stored.over(self.agent.settings)
-        return fitted(given or self.agent.settings, tools, is_first=not state["spent"].turns)
 
     async def _system(self, state: State, context: StepContext) -> SystemMessage:
         asked: PromptContext[BaseModel] = PromptContext(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from stagepost.checkpoint import TypedCodec
+from stagepost.workflows import State, StepContext
 
 from .._definition._definition import MESSAGE_AGENT, AgentDefinition
 from .._models._model import ToolSchema
@@ -12,6 +13,8 @@ from .._models._settings import ModelSettings
 from .._models._settings_keys import settings_secrets
 from .._tools._closing import RESERVED, RETURN
 from ..errors import InvalidAgent, InvalidRequest
+from ._member import Member
+from ._session import Session
 
 SETTINGS: Final = "settings"  # in the state
 CODEC: Final = TypedCodec(ModelSettings, immutable=True)
@@ -79,6 +82,23 @@ def _names(agent: AgentDefinition) -> Sequence[str]:
     """What its model may be told to call."""
     own = [tool.name for tool in agent.tools]
     return (*own, *((MESSAGE_AGENT,) if agent.sub_agents else ()), *(RESERVED if agent.output is not None else ()))
+
+
+def settings_of(member: Member, state: State, context: StepContext, tools: Sequence[ToolSchema]) -> ModelSettings:
+    """The settings that a turn's question goes out with.
+
+    Args:
+        member: The agent.
+        state: That of the run.
+        context: The step that asks.
+        tools: What there is to call in this turn.
+    """
+    session = context.resources  # of another kind where the loop is a part of another pattern
+    of_root = isinstance(session, Session) and member.depth == 0  # agents below have their own
+    in_memory = session.settings if of_root else None
+    stored: ModelSettings | None = state.get(SETTINGS)
+    own = member.agent.settings
+    return fitted(in_memory or own if stored is None else stored.over(own), tools, is_first=not state["spent"].turns)
 
 
 def fitted(settings: ModelSettings, tools: Sequence[ToolSchema], *, is_first: bool) -> ModelSettings:

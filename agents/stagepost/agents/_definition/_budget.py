@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import inf
+from operator import is_, not_
 from typing import Annotated, Any, Final, Self
 
 from pydantic import ConfigDict, Field, with_config
@@ -10,11 +12,11 @@ from pydantic import ConfigDict, Field, with_config
 from .._models._messages import Usage
 from ..errors import BudgetExceeded, CostUnknown
 
-_SELDOM: Final = ("cached_tokens", "cache_writes", "reasoning_tokens", "cost")  # left out of the state when unset
+_SELDOM: Final = ("cached_tokens", "cache_writes", "reasoning_tokens")  # left out of the state while they are 0
 
 
-def _is_unset(value: Any) -> bool:
-    return value is None or (isinstance(value, int) and not value)  # a cost of 0.0 is known
+_is_zero: Final = not_  # both in C: they are asked at each save
+_is_unknown: Final = partial(is_, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,10 @@ class Spent:
     tool_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cached_tokens: Annotated[int, Field(exclude_if=_is_unset)] = 0
-    cache_writes: Annotated[int, Field(exclude_if=_is_unset)] = 0
-    reasoning_tokens: Annotated[int, Field(exclude_if=_is_unset)] = 0
-    cost: Annotated[float | None, Field(exclude_if=_is_unset)] = None
+    cached_tokens: Annotated[int, Field(exclude_if=_is_zero)] = 0
+    cache_writes: Annotated[int, Field(exclude_if=_is_zero)] = 0
+    reasoning_tokens: Annotated[int, Field(exclude_if=_is_zero)] = 0
+    cost: Annotated[float | None, Field(exclude_if=_is_unknown)] = None
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
@@ -48,13 +50,14 @@ class Spent:
 
     def stored(self) -> Mapping[str, float]:
         """Its form in the state."""
-        seldom = {name: value for name in _SELDOM if not _is_unset(value := getattr(self, name))}
+        seldom = {name: value for name in _SELDOM if (value := getattr(self, name))}
         return {
             "turns": self.turns,
             "tool_calls": self.tool_calls,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             **seldom,
+            **({} if self.cost is None else {"cost": self.cost}),
         }
 
     @property
@@ -102,11 +105,11 @@ class Spent:
 
 def _cost(one: Spent, other: Spent | Usage) -> float | None:
     """Both costs, if both are known. What has used no tokens and says no cost has cost nothing."""
-    if other.cost is None:
+    if one.cost is not None and other.cost is not None:
+        return one.cost + other.cost
+    if one.cost is not None:
         return None if other.tokens else one.cost
-    if one.cost is None:
-        return None if one.tokens else other.cost
-    return one.cost + other.cost
+    return other.cost if other.cost is None or not one.tokens else None
 
 
 @with_config(ConfigDict(extra="forbid"))  # a mistyped name in data is an error

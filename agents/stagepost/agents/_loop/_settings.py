@@ -93,12 +93,19 @@ def settings_of(member: Member, state: State, context: StepContext, tools: Seque
         context: The step that asks.
         tools: What there is to call in this turn.
     """
-    session = context.resources  # of another kind where the loop is a part of another pattern
-    of_root = isinstance(session, Session) and member.depth == 0  # agents below have their own
-    in_memory = session.settings if of_root else None
-    stored: ModelSettings | None = state.get(SETTINGS)
-    own = member.agent.settings
-    return fitted(in_memory or own if stored is None else stored.over(own), tools, is_first=not state["spent"].turns)
+    if member.depth == 0 and context.is_durable:
+        stored: ModelSettings | None = state.get(SETTINGS)
+        settings = member.agent.settings if stored is None else stored.over(member.agent.settings)
+    else:
+        settings = _in_memory(member, context.resources) or member.agent.settings
+    if settings.tool_choice is None:
+        return settings
+    return fitted(settings, tools, is_first=not state["spent"].turns)
+
+
+def _in_memory(member: Member, resources: object) -> ModelSettings | None:
+    """The settings of a run in memory: for the agent at the top alone, since agents below have their own."""
+    return resources.settings if member.depth == 0 and isinstance(resources, Session) else None
 
 
 def fitted(settings: ModelSettings, tools: Sequence[ToolSchema], *, is_first: bool) -> ModelSettings:

@@ -23,6 +23,7 @@ from stagepost.agents import (
     call,
     tool,
 )
+from stagepost.agents._agent._handing import _fits
 from stagepost.checkpoint import MemoryStore, RunStatus
 from stagepost.hub import HandlerFailed, Hub, InvalidName
 from stagepost.workflows import RunFailed, Runner
@@ -97,6 +98,7 @@ async def test_p6_a_function_makes_the_request_where_types_differ(way: Way) -> N
         (lambda: agent("a", output=Report).then(agent("b", input=Better)), "answers with Report, and 'b' takes Better"),
         (lambda: agent("a").then(agent("b"), request=lambda: "x"), "does not take one argument"),  # type: ignore[arg-type,misc]
         (lambda: agent("a").then(agent("b"), request="Write."), "request='Write.' does not take one argument"),  # type: ignore[arg-type]
+        (lambda: agent("a").then(agent("b"), request=waiting), "is async: give a plain function"),
         (lambda: agent("a", output=Query).then(agent("b"), request=describing), "request= takes Report: make them"),
         (lambda: agent("a").then(agent("b", input=Query), request=stating), "request= gives Report, and 'b' takes Q"),
         (lambda: agent("a").then("b"), "is no agent: give an Agent"),  # type: ignore[arg-type]
@@ -112,6 +114,7 @@ async def test_p6_a_function_makes_the_request_where_types_differ(way: Way) -> N
         "model below",
         "takes nothing",
         "no function",
+        "async",
         "takes another",
         "gives another",
         "name",
@@ -124,6 +127,10 @@ async def test_p6_a_function_makes_the_request_where_types_differ(way: Way) -> N
 def test_p6_types_are_checked_before_anything_runs(build: Callable[[], object], why: str) -> None:
     with pytest.raises(InvalidAgent, match=why):
         build()
+
+
+async def waiting(text: str) -> str:
+    return text
 
 
 def describing(report: Report) -> str:
@@ -143,6 +150,19 @@ def test_p6_a_class_below_fits_and_so_does_a_mapping_or_what_does_not_say() -> N
         better.then(agent("b"), request=str),
     ]
     assert len(made) == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "fits"),
+    [(list[int], list[int], True), (list[int], list[str], False), (list[int], None, False), (None, None, True)],
+    ids=["same", "other", "text", "texts"],
+)
+def test_p6_types_that_are_no_classes_have_to_be_the_same(
+    given: object,
+    taken: object,
+    fits: bool,  # noqa: FBT001  # a table's column
+) -> None:
+    assert _fits(given, taken) is fits
 
 
 def test_p6_a_chain_has_a_name_of_its_own_and_may_be_a_part_of_another() -> None:

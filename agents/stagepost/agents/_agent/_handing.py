@@ -1,7 +1,7 @@
 """Whether what one agent answers is what the next one takes."""
 
 from collections.abc import Callable, Mapping
-from inspect import signature
+from inspect import iscoroutinefunction, signature
 from typing import Any, get_type_hints
 
 from .._definition._definition import AgentDefinition
@@ -19,13 +19,20 @@ def handing_problem(
         second: The agent that is asked.
         request: Makes the request of the answer; None if it is handed on as it is.
     """
-    if request is None:
-        if _fits(first.output, second.input):
-            return None
-        return (
-            f"it answers with {_shown(first.output)}, and {second.name!r} takes {_shown(second.input)}: "
-            f"make output= and input= agree, {_WAY_OUT}"
-        )
+    if request is not None:
+        return _function_problem(first, second, request)
+    if _fits(first.output, second.input):
+        return None
+    return (
+        f"it answers with {_shown(first.output)}, and {second.name!r} takes {_shown(second.input)}: "
+        f"make output= and input= agree, {_WAY_OUT}"
+    )
+
+
+def _function_problem(first: AgentDefinition, second: AgentDefinition, request: Callable[[Any], object]) -> str | None:
+    """What is wrong with the function between, as far as it says what it takes and gives."""
+    if iscoroutinefunction(request):
+        return f"request={request!r:.80} is async: give a plain function from the answer to the request"
     if not _takes_one(request):
         return f"request={request!r:.80} does not take one argument: give a function from the answer to the request"
     taken, made = _hints(request)

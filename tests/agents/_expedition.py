@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 from tests.agents._mortal import Notes
 
-from stagepost.agents import Agent, LiteLLM, ModelRequest, ModelResponse, SystemMessage, call, tool
+from stagepost.agents import Agent, LiteLLM, ModelContext, ModelRequest, ModelResponse, SystemMessage, call, tool
 from stagepost.agents.testing import Hang, LocalServer, ServerEntry, ServerRequest
 from stagepost.checkpoint import RunStatus, SqliteStore, WaitKind
 from stagepost.workflows import Runner
@@ -67,7 +67,7 @@ class Gate:
         self._notes = notes
 
     async def model_call(
-        self, request: ModelRequest, call: Callable[[ModelRequest], Awaitable[ModelResponse]]
+        self, request: ModelRequest, _: ModelContext, call: Callable[[ModelRequest], Awaitable[ModelResponse]]
     ) -> ModelResponse:
         system, *said = request.messages
         assert isinstance(system, SystemMessage)

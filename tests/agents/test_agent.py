@@ -187,7 +187,7 @@ async def test_a_name_in_models_means_that_model() -> None:
     )
     assert agent.model == "fast"
     assert (await agent.run("?")).output == "hi"
-    assert (await agent.run("?", model="slow")).output == "oh"
+    assert (await agent.run("?", override_model="slow")).output == "oh"
 
 
 def test_the_agent_that_a_tool_asks_is_described_with_it() -> None:

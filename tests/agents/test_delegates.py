@@ -15,6 +15,7 @@ from stagepost.agents import (
     AgentTool,
     Budget,
     LLMTool,
+    ModelContext,
     ModelRequest,
     ModelResponse,
     ScriptedModel,
@@ -47,7 +48,7 @@ class Watched:
         self._again = again
 
     async def model_call(
-        self, request: ModelRequest, call: Callable[[ModelRequest], Awaitable[ModelResponse]]
+        self, request: ModelRequest, _: ModelContext, call: Callable[[ModelRequest], Awaitable[ModelResponse]]
     ) -> ModelResponse:
         self._log.append(f"asks: {request.messages[-1].text}")
         return await call(request)

@@ -61,7 +61,8 @@ def test_an_agent_is_described_as_json() -> None:
         "input": Query.model_json_schema(),
         "output": Report.model_json_schema(),
         "output_mode": "tool",
-        "budget": {"turns": 8, "tool_calls": 100, "tokens": None},
+        "budget": {"turns": 8, "tool_calls": 100, "tokens": None, "cost": None},
+        "settings": {"extra": []},
         "approvals": {"rules": ["look"], "within": 604800.0},
         "hooks": ["Guard"],
     }

@@ -8,6 +8,7 @@ from tests.agents._weather import results
 from stagepost.agents import (
     Agent,
     InvalidHook,
+    ModelContext,
     ModelHook,
     ModelRequest,
     ModelResponse,
@@ -27,6 +28,7 @@ Ask: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
 Proceed: TypeAlias = Callable[[ToolCall], Awaitable[ToolResult]]
 
 CONTEXT = ToolContext(run_id="r", agent="lead", call_id="c", idempotency_key="r/0-0", deps="deps")
+PLACE = ModelContext(run_id="r", agent="lead", path=("lead",), turn=1, deps="deps")
 REQUEST = ModelRequest([UserMessage(text="Hi")])
 SEND = call("send", to="Ada")
 
@@ -38,7 +40,7 @@ class Named:
         self._name = name
         self._log = log
 
-    async def model_call(self, request: ModelRequest, call: Ask) -> ModelResponse:
+    async def model_call(self, request: ModelRequest, _context: ModelContext, call: Ask) -> ModelResponse:
         self._log.append(f"{self._name} in")
         response = await call(ModelRequest([*request.messages, UserMessage(text=self._name)]))
         self._log.append(f"{self._name} out")
@@ -68,7 +70,7 @@ async def make(call: ToolCall, context: ToolContext) -> ToolResult:
 
 def test_without_hooks_nothing_stands_between() -> None:
     model = ScriptedModel([])
-    assert model_chain([], model.answer) == model.answer
+    assert model_chain([], model.answer, PLACE) == model.answer
     assert tool_chain([], make) is make
 
 
@@ -84,7 +86,7 @@ def test_a_hook_of_one_kind_stands_nowhere_else() -> None:
 async def test_the_first_hook_is_the_outermost_round_a_model() -> None:
     log: list[str] = []
     model = ScriptedModel(["hello"])
-    response = await model_chain([Named("a", log), Named("b", log)], model.answer)(REQUEST)
+    response = await model_chain([Named("a", log), Named("b", log)], model.answer, PLACE)(REQUEST)
     assert response.text == "hello b a"
     assert log == ["a in", "b in", "b out", "a out"]
     assert [message.text for message in model.requests[0].messages] == ["Hi", "a", "b"]
@@ -99,7 +101,7 @@ async def test_the_first_hook_is_the_outermost_round_a_tool() -> None:
 
 async def test_a_hook_may_answer_for_the_model_and_what_it_raises_goes_on() -> None:
     class Cached:
-        async def model_call(self, request: ModelRequest, call: Ask) -> ModelResponse:
+        async def model_call(self, request: ModelRequest, _context: ModelContext, call: Ask) -> ModelResponse:
             if len(request.messages) > 1:
                 return await call(request)
             if request.messages:
@@ -107,7 +109,7 @@ async def test_a_hook_may_answer_for_the_model_and_what_it_raises_goes_on() -> N
             raise ValueError("nothing was said")
 
     model = ScriptedModel([])
-    chain = model_chain([Cached()], model.answer)
+    chain = model_chain([Cached()], model.answer, PLACE)
     assert (await chain(REQUEST)).text == "cached"
     with pytest.raises(ValueError, match="nothing was said"):
         await chain(ModelRequest([]))
@@ -166,18 +168,18 @@ async def test_a_hook_that_forgets_to_return_is_told_so() -> None:
         await proceed(call)
 
     class Forgetful:
-        async def model_call(self, request: ModelRequest, call: Ask) -> str:
+        async def model_call(self, request: ModelRequest, _context: ModelContext, call: Ask) -> str:
             return (await call(request)).text
 
     with pytest.raises(InvalidHook, match=r"it has returned NoneType: return a ToolResult, what proceed"):
         await tool_chain([Doing(forget)], make)(SEND, CONTEXT)
     with pytest.raises(InvalidHook, match=r"it has returned str: return a ModelResponse, what call\(request\)"):
-        await model_chain([Forgetful()], ScriptedModel(["text"]).answer)(REQUEST)
+        await model_chain([Forgetful()], ScriptedModel(["text"]).answer, PLACE)(REQUEST)
 
 
 async def test_a_hook_that_is_not_async_is_told_so() -> None:
     class Blocking:
-        def model_call(self, request: ModelRequest, call: Ask) -> ModelResponse:
+        def model_call(self, request: ModelRequest, _context: ModelContext, call: Ask) -> ModelResponse:
             return ModelResponse(f"{request.messages[0].text} {call}")
 
         def tool_call(self, call: ToolCall, context: ToolContext, proceed: Proceed) -> ToolResult:
@@ -186,7 +188,7 @@ async def test_a_hook_that_is_not_async_is_told_so() -> None:
     with pytest.raises(InvalidHook, match=r"Blocking\.tool_call: it is not async: define it with `async def`"):
         await tool_chain([Blocking()], make)(SEND, CONTEXT)
     with pytest.raises(InvalidHook, match=r"Blocking\.model_call: it is not async"):
-        await model_chain([Blocking()], ScriptedModel([]).answer)(REQUEST)
+        await model_chain([Blocking()], ScriptedModel([]).answer, PLACE)(REQUEST)
 
 
 async def test_hook_that_proceeds_twice_makes_a_call_with_effects_once() -> None:

@@ -201,7 +201,7 @@ class HookRoundModels:
     def __init__(self, hostile: Hostile) -> None:
         self._hostile = hostile
 
-    async def model_call(self, request: ModelRequest, call: Any) -> ModelResponse:  # noqa: ARG002  # as above
+    async def model_call(self, request: ModelRequest, _: object, call: Any) -> ModelResponse:  # noqa: ARG002  # as above
         made: ModelResponse = self._hostile(request)
         return made
 
@@ -218,7 +218,7 @@ class ListeningHook:
     def __init__(self, hostile: Hostile) -> None:
         self._hostile = hostile
 
-    async def model_call(self, request: ModelRequest, call: Any) -> ModelResponse:
+    async def model_call(self, request: ModelRequest, _: object, call: Any) -> ModelResponse:
         made: ModelResponse = await call(replace(request, on_token=self._hostile))
         return made
 

@@ -53,9 +53,9 @@ async def test_tools_are_called_until_the_model_has_answered() -> None:
     assert model.requests[2].messages[1:] == result.messages[:-1]
 
 
-async def test_a_model_given_to_run_stands_in_for_the_agents_own() -> None:
+async def test_override_model_stands_in_for_the_agents_own() -> None:
     agent = Agent("weather", prompt="", model=ScriptedModel([]))
-    assert (await agent.run("?", model=ScriptedModel(["hi"]))).output == "hi"
+    assert (await agent.run("?", override_model=ScriptedModel(["hi"]))).output == "hi"
 
 
 async def test_tools_run_at_once_and_results_stand_in_the_order_of_the_calls() -> None:

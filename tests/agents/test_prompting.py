@@ -155,7 +155,7 @@ def unreadable(context: "PromptContext[Nowhere]") -> str:  # type: ignore[name-d
     return ""
 
 
-def bare(context: PromptContext) -> str:  # type: ignore[type-arg]  # as people write
+def bare(context: PromptContext) -> str:  # as people write
     return ""
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PROSE = re.sub(r"^```.*?^```\n", "", (ROOT / "docs" / "agents.md").read_text(), flags=re.MULTILINE | re.DOTALL)
 SPANS = re.findall(r"`([^`\n]+)`", PROSE)
 NAMES = {name for span in SPANS for name in re.findall(r"(?:^|\()([A-Z][a-z]\w+)", span)}
-NOT_OURS = {"SystemExit", "Args", "ConnectionError", "TimeoutError"}
+NOT_OURS = {"Pool", "SystemExit", "Args", "ConnectionError", "TimeoutError"}
 SERVER = McpServer.memory(object())
 
 
@@ -27,7 +27,11 @@ def defaults(function: Callable[..., object]) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("words", "number", "meant"),
     [
-        ("Budget(turns=20, tool_calls=100, tokens=None)", Budget(), Budget(turns=20, tool_calls=100, tokens=None)),
+        (
+            "Budget(turns=20, tool_calls=100, tokens=None, cost=None)",
+            Budget(),
+            Budget(turns=20, tool_calls=100, tokens=None, cost=None),
+        ),
         ("within=timedelta(days=7)", Approvals().within, 7 * 24 * 3600),
         ("five attempts, 1 to 30 s apart", Retries(), Retries(attempts=5, first=1, most=30)),
         ("three attempts, 1 to 10 s apart", TOOL_RETRIES, Retries(attempts=3, first=1, most=10)),

@@ -1,25 +1,30 @@
 """The public types of the agents layer, as type checkers see them. Checked, never run."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal, TypedDict, assert_type
 
 from pydantic import BaseModel, JsonValue
 
 from stagepost.agents import (
     Agent,
+    AgentChain,
     AgentResult,
     Agents,
     Approvals,
     Budget,
     CallInDoubt,
+    ChainResult,
     ChatMessage,
     Fallback,
     FunctionModel,
     LiteLLM,
     McpServer,
     Model,
+    ModelContext,
+    ModelHook,
     ModelRequest,
     ModelResponse,
+    ModelSettings,
     OutputMode,
     PendingApproval,
     PromptContext,
@@ -64,6 +69,25 @@ def send_mail(to: str, body: str, context: ToolContext) -> str:
     return context.call_id
 
 
+class Pool:
+    size: int
+
+
+@tool
+def count(context: ToolContext[Pool]) -> int:
+    "Connections."
+    assert_type(context.deps, Pool)
+    context.deps.sise  # type: ignore[attr-defined]  # noqa: B018  # deps have a type
+    return context.deps.size
+
+
+@tool
+def untyped(context: ToolContext) -> int:
+    "Nothing is said of deps."
+    assert_type(context.deps, Any)
+    return context.turn
+
+
 def plain(city: str) -> int:
     return len(city)
 
@@ -91,7 +115,7 @@ typed = Agent(
     tools=[get_weather, send_mail, plain],
     input=WeatherQuery,
     output=WeatherReport,
-    budget=Budget(turns=8, tool_calls=20, tokens=50_000),
+    budget=Budget(turns=8, tool_calls=20, tokens=50_000, cost=0.5),
 )
 texting = Agent("echo", prompt="Echo.")
 
@@ -99,6 +123,39 @@ texting = Agent("echo", prompt="Echo.")
 async def prompt(context: PromptContext[WeatherQuery]) -> str:
     return "Echo." if context.fields is None else f"Mind {context.fields.city}."
 
+
+def typed_prompt(context: PromptContext[WeatherQuery, Pool]) -> str:
+    assert_type(context.deps, Pool)
+    return "Echo."
+
+
+def bare_prompt(context: PromptContext) -> str:
+    assert_type(context.deps, Any)
+    return "Echo."
+
+
+class Priced:
+    inherited = True
+
+    async def model_call(
+        self,
+        request: ModelRequest,
+        context: ModelContext[Pool],
+        call: Callable[[ModelRequest], Awaitable[ModelResponse]],
+    ) -> ModelResponse:
+        assert_type(context.deps, Pool)
+        assert_type(context.path, Sequence[str])
+        assert_type(context.turn, int)
+        return await call(request)
+
+
+async def silent(context: ModelContext) -> None:
+    assert_type(context.deps, Any)
+
+
+priced: ModelHook = Priced()
+prompted = Agent("prompted", typed_prompt, settings=ModelSettings(temperature=0, stop=("END",)), hooks=[priced])
+barely = Agent("barely", bare_prompt, tools=[count, untyped])
 
 lead = Agent(
     "lead",
@@ -136,11 +193,19 @@ mode: OutputMode = "prompted"
 async def use() -> None:
     assert_type(await get_weather("Oslo"), WeatherReport)
     await get_weather(3)  # type: ignore[arg-type]  # a tool is called like its function
-    result = await typed.run("Miami?", model=ScriptedModel(["30 °C"]))
+    result = await typed.run("Miami?", override_model=ScriptedModel(["30 °C"]))
     assert_type(result, AgentResult[WeatherReport])
     assert_type(result.output.degrees, int)
     assert_type(result.messages, Sequence[ChatMessage])
-    assert_type((await texting.run("hi")).output, str)
+    assert_type((await texting.run("hi", settings=ModelSettings(seed=7), model="fast")).output, str)
+    assert_type(texting.run_sync("hi"), AgentResult[str])
+    assert_type(typed.run_sync("hi").output, WeatherReport)
+    assert_type(result.usage.cost, float | None)
+    chain = typed.then(texting, request=lambda report: str(report.degrees)).then(typed)
+    assert_type(chain, AgentChain[WeatherReport])
+    assert_type(await chain.run("hi"), ChainResult[WeatherReport])
+    assert_type(chain.run_sync("hi").output, WeatherReport)
+    typed.then(texting, request=lambda report: report.degrese)  # type: ignore[attr-defined]  # it is a report
     assert_type(typed.as_workflow(), Pattern)
     async with MemoryStore() as store, Hub() as hub, Runner(store, hub=hub) as runner:
         await runner.serve(typed)
@@ -149,7 +214,7 @@ async def use() -> None:
 
 async def durable(runner: Runner) -> None:
     tasks = Tasks(runner)
-    assert_type(await tasks.start(typed, {"text": "hi"}), Run)
+    assert_type(await tasks.start(typed, {"text": "hi"}, settings=ModelSettings(seed=7)), Run)
     assert_type(await tasks.get("t"), Task)
     assert_type(await tasks.approvals(), Sequence[PendingApproval])
     for doubt in await tasks.doubts():

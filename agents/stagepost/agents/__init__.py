@@ -7,10 +7,11 @@ answer of the model and every tool's result is saved as it comes, and a killed p
 from ._agent._agent import Agent
 from ._agent._agent_tool import AgentTool
 from ._agent._agents import Agents
+from ._agent._chain import AgentChain, ChainResult
 from ._agent._llm_tool import LLMTool
 from ._definition._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._definition._budget import Budget
-from ._definition._hooks import ModelHook, ToolHook
+from ._definition._hooks import ModelContext, ModelHook, ToolHook
 from ._definition._prompting import PromptContext, PromptFunction
 from ._delegation._conversations import Conversation, Exchange
 from ._delegation._result import AgentResult
@@ -53,8 +54,11 @@ from .errors import (
     AsyncioRequired,
     BudgetExceeded,
     CallNotInDoubt,
+    ChainedFailure,
     ContentRefused,
     ConversationOver,
+    CostUnknown,
+    EventLoopRunning,
     InfrastructureError,
     InvalidAgent,
     InvalidAgentData,
@@ -63,6 +67,7 @@ from .errors import (
     InvalidModel,
     InvalidRequest,
     InvalidServer,
+    InvalidSettings,
     InvalidTool,
     McpCallFailed,
     McpCallLost,
@@ -91,6 +96,7 @@ from .errors import (
 
 __all__ = [
     "Agent",
+    "AgentChain",
     "AgentError",
     "AgentFailed",
     "AgentGaveUp",
@@ -110,12 +116,16 @@ __all__ = [
     "BudgetExceeded",
     "CallInDoubt",
     "CallNotInDoubt",
+    "ChainResult",
+    "ChainedFailure",
     "ChatMessage",
     "ContentRefused",
     "Conversation",
     "ConversationOver",
+    "CostUnknown",
     "Decision",
     "Deny",
+    "EventLoopRunning",
     "Exchange",
     "Fallback",
     "File",
@@ -129,6 +139,7 @@ __all__ = [
     "InvalidModel",
     "InvalidRequest",
     "InvalidServer",
+    "InvalidSettings",
     "InvalidTool",
     "JsonSchema",
     "LLMTool",
@@ -141,6 +152,7 @@ __all__ = [
     "McpServer",
     "McpUnavailable",
     "Model",
+    "ModelContext",
     "ModelError",
     "ModelFunction",
     "ModelHook",

@@ -4,6 +4,7 @@
 
     AgentError
     ├── InvalidAgent(ValueError)    an agent is defined wrong; raised where it is built
+    ├── InvalidSettings(ValueError) a setting of a model has a value that it cannot have
     ├── InvalidAgentData(ValueError)    agents cannot be made of data
     ├── UnknownAgent(KeyError)      `Agents` has no agent of this name
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
@@ -14,8 +15,11 @@
     ├── NobodyToAsk                 a run in memory makes a call that a person has to allow
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
+    ├── EventLoopRunning(RuntimeError)  `run_sync` was called where an event loop runs
     ├── PromptFailed                a prompt that is a function has raised an error, or returned no text
-    ├── BudgetExceeded              a run needs more turns, tool calls or tokens than it may have
+    ├── BudgetExceeded              a run needs more turns, tool calls, tokens or money than it may have
+    ├── CostUnknown                 a run has a budget for its cost, and nobody knows what it has cost
+    ├── ChainedFailure              an agent of a chain has failed; those after it were not asked
     ├── AgentGaveUp                 the model has called `fail`, and said why
     ├── AgentFailed                 a run in memory ended with an error of something else; the cause says of what
     ├── PartMissing                 the bytes of a part are no longer stored
@@ -49,8 +53,6 @@
 
 from collections.abc import Sequence
 
-from stagepost.hub import describe_error
-
 from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
 from ._errors._model import (
     AllModelsFailed,
@@ -71,6 +73,15 @@ from ._errors._model import (
     UnsupportedPart,
 )
 from ._errors._root import AgentError
+from ._errors._run import (
+    AgentFailed,
+    AgentGaveUp,
+    BudgetExceeded,
+    ChainedFailure,
+    CostUnknown,
+    EventLoopRunning,
+    PromptFailed,
+)
 from ._errors._task import (
     CallNotInDoubt,
     ConversationOver,
@@ -91,8 +102,11 @@ __all__ = [
     "AsyncioRequired",
     "BudgetExceeded",
     "CallNotInDoubt",
+    "ChainedFailure",
     "ContentRefused",
     "ConversationOver",
+    "CostUnknown",
+    "EventLoopRunning",
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",
@@ -101,6 +115,7 @@ __all__ = [
     "InvalidModel",
     "InvalidRequest",
     "InvalidServer",
+    "InvalidSettings",
     "InvalidTool",
     "McpCallFailed",
     "McpCallLost",
@@ -140,6 +155,22 @@ class InvalidAgent(AgentError, ValueError):
         super().__init__(f"agent {agent!r}: {why}")
         self.agent = agent
         self.why = why
+
+
+class InvalidSettings(AgentError, ValueError):
+    """A setting of a model has a value that it cannot have.
+
+    Attributes:
+        setting: Its name.
+        value: The value.
+        expected: What it may be.
+    """
+
+    def __init__(self, setting: str, value: object, expected: str) -> None:
+        super().__init__(f"ModelSettings({setting}={value!r}): give {expected}, or leave it out")
+        self.setting = setting
+        self.value = value
+        self.expected = expected
 
 
 class InvalidAgentData(AgentError, ValueError):
@@ -257,64 +288,3 @@ class InvalidRequest(AgentError, ValueError):
         super().__init__(f"agent {agent!r} cannot be asked so: {why}")
         self.agent = agent
         self.why = why
-
-
-class PromptFailed(AgentError):
-    """A prompt that is a function has raised an error, which is the cause, or returned no text.
-
-    Attributes:
-        agent: Name of the agent.
-        why: What has happened.
-    """
-
-    def __init__(self, agent: str, why: str) -> None:
-        super().__init__(f"the prompt of agent {agent!r} has failed: {why}")
-        self.agent = agent
-        self.why = why
-
-
-class BudgetExceeded(AgentError):
-    """A run needs more than its budget. What it has done so far is kept: a larger budget lets it go on.
-
-    Attributes:
-        agent: Name of the agent.
-        budget: What has run out: ``"turns"``, ``"tool_calls"`` or ``"tokens"``.
-        limit: How much there was of it.
-        used: How much the run has used or asked for.
-    """
-
-    def __init__(self, agent: str, budget: str, *, limit: int, used: int) -> None:
-        super().__init__(
-            f"agent {agent!r} needs more than its budget of {limit} {budget.replace('_', ' ')} ({used} so far): "
-            f"raise it with budget=Budget({budget}=…), or ask for less",
-        )
-        self.agent = agent
-        self.budget = budget
-        self.limit = limit
-        self.used = used
-
-
-class AgentFailed(AgentError):
-    """A run in memory ended with an error that is none of this layer: its model's, for one.
-
-    Attributes:
-        agent: Name of the agent.
-    """
-
-    def __init__(self, agent: str, cause: BaseException) -> None:
-        super().__init__(f"agent {agent!r} failed: {describe_error(cause)}")
-        self.agent = agent
-
-
-class AgentGaveUp(AgentError):
-    """The model has said that it cannot do what was asked.
-
-    Attributes:
-        agent: Name of the agent.
-        reason: Why, in the model's words.
-    """
-
-    def __init__(self, agent: str, reason: str) -> None:
-        super().__init__(f"agent {agent!r} has given up: {reason}")
-        self.agent = agent
-        self.reason = reason

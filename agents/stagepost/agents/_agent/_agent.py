@@ -1,8 +1,8 @@
 """What an agent is: data, checked when it is built."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
@@ -16,11 +16,15 @@ from .._definition._budget import Budget
 from .._definition._prompting import PromptFunction
 from .._delegation._result import AgentResult, with_blobs
 from .._loop._session import Approve
+from .._loop._settings import check_settings, run_settings
 from .._mcp import McpServer
 from .._models._model import Model
+from .._models._settings import ModelSettings
 from .._output._output import OutputMode
 from .._tools._tool import Tool, ToolLike
 from ..errors import InvalidRequest
+from ._chain import AgentChain, chained
+from ._chain_workflow import Link as ChainLink
 from ._checks import (
     check_approvals,
     check_budget,
@@ -35,7 +39,9 @@ from ._checks import (
 from ._describing import describe
 from ._failure import failure_of
 from ._given import listed, read_approvals, read_servers, read_tools
+from ._inheritance import model_of_run
 from ._opened import Opened
+from ._sync import note_team, run_alone
 from ._team import Team
 
 if TYPE_CHECKING:
@@ -43,8 +49,10 @@ if TYPE_CHECKING:
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 OutputT = TypeVar("OutputT")
+NextT = TypeVar("NextT")
 
 _BUDGET: Final = Budget()
+_SETTINGS: Final = ModelSettings()
 _NO_MODELS: Final[Mapping[str, Model | str]] = MappingProxyType({})
 
 
@@ -78,6 +86,8 @@ class Agent(Generic[OutputT_co]):
             method ``model_call``, ``tool_call``, or both.
         description: What agents have to know of it to ask it.
         models: What names of models mean here, and to the agents below this one.
+        settings: How its model is to answer; stronger than the model's own settings, weaker than those of a run. The
+            agents below have their own.
 
     Raises:
         InvalidAgent: The parts do not fit together.
@@ -99,6 +109,7 @@ class Agent(Generic[OutputT_co]):
     hooks: Sequence[object] = field(repr=False)
     description: str
     models: Mapping[str, Model | str] = field(repr=False)
+    settings: ModelSettings
 
     @overload
     def __init__(
@@ -118,6 +129,7 @@ class Agent(Generic[OutputT_co]):
         hooks: Iterable[object] = (),
         description: str = "",
         models: Mapping[str, Model | str] = ...,
+        settings: ModelSettings = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -137,6 +149,7 @@ class Agent(Generic[OutputT_co]):
         hooks: Iterable[object] = (),
         description: str = "",
         models: Mapping[str, Model | str] = ...,
+        settings: ModelSettings = ...,
     ) -> None: ...
     def __init__(
         self,
@@ -155,6 +168,7 @@ class Agent(Generic[OutputT_co]):
         hooks: Iterable[object] = (),
         description: str = "",
         models: Mapping[str, Model | str] = _NO_MODELS,
+        settings: ModelSettings = _SETTINGS,
     ) -> None:
         check_name("agent name", name)
         made, among = read_tools(name, tools)
@@ -173,6 +187,7 @@ class Agent(Generic[OutputT_co]):
             hooks=listed(name, "hooks", hooks),
             description=description,
             models=MappingProxyType(dict(models)),
+            settings=settings,
         )
         self._check()
 
@@ -182,10 +197,12 @@ class Agent(Generic[OutputT_co]):
         *,
         after: AgentResult[object] | None = None,
         model: Model | str | None = None,
+        settings: ModelSettings | None = None,
         approve: Approve | None = None,
         deps: Any = None,
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
+        override_model: Model | str | None = None,
     ) -> AgentResult[OutputT_co]:
         """Run in memory: nothing is stored, and a crash loses the run.
 
@@ -193,27 +210,35 @@ class Agent(Generic[OutputT_co]):
             request: The input model, a mapping of its fields, a text, or a list of texts and parts (`Image`, `Audio`,
                 `File`).
             after: Goes on where this run has ended: the model sees all that was said.
-            model: Instead of the agent's own; its name will do.
+            model: What the agent asks, or its name, if it has no model of its own.
+            settings: How its model is to answer, stronger than the agent's own settings. Agents below have their own.
             approve: Says whether a call may be made that a person has to allow: async, from a `ToolCall` to an `Allow`
                 or a `Deny`. Without it such a call fails the run: there is nobody to ask.
             deps: Given to tools as ``context.deps``.
             secrets: Given to tools as ``context.secrets``, and masked in what they and the model tell.
             observer: Gets the run's events.
+            override_model: Stands in for the agent's own model, in tests above all. Agents below that have no model of
+                their own ask it too.
 
         Raises:
             ModelMissing: It, or an agent below it, has no model.
             InvalidAgent: A sub-agent is only a name.
-            InvalidRequest: The request is not what the agent takes.
+            InvalidRequest: The request is not what the agent takes, or the agent has a model of its own and is given
+                another one as `model`.
             CannotStore: The request holds what a run cannot keep, such as a secret.
             BudgetExceeded: The run needs more than its budget.
+            CostUnknown: The budget limits the cost, and nobody knows it.
             AgentFailed: Something else went wrong, such as the model; the cause says what.
         """
         if not (after is None or isinstance(after, AgentResult)):
             raise InvalidRequest(self.name, f"after={after!r:.80} is no AgentResult: give what an earlier run returned")
-        team = self._team if model is None else Team(self, model)
+        given = model_of_run(self, model, override_model)
+        stronger = run_settings(self, settings)
+        team = self._team if given is None else Team(self, given)
+        note_team(team)
         start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
         blobs = {} if after is None else dict(after.blobs)
-        async with team.open(approve, self._opened.connections) as session:
+        async with team.open(approve, stronger, self._opened.connections) as session:
             try:
                 state = await team.loop.run(
                     start, deps=deps, secrets=secrets, observer=observer, resources=session, blobs=blobs
@@ -243,6 +268,87 @@ class Agent(Generic[OutputT_co]):
     ) -> None:
         """Close them, and end the programs that were started."""
         await self._opened.leave()
+
+    def run_sync(
+        self,
+        request: object,
+        *,
+        after: AgentResult[object] | None = None,
+        model: Model | str | None = None,
+        settings: ModelSettings | None = None,
+        approve: Approve | None = None,
+        deps: Any = None,
+        secrets: Mapping[str, str | SecretStr] | None = None,
+        observer: Observer | None = None,
+        override_model: Model | str | None = None,
+    ) -> AgentResult[OutputT_co]:
+        """`run` for code that is not async: in an event loop of its own, which ends with it.
+
+        Args:
+            request: As for `run`, and so are the others.
+            after: As for `run`.
+            model: As for `run`.
+            settings: As for `run`.
+            approve: As for `run`.
+            deps: As for `run`.
+            secrets: As for `run`.
+            observer: As for `run`.
+            override_model: As for `run`.
+
+        Raises:
+            EventLoopRunning: An event loop runs in this thread already.
+            AgentError: As for `run`.
+        """
+        run = partial(
+            self.run,
+            request,
+            after=after,
+            model=model,
+            settings=settings,
+            approve=approve,
+            deps=deps,
+            secrets=secrets,
+            observer=observer,
+            override_model=override_model,
+        )
+        return run_alone(self.name, run)
+
+    def then(
+        self,
+        agent: "Agent[NextT] | AgentChain[NextT]",
+        *,
+        request: Callable[[OutputT_co], object] | None = None,
+        name: str | None = None,
+    ) -> "AgentChain[NextT]":
+        """A chain: another agent is asked with what this one has answered.
+
+        ::
+
+            chain = research.then(write).then(translate, request=lambda text: f"Into French: {text}")
+            result = await chain.run("The tides of Bergen.")
+
+        Args:
+            agent: The next agent. Its input is this one's output, or a class above that; or both are texts. Or a chain.
+            request: Makes the request of the answer, where they do not fit.
+            name: The chain's name; by default the names of its agents with ``-then-`` between them.
+
+        Raises:
+            InvalidAgent: The agent does not take what this one answers, or is no agent.
+            InvalidName: The chain's name is too long, or holds characters that are not allowed: give `name`.
+        """
+        return chained((ChainLink(self),), agent, request, name)
+
+    def check_model(self, model: Model | str | None = None) -> None:
+        """See that the agent and all below it have a model.
+
+        Args:
+            model: What it asks in place of its own, or because it has none.
+
+        Raises:
+            ModelMissing: One has none.
+            InvalidAgent: A sub-agent is only a name.
+        """
+        _ = self._team if model is None else Team(self, model)
 
     def as_workflow(self) -> Pattern:
         """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.
@@ -279,6 +385,7 @@ class Agent(Generic[OutputT_co]):
         check_models(self)
         check_sub_agents(self, Agent)
         check_tools(self)
+        check_settings(self)
         check_prompt(self)
         check_hooks(self)
         check_approvals(self)

@@ -53,8 +53,8 @@ class Agents(Mapping[str, Agent[object]]):
         """Agents from data, as it comes out of JSON or TOML.
 
         The data has a list ``agents``; each has a ``name``, a ``prompt``, and what else it needs of ``model``,
-        ``tools``, ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals`` and ``description``. Whatever is an
-        object in code is a name there::
+        ``tools``, ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals``, ``settings`` and ``description``.
+        Whatever is an object in code is a name there::
 
             [[agents]]
             name = "lead"
@@ -64,6 +64,7 @@ class Agents(Mapping[str, Agent[object]]):
             sub_agents = ["weather"]
             output = "Report"
             budget = { turns = 8 }
+            settings = { temperature = 0.2 }
             approvals = ["send_*"]      # or { rules = ["send_*"], within = 3600 }
 
         Nothing is imported by a name in data: what stands in no argument is an error. Only the name of a model that is

@@ -9,6 +9,7 @@ from stagepost.hub import get_logger
 
 from .._definition._budget import Budget
 from .._definition._definition import AgentDefinition, reachable, reserved, sub_agents_of
+from .._definition._hooks import hook_problem
 from .._definition._prompt import placeholders
 from .._definition._prompting import prompt_problem
 from .._delegation._messaging import message_tool
@@ -142,6 +143,9 @@ def check_hooks(agent: AgentDefinition) -> None:
                 agent.name,
                 f"hooks holds {hook!r}, which is no hook: give objects with `async def {_HOOKS[0]}` or `{_HOOKS[1]}`",
             )
+        problem = hook_problem(hook)
+        if problem is not None:
+            raise InvalidAgent(agent.name, f"its hooks do not fit: {problem}")
 
 
 def check_approvals(agent: AgentDefinition) -> None:

@@ -1,7 +1,7 @@
 """Agents as JSON, to look at: what they are made of, and no secrets."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
 from pydantic import JsonValue, TypeAdapter
@@ -13,6 +13,7 @@ from .._mcp import McpServer
 from .._mcp._server import Http, Stdio, Transport
 from .._models._addresses import bare_address
 from .._models._model import Model
+from .._models._settings import ModelSettings
 from .._tools._tool import Tool
 
 Description: TypeAlias = dict[str, JsonValue]
@@ -39,6 +40,7 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "output_mode": agent.output_mode,
         "budget": asdict(agent.budget),
         "approvals": asdict(agent.approvals),
+        "settings": _settings(agent.settings),
         "hooks": [type(hook).__name__ for hook in agent.hooks],
     }
 
@@ -47,6 +49,12 @@ def _model(model: Model | str) -> str:
     """The name of a model, or of its class where it has none."""
     name = model if isinstance(model, str) else getattr(model, "name", None)
     return name if isinstance(name, str) else type(model).__name__
+
+
+def _settings(settings: ModelSettings) -> Mapping[str, object]:
+    """What is set; of what the provider is told in its own words, which may be secret, the names."""
+    shown = {each.name: value for each in fields(settings) if (value := getattr(settings, each.name)) is not None}
+    return {**shown, "extra": sorted(settings.extra)}
 
 
 def _tool(tool: Tool[..., object]) -> Mapping[str, object]:

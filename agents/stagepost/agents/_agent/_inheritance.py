@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 from .._definition._definition import AgentDefinition
 from .._models._as_model import as_model
 from .._models._model import Model
+from ..errors import InvalidRequest
 
 Models: TypeAlias = Mapping[str, Model | str]
 
@@ -46,6 +47,28 @@ def resolve_model(way: Sequence[Link], *, run: Model | str | None = None) -> Mod
         registries.insert(0, agent.models)
         found = _first(_meant(own, registries), given_above, found)
     return None if found is None else as_model(found)
+
+
+def model_of_run(agent: AgentDefinition, model: Model | str | None, override: Model | str | None) -> Model | str | None:
+    """What stands where the root's own model does, in one run; None if nothing is given.
+
+    Args:
+        agent: The agent at the root.
+        model: What it asks without a model of its own.
+        override: What it asks instead of it.
+
+    Raises:
+        InvalidRequest: It has a model of its own, and `model` would have no effect; or both are given.
+    """
+    if model is None or (agent.model is None and override is None):
+        return model if override is None else override
+    if agent.model is None:
+        raise InvalidRequest(agent.name, "model= and override_model= are given: one of them is enough")
+    raise InvalidRequest(
+        agent.name,
+        "it has a model of its own, which model= does not replace: leave model= out, or give override_model= where "
+        "another one is to stand in for it, as in a test",
+    )
 
 
 def _meant(model: Model | str | None, registries: Sequence[Models]) -> Model | str | None:

@@ -10,6 +10,7 @@ from .._definition._budget import Budget
 from .._definition._prompt import fill, placeholders
 from .._delegation._delegate_tool import DelegateTool
 from .._models._model import Model
+from .._models._settings import ModelSettings
 from .._tools._arguments import Arguments, read_arguments
 from ..errors import InvalidTool
 from ._agent import Agent
@@ -17,6 +18,7 @@ from ._agent import Agent
 _TASK: Final = "Do what you are asked to do, and answer with the result alone."
 _BUDGET: Final = Budget(turns=3)  # an answer, and two corrections
 _CONTEXT: Final = "context"
+_SETTINGS: Final = ModelSettings()
 
 
 class LLMTool(DelegateTool):
@@ -35,6 +37,7 @@ class LLMTool(DelegateTool):
             corrected twice.
         timeout: Seconds (or a `timedelta`) that a call may take.
         needs_approval: A person has to allow each call.
+        settings: How the model is to answer.
 
     Raises:
         InvalidTool: The prompt has no placeholder, or one that cannot be.
@@ -54,10 +57,11 @@ class LLMTool(DelegateTool):
         output: object = None,
         timeout: Duration | None = None,
         needs_approval: bool = False,
+        settings: ModelSettings = _SETTINGS,
     ) -> None:
         check_name("tool name", name)
         super().__init__(
-            _answerer(name, model, output),
+            _answerer(name, model, output, settings),
             name=name,
             description=prompt if description is None else description,
             model=None,
@@ -73,9 +77,10 @@ class LLMTool(DelegateTool):
         return fill(self._prompt, arguments)
 
 
-def _answerer(name: str, model: Model | str | None, output: object) -> Agent[Any]:
+def _answerer(name: str, model: Model | str | None, output: object, settings: ModelSettings) -> Agent[Any]:
     """Asks the model, and has it correct what does not fit."""
-    return Agent(name, prompt=_TASK, model=model, output=cast("type[object]", output), budget=_BUDGET)
+    out = cast("type[object]", output)
+    return Agent(name, prompt=_TASK, model=model, output=out, budget=_BUDGET, settings=settings)
 
 
 def _arguments(name: str, prompt: str) -> Arguments:

@@ -11,6 +11,7 @@ from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._mcp import McpServer
 from .._models._model import Model
+from .._models._settings import ModelSettings
 from .._output._output import OutputMode
 from .._tools._tool import ToolLike
 from .._validation import problems
@@ -19,6 +20,7 @@ from ._agent import Agent
 
 _APPROVALS: Final = Approvals()
 _BUDGET: Final = Budget()
+_SETTINGS: Final = ModelSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,7 @@ class _Agent(_Data):
     output_mode: OutputMode = "tool"
     budget: Budget = _BUDGET
     approvals: _Approvals = _Approvals()
+    settings: ModelSettings = _SETTINGS
 
     def made(self, models: Mapping[str, Model | str]) -> Agent[object]:
         made: Agent[object] = Agent(
@@ -116,6 +119,7 @@ class _Agent(_Data):
             output_mode=self.output_mode,
             budget=self.budget,
             approvals=Approvals(self.approvals.rules, within=self.approvals.within),
+            settings=self.settings,
         )
         return made
 

@@ -3,22 +3,38 @@
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from .._definition._approvals import Approvals
 from .._definition._definition import AgentDefinition, sub_agents_of
+from .._definition._hooks import all_hooks, inherited
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
 from .._loop._loop import AgentLoop
 from .._loop._member import Member
 from .._loop._session import Approve, Session
 from .._mcp import McpConnections
-from .._models._around import can_prepare, model_secrets, prepare_model
+from .._models._around import can_prepare, model_secrets, prepare_model, release_model
 from .._models._model import Model
+from .._models._settings import ModelSettings
+from .._models._settings_keys import settings_secrets
 from ..errors import ModelMissing
 from ._inheritance import Link, resolve_model
 
-_FREE: Final = Approvals(within=None)
+
+class _Above(NamedTuple):
+    """What an agent inherits.
+
+    Attributes:
+        approvals: The rules of all agents above it.
+        hooks: Those hooks of theirs that are inherited.
+    """
+
+    approvals: Approvals
+    hooks: Sequence[object]
+
+
+_NOTHING: Final = _Above(Approvals(within=None), ())
 
 
 class Team:
@@ -42,7 +58,7 @@ class Team:
         self._root = root
         self._model = model
         self._loops: list[AgentLoop] = []
-        self.loop = self._built((Link(root),), _FREE, root.name)
+        self.loop = self._built((Link(root),), _NOTHING, root.name)
         self.loop.below = tuple(loop for loop in self._loops if loop is not self.loop)
 
     @asynccontextmanager
@@ -52,15 +68,21 @@ class Team:
             yield session
 
     def open(
-        self, approve: Approve | None = None, connections: Mapping[str, McpConnections] | None = None
+        self,
+        approve: Approve | None = None,
+        settings: ModelSettings | None = None,
+        connections: Mapping[str, McpConnections] | None = None,
     ) -> AbstractAsyncContextManager[Session]:
         """The same, for a run in memory.
 
         Args:
             approve: Decides about calls that a person has to allow.
+            settings: Those of the agent at the top in this run; None for its own.
             connections: Those that are open already, by the names of members; None to open them for this run.
         """
-        return self._opened(approve, connections) if self._has_to_open else nullcontext(Session(approve=approve))
+        if self._has_to_open:
+            return self._opened(approve, settings, connections)
+        return nullcontext(Session(approve=approve, settings=settings))
 
     async def connect(self, stack: AsyncExitStack) -> Mapping[str, McpConnections]:
         """Connections to the servers of all members, by their names.
@@ -76,12 +98,21 @@ class Team:
 
     @asynccontextmanager
     async def _opened(
-        self, approve: Approve | None, connections: Mapping[str, McpConnections] | None
+        self,
+        approve: Approve | None,
+        settings: ModelSettings | None,
+        connections: Mapping[str, McpConnections] | None,
     ) -> AsyncIterator[Session]:
         for model in self._models:
             await prepare_model(model)
         async with AsyncExitStack() as stack:
-            yield Session(await self.connect(stack) if connections is None else connections, approve)
+            opened = await self.connect(stack) if connections is None else connections
+            yield Session(opened, approve, settings)
+
+    async def release(self) -> None:
+        """Have the models close what they have open in this event loop, which is about to end."""
+        for model in self._models:
+            await release_model(model)
 
     @cached_property
     def _has_to_open(self) -> bool:
@@ -92,6 +123,11 @@ class Team:
     def hidden(self) -> Collection[tuple[str, str]]:
         """What its runs may not keep of models and servers."""
         keys = [(f"the key of {model!r}", key) for model in self._models for key in model_secrets(model)]
+        keys += [
+            (f"a key in the settings of agent {loop.agent.name!r}", key)
+            for loop in self._loops
+            for key in settings_secrets(loop.agent.settings)
+        ]
         servers = {server.name: server for loop in self._loops for server in loop.agent.servers}
         return (*keys, *((f"a key of MCP server {name!r}", key) for name, it in servers.items() for key in it.secrets))
 
@@ -99,25 +135,27 @@ class Team:
     def _models(self) -> Sequence[Model]:
         return tuple({id(loop.model): loop.model for loop in self._loops}.values())
 
-    def _built(self, way: Sequence[Link], above: Approvals, name: str) -> AgentLoop:
+    def _built(self, way: Sequence[Link], above: _Above, name: str) -> AgentLoop:
         agent = way[-1].agent
         model = resolve_model(way, run=self._model)
         if model is None:
             raise ModelMissing(agent.name)
-        approvals = agent.approvals.with_inherited(above)
-        agents = {
-            each.name: self._below(way, Link(each), approvals, name, f".{each.name}") for each in sub_agents_of(agent)
-        }
+        approvals = agent.approvals.with_inherited(above.approvals)
+        hooks = all_hooks(above.hooks, agent.hooks)
+        left = _Above(approvals, inherited(hooks))
+        agents = {each.name: self._below(way, Link(each), left, name, f".{each.name}") for each in sub_agents_of(agent)}
         tools = {
-            tool.name: self._below(way, Link(tool.agent, tool.model), approvals, name, f":{tool.name}")
+            tool.name: self._below(way, Link(tool.agent, tool.model), left, name, f":{tool.name}")
             for tool in agent.tools
             if isinstance(tool, DelegateTool)
         }
         member = Member(
             name=name,
+            path=tuple(link.agent.name for link in way),
             agent=agent,
             model=model,
             approvals=approvals,
+            hooks=hooks,
             root=(self._root.name, self._root.budget),
             depth=len(way) - 1,
             is_alone=len(way) == 1 and not agents and not tools,
@@ -126,5 +164,5 @@ class Team:
         self._loops.append(loop)
         return loop
 
-    def _below(self, way: Sequence[Link], link: Link, above: Approvals, parent: str, own: str) -> AgentLoop:
+    def _below(self, way: Sequence[Link], link: Link, above: _Above, parent: str, own: str) -> AgentLoop:
         return self._built((*way, link), above, parent + own)

@@ -2,10 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from functools import partial
+from math import inf
+from operator import is_, not_
+from typing import Annotated, Any, Final, Self
+
+from pydantic import ConfigDict, Field, with_config
 
 from .._models._messages import Usage
-from ..errors import BudgetExceeded
+from ..errors import BudgetExceeded, CostUnknown
+
+_SELDOM: Final = ("cached_tokens", "cache_writes", "reasoning_tokens")  # left out of the state while they are 0
+
+
+_is_zero: Final = not_  # both in C: they are asked at each save
+_is_unknown: Final = partial(is_, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,31 +28,49 @@ class Spent:
         tool_calls: Calls that it has asked for.
         input_tokens: Tokens that models have read.
         output_tokens: Tokens that they have written.
+        cached_tokens: Of the tokens read, those from a provider's cache.
+        cache_writes: Of the tokens read, those that were put into a provider's cache.
+        reasoning_tokens: Of the tokens written, those that are thinking.
+        cost: US dollars; None if nothing was used, or the price of something that was used is not known.
     """
 
     turns: int = 0
     tool_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: Annotated[int, Field(exclude_if=_is_zero)] = 0
+    cache_writes: Annotated[int, Field(exclude_if=_is_zero)] = 0
+    reasoning_tokens: Annotated[int, Field(exclude_if=_is_zero)] = 0
+    cost: Annotated[float | None, Field(exclude_if=_is_unknown)] = None
 
     @classmethod
-    def read(cls, stored: Mapping[str, int]) -> Self:
+    def read(cls, stored: Mapping[str, Any]) -> Self:
         """What `stored` has made."""
         return cls(**stored)
 
-    def stored(self) -> Mapping[str, int]:
+    def stored(self) -> Mapping[str, float]:
         """Its form in the state."""
+        seldom = {name: value for name in _SELDOM if (value := getattr(self, name))}
         return {
             "turns": self.turns,
             "tool_calls": self.tool_calls,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
+            **seldom,
+            **({} if self.cost is None else {"cost": self.cost}),
         }
 
     @property
     def usage(self) -> Usage:
-        """Tokens."""
-        return Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+        """Tokens and cost."""
+        return Usage(
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cost=self.cost,
+            cached_tokens=self.cached_tokens,
+            cache_writes=self.cache_writes,
+            reasoning_tokens=self.reasoning_tokens,
+        )
 
     @property
     def tokens(self) -> int:
@@ -54,6 +83,10 @@ class Spent:
             self.tool_calls + other.tool_calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_writes + other.cache_writes,
+            self.reasoning_tokens + other.reasoning_tokens,
+            _cost(self, other),
         )
 
     def after(self, usage: Usage, *, tool_calls: int) -> "Spent":
@@ -63,9 +96,23 @@ class Spent:
             self.tool_calls + tool_calls,
             self.input_tokens + usage.input_tokens,
             self.output_tokens + usage.output_tokens,
+            self.cached_tokens + usage.cached_tokens,
+            self.cache_writes + usage.cache_writes,
+            self.reasoning_tokens + usage.reasoning_tokens,
+            _cost(self, usage),
         )
 
 
+def _cost(one: Spent, other: Spent | Usage) -> float | None:
+    """Both costs, if both are known. What has used no tokens and says no cost has cost nothing."""
+    if one.cost is not None and other.cost is not None:
+        return one.cost + other.cost
+    if one.cost is not None:
+        return None if other.tokens else one.cost
+    return other.cost if other.cost is None or not one.tokens else None
+
+
+@with_config(ConfigDict(extra="forbid"))  # a mistyped name in data is an error
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How much one run of an agent may use. None means no limit.
@@ -77,22 +124,28 @@ class Budget:
         turns: How often the model is asked.
         tool_calls: How many tools it may call. Calls that were refused count.
         tokens: How many tokens may have been used before a further turn.
+        cost: How many US dollars may have been spent before a further turn.
     """
 
     turns: int | None = 20
     tool_calls: int | None = 100
     tokens: int | None = None
+    cost: float | None = None
 
     def __post_init__(self) -> None:
         """See that the limits can be kept.
 
         Raises:
-            ValueError: A limit is not positive.
+            ValueError: A limit is not positive, or no number.
         """
         for name, least in (("turns", 1), ("tool_calls", 0), ("tokens", 1)):
             limit = getattr(self, name)
-            if limit is not None and limit < least:
-                raise ValueError(f"a budget of {limit} {name}: give at least {least}, or None for no limit")
+            if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < least):
+                raise ValueError(
+                    f"a budget of {limit!r} {name}: give a whole number of at least {least}, or None for no limit"
+                )
+        if self.cost is not None and not _is_amount(self.cost):
+            raise ValueError(f"a budget of cost={self.cost!r}: give US dollars, more than 0, or None for no limit")
 
     def is_last_turn(self, spent: Spent, *, keep: int = 0) -> bool:
         """Whether the turn that comes next is the last one, if some are kept for others."""
@@ -103,11 +156,14 @@ class Budget:
 
         Raises:
             BudgetExceeded: There may not.
+            CostUnknown: The cost is limited, and not known.
         """
         if self.turns is not None and spent.turns + 1 + keep > self.turns:
             raise BudgetExceeded(agent, "turns", limit=self.turns, used=spent.turns)
         if self.tokens is not None and spent.tokens + 1 > self.tokens:
             raise BudgetExceeded(agent, "tokens", limit=self.tokens, used=spent.tokens)
+        if self.cost is not None:
+            self._check_cost(agent, spent, self.cost)
 
     def check_calls(self, agent: str, spent: Spent, *, keep: int = 0) -> None:
         """See that the calls that were asked for may be made, and that there is a turn left to read their results.
@@ -119,3 +175,13 @@ class Budget:
             raise BudgetExceeded(agent, "tool_calls", limit=self.tool_calls, used=spent.tool_calls)
         if self.turns is not None and spent.turns + 1 + keep > self.turns:
             raise BudgetExceeded(agent, "turns", limit=self.turns, used=spent.turns)
+
+    def _check_cost(self, agent: str, spent: Spent, limit: float) -> None:
+        if spent.cost is None and spent.tokens:
+            raise CostUnknown(agent, limit=limit)
+        if spent.cost is not None and spent.cost >= limit:
+            raise BudgetExceeded(agent, "cost", limit=limit, used=spent.cost)
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < inf

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from .._mcp import McpServer
 from .._models._model import Model
+from .._models._settings import ModelSettings
 from .._output._output import OutputMode
 from .._tools._closing import RESERVED
 from .._tools._tool import Tool
@@ -44,6 +45,11 @@ class AgentDefinition(Protocol):
     @property
     def models(self) -> Mapping[str, Model | str]:
         """What names of models mean to it and to all below it."""
+        ...
+
+    @property
+    def settings(self) -> ModelSettings:
+        """How its model is to answer."""
         ...
 
     @property

@@ -5,23 +5,26 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from types import UnionType
-from typing import Any, Generic, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
+from typing_extensions import TypeVar
 
 from stagepost.hub import describe_error
 from stagepost.workflows import own_failure
 
 from ..errors import PromptFailed
 
-FieldsT_co = TypeVar("FieldsT_co", bound=BaseModel, covariant=True)
+FieldsT_co = TypeVar("FieldsT_co", bound=BaseModel, covariant=True, default=BaseModel)
+DepsT_co = TypeVar("DepsT_co", covariant=True, default=Any)
 
 
 @dataclass(frozen=True)  # no slots: frozen, they would refuse PromptContext[Query](…)
-class PromptContext(Generic[FieldsT_co]):
+class PromptContext(Generic[FieldsT_co, DepsT_co]):
     """What a prompt may depend on: given to prompts that are functions.
 
-    Annotate the parameter as ``PromptContext[Query]`` where the agent has ``input=Query``.
+    Annotate the parameter as ``PromptContext[Query]`` where the agent has ``input=Query``, and as
+    ``PromptContext[Query, Pool]`` where the process gives a ``Pool`` as deps.
 
     Attributes:
         agent: Name of the agent.
@@ -33,10 +36,10 @@ class PromptContext(Generic[FieldsT_co]):
     agent: str
     run_id: str
     fields: FieldsT_co | None
-    deps: Any
+    deps: DepsT_co
 
 
-PromptFunction: TypeAlias = Callable[[PromptContext[Any]], str | Awaitable[str]]
+PromptFunction: TypeAlias = Callable[[PromptContext[Any, Any]], str | Awaitable[str]]
 """A prompt as a function, sync or async. A sync one runs in the event loop and must not block."""
 
 
@@ -97,7 +100,7 @@ def _expected(function: PromptFunction, parameter: str) -> tuple[type[BaseModel]
         return ()
     if get_origin(annotation) is not PromptContext:
         return ()
-    (fields,) = get_args(annotation)
+    fields = get_args(annotation)[0]
     models = get_args(fields) if get_origin(fields) in (Union, UnionType) else (fields,)
     return tuple(
         each for each in models if isinstance(each, type) and issubclass(each, BaseModel) and each != BaseModel

@@ -72,7 +72,7 @@ class DelegateTool(Tool[..., object], ABC):
         check_name("tool name", name)
 
         async def function(context: ToolContext, **arguments: object) -> object:
-            asked = agent.model or model or context.model
+            asked = None if agent.model is not None else model or context.model
             return (
                 await agent.run(self.request(arguments), model=asked, deps=context.deps, secrets=context.secrets)
             ).output

@@ -20,7 +20,7 @@ class AgentResult(Generic[OutputT_co]):
     Attributes:
         output: The final answer: a text, or what the agent has as ``output=``.
         messages: What was said, from the request to the answer; the prompt is not part of it.
-        usage: Tokens that it has cost, with all that was asked of other agents.
+        usage: Tokens and US dollars that it has cost, with all that was asked of other agents.
         turns: How often the model has answered.
         state: The run's final state, for ``agent.run(…, after=result)``.
         blobs: Bytes of the parts of a run in memory, by digest, for the same; those of other runs are in the store.

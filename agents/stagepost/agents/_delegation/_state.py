@@ -15,6 +15,7 @@ conversations  those with other agents, by id, if there are any
 nested         what the runs below this one have used, by their keys, if there are any
 heard          number of the last message that was sent to the run while it was under way, if there was one
 said           which message of a conversation with somebody outside this run answers, if it does; see `_tasks`
+settings       how its model is to answer, if whoever started the run has said so
 ended          there is nothing to do: the run only says that such a conversation has ended
 =============  ==========================================================================================
 
@@ -31,6 +32,7 @@ from stagepost.workflows import ListCodec
 
 from .._definition._budget import Spent
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall
+from .._models._settings import ModelSettings
 from ._calls import Aside, Talk
 
 OUTPUT: Final = "output"
@@ -38,6 +40,7 @@ FAILURE: Final = "failure"
 ENDED: Final = "ended"
 
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # frozen, and made of texts
+_SETTINGS: Final = TypedCodec(ModelSettings, immutable=True)
 _SPENT: Final = TypedCodec(Spent, immutable=True, verify=False)  # numbers of our own
 
 
@@ -58,6 +61,7 @@ class Changes(TypedDict, total=False):
     nested: Mapping[str, object]
     heard: int
     said: Mapping[str, object]
+    settings: ModelSettings
     ended: bool
 
 
@@ -156,6 +160,11 @@ class RunState:
         return heard
 
     @property
+    def settings(self) -> ModelSettings | None:
+        """How the model is to answer, if whoever started the run has said so."""
+        return self._given.get("settings")
+
+    @property
     def output(self) -> Any:
         """The final answer; None while there is none."""
         return self._given.get(OUTPUT)
@@ -222,4 +231,4 @@ def types_of(fields: type[BaseModel] | None, output: object) -> Mapping[str, Any
         fields: Model of the agent's requests.
         output: Type of its answers.
     """
-    return {"messages": _MESSAGES, "spent": _SPENT, "fields": fields, OUTPUT: output}
+    return {"messages": _MESSAGES, "spent": _SPENT, "fields": fields, OUTPUT: output, "settings": _SETTINGS}

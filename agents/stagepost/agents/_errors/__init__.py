@@ -1,1 +1,1 @@
-"""The root of all errors, and what can go wrong with models, servers and tasks: `errors` hands it on."""
+"""The root of all errors, and what can go wrong with models, servers, runs and tasks: `errors` hands it on."""

@@ -8,19 +8,22 @@ from pydantic import BaseModel
 
 from stagepost.workflows import StepContext
 
-from .._definition._hooks import model_chain
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
 from .._delegation._state import RunState
-from .._models._messages import AssistantMessage, SystemMessage, UserMessage
+from .._models._around import check_parts
+from .._models._masking import without_secret_content
+from .._models._messages import AssistantMessage, SystemMessage, UserMessage, parts_of
 from .._models._model import ModelRequest, ModelResponse, ToolSchema
 from .._tools._closing import Closing
 from ._bytes import have_parts, with_bytes
 from ._call_ids import distinct
-from ._keeping import shown, without_secrets
+from ._hooked import HookedModel
+from ._keeping import without_secrets
 from ._member import Member
 from ._offer import Offer, keep
 from ._session import instructed
+from ._settings import settings_of
 
 _LAST_TURN: Final = UserMessage(text="This is your last turn and there are no more tools: give your final answer now.")
 
@@ -40,7 +43,7 @@ class Asking:
         self._brief = brief
         self._closing = closing
         self._offer = offer
-        self._answer = model_chain(member.agent.hooks, member.model.answer)
+        self._answer = HookedModel(member)
         self._fixed = None if brief.fixed is None else self._instructed(brief.fixed.text)
 
     async def ask(
@@ -58,13 +61,16 @@ class Asking:
         said = state.messages
         if have_parts(said, context):
             said = await with_bytes(said, context)
+            check_parts(self._member.model, parts_of(said))
         tools: Sequence[ToolSchema] = self._closing.tools
         if not is_last:
             tools = keep(self._offer.fixed or await self._offer.now(context), context).schemas
         if self._member.agent.servers:
             system = instructed(system, context.resources, self._member.name)
-        request = ModelRequest((system, *said, *news, *([_LAST_TURN] if is_last else ())), tools, self._closing.schema)
-        return _clean(await self._answer(request), context)
+        messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
+        settings = settings_of(self._member, state, context, tools)
+        request = ModelRequest(messages, tools, self._closing.schema, settings=settings)
+        return _clean(await self._answer(request, state.turn, context), context)
 
     async def _system(self, state: RunState, context: StepContext) -> SystemMessage:
         asked: PromptContext[BaseModel] = PromptContext(
@@ -86,7 +92,7 @@ def _clean(response: ModelResponse, context: StepContext) -> ModelResponse:
     mask = context.execution.secrets.mask
     if not mask or not (response.thinking or response.provider):
         return response
-    own = [each for each in response.provider if all(shown(item, context) == item for item in each.data)]
+    own = without_secret_content(response.provider, mask)
     return replace(response, thinking=mask(response.thinking), provider=own)
 
 

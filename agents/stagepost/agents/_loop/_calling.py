@@ -55,7 +55,7 @@ class ToolCalling:
         self._delegation = delegation
         self._due = due
         self._offer = offer
-        self._hooks = tuple(hook for hook in member.agent.hooks if isinstance(hook, ToolHook))
+        self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
 
     def several(self) -> Parallel:
         """The fan-out over what may go on at once; the results are said in the order of the calls."""

@@ -54,7 +54,7 @@ class Shares:
         nested: Totals of runs below it that have ended, by their keys, as `stored` in the state.
     """
 
-    def __init__(self, run_id: str, nested: Mapping[str, Mapping[str, int]]) -> None:
+    def __init__(self, run_id: str, nested: Mapping[str, Mapping[str, float]]) -> None:
         self._run_id = run_id
         self._nested = {key: Spent.read(total) for key, total in nested.items()}
 
@@ -89,6 +89,7 @@ class Allowance:
 
         Raises:
             BudgetExceeded: There may not.
+            CostUnknown: The cost is limited, and not known.
         """
         self._budget.check_turn(self._agent, own)
         if self._root is not None:

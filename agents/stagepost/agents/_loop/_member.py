@@ -1,6 +1,6 @@
 """An agent in its place: what it has of its own, and what those above it have left it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,18 +17,22 @@ class Member:
 
     Attributes:
         name: Its name with those of the agents above it: ``lead.weather``.
+        path: The names of the agents from the one at the top to it.
         agent: What it is.
         model: What it asks: its own model, or that of the nearest agent above it that has one.
         approvals: Its own rules, and all rules above it.
+        hooks: Its own, after those of agents above that are inherited.
         root: Name and budget of the agent at the top.
         depth: How many agents stand above it.
         is_alone: Whether it is asked by nobody and asks nobody.
     """
 
     name: str
+    path: Sequence[str]
     agent: AgentDefinition
     model: Model
     approvals: Approvals
+    hooks: Sequence[object]
     root: tuple[str, Budget]
     depth: int
     is_alone: bool

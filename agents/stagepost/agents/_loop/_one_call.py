@@ -171,6 +171,8 @@ class OneCall:
             deps=self.context.deps,
             model=self.member.model,
             secrets=self.context.secrets,
+            path=self.member.path,
+            turn=self.entry.turn + 1,
         )
 
 

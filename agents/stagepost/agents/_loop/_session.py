@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 from .._definition._approvals import Allow, Deny
 from .._mcp import McpConnections
 from .._models._messages import SystemMessage, ToolCall
+from .._models._settings import ModelSettings
 from ._counter import Counter
 
 Approve: TypeAlias = Callable[[ToolCall], Awaitable[Allow | Deny]]
@@ -22,11 +23,18 @@ class Session:
     Args:
         connections: Those to the servers of each member, by the member's name; open.
         approve: Decides about calls of runs in memory; None if nobody can.
+        settings: How the model of the agent at the top is to answer, in a run in memory; None for the agent's own.
     """
 
-    def __init__(self, connections: Mapping[str, McpConnections] = _NONE, approve: Approve | None = None) -> None:
+    def __init__(
+        self,
+        connections: Mapping[str, McpConnections] = _NONE,
+        approve: Approve | None = None,
+        settings: ModelSettings | None = None,
+    ) -> None:
         self.connections = connections
         self.approve = approve
+        self.settings = settings
 
     @cached_property
     def _counters(self) -> WeakValueDictionary[str, Counter]:

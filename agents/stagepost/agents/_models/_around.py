@@ -41,6 +41,11 @@ class Around:
         for model in self._inside:
             await prepare_model(model)
 
+    async def release(self) -> None:
+        """Release those that hold something of this event loop: see `LiteLLM.release`."""
+        for model in self._inside:
+            await release_model(model)
+
     async def aclose(self) -> None:
         """Close those that can be closed: see `LiteLLM.aclose`."""
         for model in self._inside:
@@ -89,3 +94,10 @@ async def close_model(model: Model) -> None:
     aclose = getattr(model, "aclose", None)
     if aclose is not None:
         await aclose()
+
+
+async def release_model(model: Model) -> None:
+    """Have a model close what it has open in this event loop, if it has a method ``release`` for that."""
+    release = getattr(model, "release", None)
+    if release is not None:
+        await release()

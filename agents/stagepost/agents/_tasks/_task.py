@@ -101,7 +101,7 @@ class Task:
             giving is not there yet, nor are results of tools before all calls of one answer have theirs.
         output: The final answer; None until there is one.
         error: Why it has failed; None if it has not.
-        usage: Tokens that it has cost, with those of sub-agents that have answered.
+        usage: Tokens and US dollars that it has cost, with those of sub-agents that have answered.
         turns: How often its model has answered.
         conversations: Those with sub-agents.
         approvals: Calls that a person has to allow, those of sub-agents among them.

@@ -9,6 +9,8 @@ from stagepost.workflows import PendingWait, Run, Runner, Servable, WorkflowNotF
 from .._definition._approvals import Allow, Deny
 from .._loop._loop import AgentLoop
 from .._loop._news import MESSAGE
+from .._loop._settings import stored_settings
+from .._models._settings import ModelSettings
 from ..errors import CallNotInDoubt, InvalidDecision, NotAnAgent, TaskFinished, TaskNotFinished
 from ._task import CallInDoubt, PendingApproval, Task, approval_of, doubt_of, task_of
 
@@ -41,7 +43,13 @@ class Tasks:
         self._runner = runner
 
     async def start(
-        self, agent: Servable | str, request: object, *, task_id: str | None = None, key: str | None = None
+        self,
+        agent: Servable | str,
+        request: object,
+        *,
+        task_id: str | None = None,
+        key: str | None = None,
+        settings: ModelSettings | None = None,
     ) -> Run:
         """Give an agent something to do; when this returns, it is saved. Or attach, if id or key are known already.
 
@@ -50,6 +58,8 @@ class Tasks:
             request: The agent's input model, a mapping of its fields, or a text.
             task_id: The task's id; by default one that sorts by time.
             key: Start-once key: at most one task of the agent has it.
+            settings: How its model is to answer in this task, stronger than the agent's own settings; stored with it,
+                so they may hold no keys.
 
         Returns:
             The run's handle; its ``id`` is the task's, ``await run.result()`` its final state.
@@ -58,11 +68,12 @@ class Tasks:
             WorkflowNotFound: The runner knows no agent of this name.
             DefinitionError: The runner does not know this agent.
             NotAnAgent: The name stands for a workflow that is no agent.
-            InvalidRequest: The request is not what the agent takes.
+            InvalidRequest: The request, or the settings, are not what the agent takes.
             RunConflict: The id or key stands for a task of another agent or with another request.
         """
         loop = known_loop(self._runner, agent)
-        return await self._runner.start(loop, loop.accept(request), run_id=task_id, key=key)
+        start = {**loop.accept(request), **stored_settings(loop.agent, settings)}
+        return await self._runner.start(loop, start, run_id=task_id, key=key)
 
     async def get(self, task_id: str) -> Task:
         """A task as it stands, whether anybody works on it or not.
@@ -158,7 +169,13 @@ class Tasks:
             raise TaskFinished(task_id, error.status) from None
 
     async def follow_up(
-        self, task_id: str, request: object, *, new_id: str | None = None, key: str | None = None
+        self,
+        task_id: str,
+        request: object,
+        *,
+        new_id: str | None = None,
+        key: str | None = None,
+        settings: ModelSettings | None = None,
     ) -> Run:
         """Ask more of a task that has ended, whether it has completed, failed or was cancelled.
 
@@ -170,6 +187,7 @@ class Tasks:
             request: A text, or what the agent takes.
             new_id: Id of the new task.
             key: Its start-once key.
+            settings: As for `start`; those of the task that has ended do not go on.
 
         Returns:
             The new run's handle.
@@ -185,7 +203,8 @@ class Tasks:
         loop = self._loop(view.workflow, task_id)
         if view.status.is_open:
             raise TaskNotFinished(task_id, view.status)
-        return await self._runner.start(loop, loop.go_on(view.state, request), run_id=new_id, key=key)
+        start = {**loop.go_on(view.state, request), **stored_settings(loop.agent, settings)}
+        return await self._runner.start(loop, start, run_id=new_id, key=key)
 
     async def cancel(self, task_id: str) -> Run:
         """End a task for good, and with it whatever its sub-agents do; what was said stays stored.

@@ -1,15 +1,22 @@
 """What a tool may know beside its arguments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
 
 from .._models._model import Model
 
+DepsT_co = TypeVar("DepsT_co", covariant=True, default=Any)
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+
+@dataclass(frozen=True)  # no slots: frozen, they would refuse ToolContext[Pool](…)
+class ToolContext(Generic[DepsT_co]):
     """Given to tools that have a parameter named ``context``; the model does not see that parameter.
+
+    Annotate the parameter as ``ToolContext[Pool]`` where the process gives a ``Pool`` as deps; ``ToolContext`` alone
+    leaves open what deps are.
 
     Attributes:
         run_id: The run. Runs in memory have one too.
@@ -19,12 +26,17 @@ class ToolContext:
         deps: What the process gave to the runner or to ``run``; never stored.
         model: The model of the agent that calls, for tools that ask one themselves.
         secrets: What the process gave to the runner or to ``run`` as secrets: never stored, masked in what tools tell.
+        path: Names of the agents from the one at the top to the one that calls.
+        turn: Number of the answer that wants the call, from 1. Where a run goes on after the end of another one, so
+            does the number.
     """
 
     run_id: str
     agent: str
     call_id: str
     idempotency_key: str
-    deps: Any
+    deps: DepsT_co
     model: Model | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    path: Sequence[str] = ()
+    turn: int = 0

@@ -142,6 +142,12 @@ class LiteLLM:
         settings = folded(repr(self), request.settings).over(self.settings)
         return await retried(partial(self._attempt, replace(request, settings=settings)), self.retries)
 
+    async def release(self) -> None:
+        """Close the connections that litellm keeps for this event loop, which is about to end; others go on."""
+        if self._vendor is not None:
+            with move_on_after(_GRACE, shield=True):
+                await self._vendor.release()
+
     async def aclose(self) -> None:
         """Close the connections. litellm keeps them for all its users in the process; it can be asked again behind."""
         if self._vendor is not None:

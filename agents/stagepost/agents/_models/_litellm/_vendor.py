@@ -2,6 +2,7 @@
 
 import logging
 import os
+from asyncio import get_running_loop  # noqa: TID251  # litellm runs on asyncio only
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -112,6 +113,15 @@ class Vendor:
         """Close litellm's connections, which all its users share; it opens new ones when it is asked again."""
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()  # or it would go on with the closed ones
+
+    async def release(self) -> None:
+        """Close those of its connections that belong to this event loop, which is about to end."""
+        known = self._litellm.in_memory_llm_clients_cache.cache_dict
+        loop = f"-{id(get_running_loop())}"  # what litellm's names of its clients end with
+        for key in [key for key in known if str(key).endswith(loop)]:
+            handler = known.pop(key)
+            client = getattr(handler, "_client", None) or getattr(handler, "client", handler)
+            await client.aclose()
 
     def _cost(self, model: str, counts: Any) -> float | None:
         try:

@@ -1,0 +1,239 @@
+"""Agents one after the other: what one has answered is what the next one is asked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import SecretStr
+
+from stagepost.hub import Observer, check_name
+from stagepost.workflows import Pattern
+
+from .._definition._definition import AgentDefinition
+from .._delegation._result import AgentResult
+from .._loop._session import Approve
+from .._models._messages import Usage
+from .._models._model import Model
+from ..errors import ChainedFailure, InvalidAgent, InvalidRequest
+from ._chain_workflow import ChainWorkflow, Link
+from ._handing import handing_problem
+from ._sync import run_alone
+
+OutputT_co = TypeVar("OutputT_co", covariant=True)
+NextT = TypeVar("NextT")
+
+
+class Chainable(AgentDefinition, Protocol[OutputT_co]):
+    """An agent as a chain needs it; `Agent` is one."""
+
+    async def run(
+        self,
+        request: object,
+        *,
+        model: Model | str | None = None,
+        approve: Approve | None = None,
+        deps: Any = None,
+        secrets: Mapping[str, str | SecretStr] | None = None,
+        observer: Observer | None = None,
+        override_model: Model | str | None = None,
+    ) -> AgentResult[OutputT_co]:
+        """Run in memory."""
+        ...
+
+    def check_model(self, model: Model | str | None) -> None:
+        """See that it, and all below it, have a model if it is given this one."""
+        ...
+
+    def as_workflow(self) -> Pattern:
+        """The workflow that does its work."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChainResult(Generic[OutputT_co]):
+    """What a run of a chain of agents has come to.
+
+    Attributes:
+        output: The answer of the last agent.
+        results: Those of all agents, in order.
+    """
+
+    output: OutputT_co
+    results: Sequence[AgentResult[object]]
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens and US dollars that all of them have cost."""
+        return sum((result.usage for result in self.results), Usage())
+
+
+class AgentChain(Generic[OutputT_co]):
+    """Agents of which each is asked with what the one before has answered; made by `Agent.then`.
+
+    `run` runs them in memory. ``await runner.serve(chain)`` puts them on the hub under the chain's name; there the work
+    of each agent is a durable run of its own below that of the chain, and a crash repeats nothing that was answered.
+
+    Attributes:
+        name: Its name, also on the hub: ``research-then-write`` by default.
+        agents: The agents, in order.
+    """
+
+    def __init__(self, links: Sequence[Link[Any]], name: str | None) -> None:
+        self.agents: Sequence[AgentDefinition] = tuple(link.agent for link in links)
+        self.name = check_name("chain name", "-then-".join(each.name for each in self.agents) if name is None else name)
+        self._links = tuple(links)
+
+    def __repr__(self) -> str:
+        return f"AgentChain({' -> '.join(agent.name for agent in self.agents)})"
+
+    def then(
+        self,
+        agent: "Chainable[NextT] | AgentChain[NextT]",
+        *,
+        request: Callable[[OutputT_co], object] | None = None,
+        name: str | None = None,
+    ) -> "AgentChain[NextT]":
+        """The chain with one more agent, or with all of another chain; see `Agent.then`."""
+        return chained(self._links, agent, request, name)
+
+    async def run(
+        self,
+        request: object,
+        *,
+        model: Model | str | None = None,
+        approve: Approve | None = None,
+        deps: Any = None,
+        secrets: Mapping[str, str | SecretStr] | None = None,
+        observer: Observer | None = None,
+        override_model: Model | str | None = None,
+    ) -> ChainResult[OutputT_co]:
+        """Run the agents in memory, one after the other; each has its own budget.
+
+        Args:
+            request: What the first agent takes.
+            model: What those ask that have no model of their own.
+            approve: As for `Agent.run`, of all of them.
+            deps: As for `Agent.run`, of all of them.
+            secrets: As for `Agent.run`, of all of them.
+            observer: As for `Agent.run`, of all of them.
+            override_model: Stands in for the model of each of them.
+
+        Raises:
+            ModelMissing: One of them, or an agent below it, has no model; nothing was asked.
+            InvalidRequest: The first agent does not take the request; or all have models of their own, and are given
+                another one as `model`.
+            ChainedFailure: One has failed; the cause says why. Those after it were not asked.
+        """
+        models = self._models(model, override_model)
+        results: list[AgentResult[Any]] = []
+        for index, link in enumerate(self._links):
+            try:
+                asked = request if index == 0 else link.request_for(results[-1].output)
+                result = await link.agent.run(
+                    asked, **models[index], approve=approve, deps=deps, secrets=secrets, observer=observer
+                )
+            except Exception as error:  # kept as the cause, whatever it is
+                if index == 0 and isinstance(error, InvalidRequest):
+                    raise  # nothing was asked
+                raise ChainedFailure(self.name, self._names, results, error) from error
+            results.append(result)
+        return ChainResult(results[-1].output, tuple(results))
+
+    def run_sync(
+        self,
+        request: object,
+        *,
+        model: Model | str | None = None,
+        approve: Approve | None = None,
+        deps: Any = None,
+        secrets: Mapping[str, str | SecretStr] | None = None,
+        observer: Observer | None = None,
+        override_model: Model | str | None = None,
+    ) -> ChainResult[OutputT_co]:
+        """`run` for code that is not async: in an event loop of its own, which ends with it.
+
+        Args:
+            request: As for `run`, and so are the others.
+            model: As for `run`.
+            approve: As for `run`.
+            deps: As for `run`.
+            secrets: As for `run`.
+            observer: As for `run`.
+            override_model: As for `run`.
+
+        Raises:
+            EventLoopRunning: An event loop runs in this thread already.
+            AgentError: As for `run`.
+        """
+        run = partial(
+            self.run,
+            request,
+            model=model,
+            approve=approve,
+            deps=deps,
+            secrets=secrets,
+            observer=observer,
+            override_model=override_model,
+        )
+        return run_alone(self.name, run)
+
+    def as_workflow(self) -> Pattern:
+        """The workflow that does its work, for ``runner.serve(chain)`` and ``Runner(workflows=[chain])``.
+
+        Raises:
+            ModelMissing: One of them, or an agent below it, has no model.
+            InvalidAgent: A sub-agent is only a name.
+        """
+        return self._workflow
+
+    @cached_property
+    def _workflow(self) -> ChainWorkflow:
+        return ChainWorkflow(self.name, self._links)
+
+    @property
+    def _names(self) -> Sequence[str]:
+        return [agent.name for agent in self.agents]
+
+    def _models(self, model: Model | str | None, override: Model | str | None) -> Sequence[Mapping[str, Any]]:
+        """What each agent is given as a model; all of them are seen to have one before the first is asked."""
+        if model is not None and all(agent.model is not None for agent in self.agents):
+            raise InvalidRequest(self.name, "all its agents have models of their own, which model= does not replace")
+        own = [model if agent.model is None else None for agent in self.agents]
+        for link, each in zip(self._links, own, strict=True):
+            link.agent.check_model(each if override is None else override)
+        if override is None:
+            return [{"model": each} for each in own]
+        return [{"override_model": override} for _ in own]
+
+
+def chained(
+    links: Sequence[Link[Any]],
+    agent: "Chainable[NextT] | AgentChain[NextT]",
+    request: Callable[[Any], object] | None,
+    name: str | None,
+) -> AgentChain[NextT]:
+    """A chain with one more agent, or with all of another chain.
+
+    Raises:
+        InvalidAgent: It is no agent, or does not take what the last one of the chain answers; or two of them that are
+            not the same have one name.
+    """
+    last = links[-1].agent
+    added = agent._links if isinstance(agent, AgentChain) else (_link(last, agent),)  # noqa: SLF001  # of this class
+    first, *others = added
+    problem = handing_problem(last, first.agent, request)
+    if problem is not None:
+        raise InvalidAgent(last.name, problem)
+    whole = (*links, Link(first.agent, request), *others)
+    known: dict[str, object] = {}
+    for link in whole:
+        if known.setdefault(link.agent.name, link.agent) is not link.agent:
+            raise InvalidAgent(link.agent.name, "two agents of a chain have this name: rename one")
+    return AgentChain(whole, name)
+
+
+def _link(last: AgentDefinition, agent: Any) -> Link[Any]:
+    if isinstance(agent, type) or not callable(getattr(agent, "as_workflow", None)) or not hasattr(agent, "output"):
+        raise InvalidAgent(last.name, f"then({agent!r:.80}) is no agent: give an Agent, or a chain of agents")
+    return Link(agent)

@@ -1,0 +1,127 @@
+"""What can go wrong with a run of an agent."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from stagepost.hub import describe_error
+
+from ._root import AgentError
+
+
+class EventLoopRunning(AgentError, RuntimeError):
+    """`Agent.run_sync` was called in a thread in which an event loop runs, and would have stopped it.
+
+    Attributes:
+        agent: Name of the agent.
+    """
+
+    def __init__(self, agent: str) -> None:
+        super().__init__(
+            f"agent {agent!r} was asked by run_sync() where an event loop runs, which would stand still: write "
+            "`await agent.run(…)`, in a notebook too, or call run_sync() in a thread of its own",
+        )
+        self.agent = agent
+
+
+class PromptFailed(AgentError):
+    """A prompt that is a function has raised an error, which is the cause, or returned no text.
+
+    Attributes:
+        agent: Name of the agent.
+        why: What has happened.
+    """
+
+    def __init__(self, agent: str, why: str) -> None:
+        super().__init__(f"the prompt of agent {agent!r} has failed: {why}")
+        self.agent = agent
+        self.why = why
+
+
+class BudgetExceeded(AgentError):
+    """A run needs more than its budget. What it has done so far is kept: a larger budget lets it go on.
+
+    Attributes:
+        agent: Name of the agent.
+        budget: What has run out: ``"turns"``, ``"tool_calls"``, ``"tokens"`` or ``"cost"``.
+        limit: How much there was of it.
+        used: How much the run has used or asked for.
+    """
+
+    def __init__(self, agent: str, budget: str, *, limit: float, used: float) -> None:
+        what = "US dollars" if budget == "cost" else budget.replace("_", " ")
+        super().__init__(
+            f"agent {agent!r} needs more than its budget of {limit} {what} ({used:.6g} so far): "
+            f"raise it with budget=Budget({budget}=…), or ask for less",
+        )
+        self.agent = agent
+        self.budget = budget
+        self.limit = limit
+        self.used = used
+
+
+class CostUnknown(AgentError):
+    """A run has a budget for its cost, and of an answer nobody knows the price. What the run has done so far is kept.
+
+    Attributes:
+        agent: Name of the agent that has the budget.
+        limit: The budget, in US dollars.
+    """
+
+    def __init__(self, agent: str, *, limit: float) -> None:
+        super().__init__(
+            f"agent {agent!r} has a budget of {limit} US dollars, and a model that was asked does not say what its "
+            "answer costs: ask one whose price is known, have a hook put it into the response's usage, or limit "
+            "tokens with budget=Budget(tokens=…)",
+        )
+        self.agent = agent
+        self.limit = limit
+
+
+class AgentFailed(AgentError):
+    """A run in memory ended with an error that is none of this layer: its model's, for one.
+
+    Attributes:
+        agent: Name of the agent.
+    """
+
+    def __init__(self, agent: str, cause: BaseException) -> None:
+        super().__init__(f"agent {agent!r} failed: {describe_error(cause)}")
+        self.agent = agent
+
+
+class ChainedFailure(AgentError):
+    """An agent of a chain has failed, which is the cause; those after it were not asked.
+
+    Attributes:
+        chain: Name of the chain.
+        agent: Name of the agent that has failed.
+        upstream: What the agents before it have come to, each an `AgentResult`, in order.
+        skipped: Names of the agents that were not asked.
+    """
+
+    def __init__(self, chain: str, agents: Sequence[str], upstream: Sequence[Any], cause: BaseException) -> None:
+        self.chain = chain
+        self.agent = agents[len(upstream)]
+        self.upstream = tuple(upstream)
+        self.skipped = tuple(agents[len(upstream) + 1 :])
+        before = ", ".join(map(repr, agents[: len(upstream)]))
+        answered = f", after {before} had answered" if before else ""
+        skipped = f"; not asked: {', '.join(map(repr, self.skipped))}" if self.skipped else ""
+        super().__init__(
+            f"agent {self.agent!r} has failed as number {len(upstream) + 1} of {len(agents)} in chain "
+            f"{chain!r}{answered}{skipped}: {describe_error(cause)}"
+        )
+
+
+class AgentGaveUp(AgentError):
+    """The model has said that it cannot do what was asked.
+
+    Attributes:
+        agent: Name of the agent.
+        reason: Why, in the model's words.
+    """
+
+    def __init__(self, agent: str, reason: str) -> None:
+        super().__init__(f"agent {agent!r} has given up: {reason}")
+        self.agent = agent
+        self.reason = reason

@@ -1,0 +1,125 @@
+"""Settings of an agent and of its runs, and those that a turn's question goes out with."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from stagepost.workflows import StepContext
+
+from .._definition._definition import MESSAGE_AGENT, AgentDefinition
+from .._delegation._state import Changes, RunState
+from .._models._model import ToolSchema
+from .._models._settings import ModelSettings
+from .._models._settings_keys import settings_secrets
+from .._tools._closing import RESERVED, RETURN
+from ..errors import InvalidAgent, InvalidRequest
+from ._member import Member
+from ._session import Session
+
+_KINDS: Final = ("auto", "none", "required")
+_FREE: Final = ("auto", "none")
+_FORM: Final = "give ModelSettings(temperature=…)"
+
+
+def check_settings(agent: AgentDefinition) -> None:
+    """See that an agent's settings are some, and name a tool that it has.
+
+    Raises:
+        InvalidAgent: They are not, or do not.
+    """
+    problem = _problem(agent, agent.settings)
+    if problem is not None:
+        raise InvalidAgent(agent.name, problem)
+
+
+def run_settings(agent: AgentDefinition, given: ModelSettings | None) -> ModelSettings | None:
+    """The settings of a run: those given, where they say something, and the agent's own; None if none are given.
+
+    Raises:
+        InvalidRequest: They are no settings, or name a tool that the agent does not have.
+    """
+    if given is None:
+        return None
+    problem = _problem(agent, given)
+    if problem is not None:
+        raise InvalidRequest(agent.name, problem)
+    return given.over(agent.settings)
+
+
+def stored_settings(agent: AgentDefinition, given: ModelSettings | None) -> Changes:
+    """The settings of a run as a part of its state; nothing if none are given.
+
+    Raises:
+        InvalidRequest: They are no settings, name a tool that the agent does not have, or hold a key.
+    """
+    settings = run_settings(agent, given)
+    if settings is None or given is None:
+        return {}
+    if any(settings_secrets(given)):
+        why = (
+            "settings of a task are stored, and their extra= holds a key: give it to the model, or to Agent(settings=…)"
+        )
+        raise InvalidRequest(agent.name, why)
+    return {"settings": given}
+
+
+def _problem(agent: AgentDefinition, given: object) -> str | None:
+    if not isinstance(given, ModelSettings):
+        return f"settings={given!r:.80} is no ModelSettings: {_FORM}"
+    choice = given.tool_choice
+    if choice is None or choice in _KINDS or agent.servers:  # what servers have is known when they are asked
+        return None
+    names = _names(agent)
+    if choice in names:
+        return None
+    return f"tool_choice={choice!r} is no tool of it: give one of {', '.join((*_KINDS, *names))}"
+
+
+def _names(agent: AgentDefinition) -> Sequence[str]:
+    """What its model may be told to call."""
+    own = [tool.name for tool in agent.tools]
+    return (*own, *((MESSAGE_AGENT,) if agent.sub_agents else ()), *(RESERVED if agent.output is not None else ()))
+
+
+def settings_of(member: Member, state: RunState, context: StepContext, tools: Sequence[ToolSchema]) -> ModelSettings:
+    """The settings that a turn's question goes out with.
+
+    Args:
+        member: The agent.
+        state: That of the run.
+        context: The step that asks.
+        tools: What there is to call in this turn.
+    """
+    if member.depth == 0 and context.is_durable:
+        stored = state.settings
+        settings = member.agent.settings if stored is None else stored.over(member.agent.settings)
+    else:
+        settings = _in_memory(member, context.resources) or member.agent.settings
+    if settings.tool_choice is None:
+        return settings
+    return fitted(settings, tools, is_first=not state.spent.turns)
+
+
+def _in_memory(member: Member, resources: object) -> ModelSettings | None:
+    """The settings of a run in memory: for the agent at the top alone, since agents below have their own."""
+    return resources.settings if member.depth == 0 and isinstance(resources, Session) else None
+
+
+def fitted(settings: ModelSettings, tools: Sequence[ToolSchema], *, is_first: bool) -> ModelSettings:
+    """Settings without a choice of a tool that cannot be, or that would keep the model from ever answering.
+
+    A call is forced on the first turn only, because a model that has to call tools cannot give a text as its answer.
+    Where the answer is a call too, any call may be forced on all turns.
+
+    Args:
+        settings: Those of the run.
+        tools: What there is to call in this turn.
+        is_first: Whether nothing was answered yet.
+    """
+    choice = settings.tool_choice
+    if choice is None or choice in _FREE:
+        return settings
+    names = {tool.name for tool in tools}
+    exists = bool(names) if choice == "required" else choice in names
+    ends = choice == "required" and RETURN in names
+    return settings if exists and (is_first or ends) else replace(settings, tool_choice=None)

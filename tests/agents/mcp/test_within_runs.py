@@ -124,7 +124,7 @@ async def test_an_open_agent_keeps_its_servers_between_runs_and_leaves_none_behi
         async with agent as opened:
             assert opened is agent
             first, second = await pid_of(agent), await pid_of(agent)
-            third = int(results(await agent.run("?", model=other))[0].text)
+            third = int(results(await agent.run("?", override_model=other))[0].text)
             assert first == second == third
             assert is_alive(first)
             with pytest.raises(RuntimeError, match="agent 'a' is open already: enter it once"):

@@ -1,9 +1,9 @@
 """What all servers share that keep a provider's rules: requests, refusals, rules, and what a model is told to say.
 
 A provider is a value: functions that read, check and answer requests in its form, and how litellm is pointed at it. A
-rule is a function of a request that raises `Refused`; the first sentence of its docstring is the rule, and what stands
-after ``Source:`` says where it is documented or was observed. Rules are pure: what a server needs to know of its earlier
-answers stands in these answers (`signed`), so that any process may check any request.
+rule is a function of a request that raises `Refused`; its docstring is the rule, and what stands after ``Source:`` says
+where it is documented or was observed. Rules are pure: what a server needs to know of its earlier answers stands in
+these answers (`signed`), so that any process may check any request.
 """
 
 import re
@@ -54,6 +54,27 @@ class Refused(Exception):
 
 Rule: TypeAlias = Callable[[Request], None]
 """One rule of a provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """That a rule can refuse, and does not refuse what is right.
+
+    Attributes:
+        rule: The rule.
+        bad: The body of a request that breaks this rule, and none before it.
+        good: A body that differs in nothing but that, and is taken.
+        path: Where to, below the server's address; empty for the provider's usual path.
+        bad_headers: Headers of the bad request, for rules about headers.
+        good_headers: Headers of the good one.
+    """
+
+    rule: Rule
+    bad: Json
+    good: Json
+    path: str = ""
+    bad_headers: Mapping[str, str] = field(default_factory=dict)
+    good_headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def check(rules: Sequence[Rule], request: Request) -> None:
@@ -248,10 +269,12 @@ class Provider:
     Attributes:
         name: Its name, as tests show it: "openai-chat".
         title: Its heading in docs/providers.md.
-        path: What paths of requests look like, below ``base``; others get 404.
+        path: What paths of requests look like, below the server's address; others get 404.
+        usual: A path that fits, for requests that are written by hand.
         setting: A model without thinking.
         thinking: A model that thinks; None if this provider has none.
         rules: Its rules, in the order in which they are checked: the form of parts before how the parts fit.
+        proofs: That each rule can refuse, at least one for each.
         read: What a request says.
         reply: An answer to a request that has passed; the number tells it apart from all others of the server.
         problem: The body of an error.
@@ -261,8 +284,10 @@ class Provider:
     name: str
     title: str
     path: re.Pattern[str]
+    usual: str
     setting: Setting
     rules: Sequence[Rule]
+    proofs: Sequence[Proof]
     read: Callable[[Request], Asked]
     reply: Callable[[Request, Says, int], Reply]
     problem: Callable[[Refused], Json]

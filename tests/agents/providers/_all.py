@@ -1,0 +1,7 @@
+"""All providers whose rules are kept here."""
+
+from typing import Final
+
+from tests.agents.providers._rules import Provider
+
+PROVIDERS: Final[tuple[Provider, ...]] = ()

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tests.agents.providers._openai_chat import OPENAI_CHAT
 from tests.agents.providers._rules import Provider
 
-PROVIDERS: Final[tuple[Provider, ...]] = ()
+PROVIDERS: Final[tuple[Provider, ...]] = (OPENAI_CHAT,)

@@ -1,4 +1,7 @@
-"""The rules of a provider as docs/providers.md shows them: ``python -m tests.agents.providers._docs NAME`` prints them."""
+"""The rules of providers as docs/providers.md shows them.
+
+``python -m tests.agents.providers._docs openai-chat`` prints them.
+"""
 
 import sys
 

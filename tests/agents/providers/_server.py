@@ -54,14 +54,17 @@ class Session:
         with self._lock:
             self.requests.append(request)
             try:
-                if self.provider.path.fullmatch(request.path) is None:
-                    raise Refused(f"there is nothing at {request.path}", code="not_found", status=404)
+                self._find(request)
                 check(self.provider.rules, request)
                 said = self._next(self.provider.read(request))
             except Refused as refused:
                 self.refusals.append(refused)
                 raise
             return self.provider.reply(request, said, next(self._numbers))
+
+    def _find(self, request: Request) -> None:
+        if self.provider.path.fullmatch(request.path) is None:
+            raise Refused(f"there is nothing at {request.path}", code="not_found", status=404)
 
     def _next(self, asked: Asked) -> Says:
         known = "\n".join([asked.system, *asked.texts])

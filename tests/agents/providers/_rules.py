@@ -219,12 +219,18 @@ class Asked:
         texts: All texts of users, in order.
         results: All texts of results of tools, in order.
         tools: Names of the tools that may be called.
+        failed: Whether each result is flagged as an error, where the provider has such a flag.
+        thoughts: All thinking that has come back, in order.
+        images: Images that stand in it, wherever: their data in base64, or their addresses.
     """
 
     system: str = ""
     texts: Sequence[str] = ()
     results: Sequence[str] = ()
     tools: Sequence[str] = ()
+    failed: Sequence[bool] = ()
+    thoughts: Sequence[str] = ()
+    images: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class Session:
 
     Attributes:
         requests: The requests so far, refused ones included.
+        asked: What those that were taken say.
         refusals: Why requests were refused.
     """
 
@@ -34,6 +35,7 @@ class Session:
         self.address = address
         self.provider = provider
         self.requests: list[Request] = []
+        self.asked: list[Asked] = []
         self.refusals: list[Refused] = []
         self._lock = Lock()
         self._numbers = count()
@@ -56,10 +58,12 @@ class Session:
             try:
                 self._find(request)
                 check(self.provider.rules, request)
-                said = self._next(self.provider.read(request))
+                asked = self.provider.read(request)
+                said = self._next(asked)
             except Refused as refused:
                 self.refusals.append(refused)
                 raise
+            self.asked.append(asked)
             return self.provider.reply(request, said, next(self._numbers))
 
     def _find(self, request: Request) -> None:

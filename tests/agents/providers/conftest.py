@@ -1,0 +1,54 @@
+"""One server and one event loop for a module, and the marks of what does not pass yet."""
+
+from collections.abc import AsyncIterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from tests.agents.providers._place import Place
+from tests.agents.providers._red import RED
+from tests.agents.providers._rules import Provider
+from tests.agents.providers._server import ProviderServer
+
+from stagepost.agents import LiteLLM
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cells of the table of scenarios that are known to be red."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.is_relative_to(HERE) and hasattr(item, "callspec"):
+            why = RED.get(_cell(item))
+            if why is not None:
+                item.add_marker(pytest.mark.xfail(strict=True, reason=why))
+
+
+def _cell(item: pytest.Function) -> tuple[str, str]:
+    """The scenario, with the id of its own case if it has several, and the provider."""
+    provider = item.callspec.params.get("provider")
+    if not isinstance(provider, Provider):
+        return item.name, ""
+    parts = item.callspec.id.replace(provider.name, "").split("-")
+    own = "-".join(part for part in parts if part not in ("", "whole", "stream"))
+    return (f"{item.originalname}[{own}]" if own else item.originalname), provider.name
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def server(anyio_backend: str) -> AsyncIterator[ProviderServer]:
+    """The server; being async, it makes all tests of a module share an event loop, and so litellm its connections."""
+    if find_spec("litellm") is None:
+        pytest.skip("needs litellm: pip install 'stagepost[llm]'")
+    with ProviderServer() as server:
+        async with LiteLLM("openai/none"):
+            yield server
+
+
+@pytest.fixture
+def place(server: ProviderServer, provider: Provider, stream: bool, monkeypatch: pytest.MonkeyPatch) -> Place:  # noqa: FBT001  # a table's column
+    return Place(server, provider, stream, monkeypatch)

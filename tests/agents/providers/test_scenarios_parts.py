@@ -51,7 +51,7 @@ async def refused(place: Place, agent: Agent[Any], request: object) -> bool:
     """Whether a request is refused before the provider is asked, because it takes no pictures."""
     if "image" in place.provider.takes:
         return False
-    with pytest.raises(Exception, match="(?i)image"):  # whatever says so
+    with pytest.raises(Exception, match=r"(?i)image"):  # whatever says so
         await run(agent, request)
     assert place.session.requests == []
     return True

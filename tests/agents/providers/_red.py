@@ -86,6 +86,11 @@ _BY_CAUSE: Final[Mapping[str, Mapping[str, str]]] = {
         "test_an_empty_text_is_asked_again[empty]": "openai-chat openai-responses mistral deepseek",
         "test_an_empty_text_is_asked_again[calls_without_calls]": "openai-chat openai-responses mistral deepseek",
     },
+    "A tool's picture ends the run of a model that takes none.": {
+        "test_a_picture_comes_from_a_tool": "deepseek",
+        "test_pictures_come_from_tools_at_once_and_over_turns": "deepseek",
+        "test_a_picture_is_kept_over_a_restart": "deepseek",
+    },
 }
 
 RED: Final[Mapping[tuple[str, str], str]] = {

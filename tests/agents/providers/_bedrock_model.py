@@ -9,7 +9,8 @@ from binascii import Error
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal
+from importlib import import_module
+from typing import Any, Final, Literal, TypeAlias
 
 from tests.agents.providers._rules import Json
 
@@ -42,6 +43,9 @@ class Misfit:
     what: str
 
 
+_Look: TypeAlias = Callable[[Mapping[str, Any], Any, str], Iterator[Misfit]]
+
+
 def misfits(body: Json) -> Iterator[Misfit]:
     """All places where the body of a request does not fit."""
     shapes = _shapes()
@@ -55,10 +59,8 @@ def misfits(body: Json) -> Iterator[Misfit]:
 
 @cache
 def _shapes() -> Mapping[str, Any]:
-    from botocore.loaders import Loader  # type: ignore[import-untyped]  # no stubs; and only if it is asked for
-
-    loader: Any = Loader
-    shapes: Mapping[str, Any] = loader().load_service_model("bedrock-runtime", "service-2")["shapes"]
+    loaders: Any = import_module("botocore.loaders")  # comes with litellm, which may not be there
+    shapes: Mapping[str, Any] = loaders.Loader().load_service_model("bedrock-runtime", "service-2")["shapes"]
     return shapes
 
 
@@ -69,7 +71,8 @@ def _value(shape: Mapping[str, Any], value: Any, where: str) -> Iterator[Misfit]
     if not isinstance(value, wanted) or (isinstance(value, bool) and shape["type"] != "boolean"):
         yield Misfit("type", where, f"expected {shape['type']}")
         return
-    yield from _OF_TYPE.get(shape["type"], _number)(shape, value, where)
+    look: _Look = _OF_TYPE.get(shape["type"], _number)
+    yield from look(shape, value, where)
 
 
 def _structure(shape: Mapping[str, Any], value: Mapping[str, Any], where: str) -> Iterator[Misfit]:
@@ -122,7 +125,7 @@ def _limits(shape: Mapping[str, Any], found: float, where: str, what: str) -> It
         yield Misfit("limit", where, f"Member must have {what} less than or equal to {shape['max']}")
 
 
-_OF_TYPE: Final[Mapping[str, Callable[[Mapping[str, Any], Any, str], Iterator[Misfit]]]] = {
+_OF_TYPE: Final[Mapping[str, _Look]] = {
     "structure": _structure,
     "list": _list,
     "map": _map,

@@ -46,6 +46,8 @@ def read(request: Request) -> Asked:
     """What a request says."""
     messages = request.body["messages"]
 
+    shown = [part["image_url"] for message in messages for part in _parts(message) if part.get("type") == "image_url"]
+
     def texts(*roles: str) -> list[str]:
         return [text_of(message.get("content")) for message in messages if message["role"] in roles]
 
@@ -54,7 +56,13 @@ def read(request: Request) -> Asked:
         texts=texts("user"),
         results=texts("tool"),
         tools=[tool["function"]["name"] for tool in request.body.get("tools") or ()],
+        images=[image["url"] if isinstance(image, Mapping) else image for image in shown],
     )
+
+
+def _parts(message: Json) -> Sequence[Json]:
+    content = message.get("content")
+    return content if isinstance(content, list) else ()
 
 
 def text_of(content: object) -> str:

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator
 from http.client import HTTPConnection
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from pydantic_core import to_json
 from tests.agents.providers._all import PROVIDERS
-from tests.agents.providers._docs import table
+from tests.agents.providers._docs import DOCS, section, table
 from tests.agents.providers._rules import Json, Proof, Provider, Rule, name, sentence, source
 from tests.agents.providers._server import ProviderServer
-
-DOCS = Path(__file__).parents[3] / "docs" / "providers.md"
 
 each_provider = pytest.mark.parametrize("provider", PROVIDERS, ids=[each.name for each in PROVIDERS])
 each_rule = pytest.mark.parametrize(
@@ -73,7 +70,6 @@ def test_each_rule_says_what_it_asks_and_where_that_is_from(provider: Provider, 
 
 @each_provider
 def test_docs_have_each_rule_with_its_source(provider: Provider) -> None:
-    text = DOCS.read_text(encoding="utf-8")
-    _, found, rest = text.partition(f"\n## {provider.title}\n")
-    assert found
-    assert table(provider) in rest.partition("\n## ")[0]
+    found = section(DOCS.read_text(encoding="utf-8"), provider)
+    assert found is not None
+    assert table(provider) in found, "python -m tests.agents.providers._docs writes the tables"

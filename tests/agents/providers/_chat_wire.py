@@ -46,6 +46,7 @@ def read(request: Request) -> Asked:
     """What a request says."""
     messages = request.body["messages"]
 
+    functions = [tool["function"] for tool in request.body.get("tools") or ()]
     shown = [part["image_url"] for message in messages for part in _parts(message) if part.get("type") == "image_url"]
 
     def texts(*roles: str) -> list[str]:
@@ -55,7 +56,8 @@ def read(request: Request) -> Asked:
         system="\n".join(texts("system", "developer")),
         texts=texts("user"),
         results=texts("tool"),
-        tools=[tool["function"]["name"] for tool in request.body.get("tools") or ()],
+        tools=[function["name"] for function in functions],
+        schemas={function["name"]: function.get("parameters") or {} for function in functions},
         images=[image["url"] if isinstance(image, Mapping) else image for image in shown],
     )
 

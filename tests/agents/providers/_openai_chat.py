@@ -26,5 +26,5 @@ OPENAI_CHAT: Final = Provider(
     read=read,
     reply=_reply,
     problem=problem,
-    takes=frozenset({"image"}),
+    takes=frozenset({"image", "refusal"}),
 )

@@ -21,5 +21,5 @@ OPENAI_RESPONSES: Final = Provider(
     read=read,
     reply=reply,
     problem=problem,
-    takes=frozenset({"image", "image in result", "pdf"}),
+    takes=frozenset({"image", "refusal", "image in result", "pdf"}),
 )

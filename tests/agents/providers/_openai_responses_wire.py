@@ -36,12 +36,14 @@ def read(request: Request) -> Asked:
     given = items(request)
     results = [item for item in given if item["type"] == "function_call_output"]
     system = [text(item) for item in given if item.get("role") in ("system", "developer")]
+    tools = request.body.get("tools") or ()
     everything = [part for item in given for part in (*parts(item), *parts(item, "output"))]
     return Asked(
         system="\n".join([request.body.get("instructions") or "", *system]),
         texts=[text(item) for item in given if item.get("role") == "user"],
         results=[text(item, "output") for item in results],
-        tools=[tool["name"] for tool in request.body.get("tools") or ()],
+        tools=[tool["name"] for tool in tools],
+        schemas={tool["name"]: tool.get("parameters") or {} for tool in tools},
         thoughts=[thought_of(item) for item in given if item["type"] == "reasoning"],
         images=[part["image_url"] for part in everything if part.get("type") == "input_image"],
     )

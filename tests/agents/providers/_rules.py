@@ -189,12 +189,40 @@ class Says:
         return self.stop or ("calls" if self.calls else "end")
 
 
-Entry: TypeAlias = Says | Call | Sequence[Call] | str
-"""What a script is made of: an answer, or what makes one up."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request says, in the words of no provider: for scripts, which choose their answer by it.
+
+    Attributes:
+        system: The system prompt.
+        texts: All texts of users, in order.
+        results: All texts of results of tools, in order.
+        tools: Names of the tools that may be called.
+        schemas: The parameters of each of them.
+        failed: Whether each result is flagged as an error, where the provider has such a flag.
+        thoughts: All thinking that has come back, in order.
+        images: Images that stand in it, wherever: their data in base64, or their addresses.
+    """
+
+    system: str = ""
+    texts: Sequence[str] = ()
+    results: Sequence[str] = ()
+    tools: Sequence[str] = ()
+    schemas: Mapping[str, Json] = field(default_factory=dict)
+    failed: Sequence[bool] = ()
+    thoughts: Sequence[str] = ()
+    images: Sequence[str] = ()
 
 
-def says(entry: Entry) -> Says:
+Answer: TypeAlias = Says | Call | Sequence[Call] | str
+Entry: TypeAlias = Answer | Callable[[Asked], Answer]
+"""What a script is made of: an answer, what makes one up, or a function of what is asked."""
+
+
+def says(entry: Entry, asked: Asked) -> Says:
     """An entry of a script as the answer that it means."""
+    if callable(entry):
+        return says(entry(asked), asked)
     if isinstance(entry, Says):
         return entry
     if isinstance(entry, str):
@@ -208,29 +236,6 @@ def signed(text: str) -> str:
 
 
 # How a provider is described.
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request says, in the words of no provider: for scripts, which choose their answer by it.
-
-    Attributes:
-        system: The system prompt.
-        texts: All texts of users, in order.
-        results: All texts of results of tools, in order.
-        tools: Names of the tools that may be called.
-        failed: Whether each result is flagged as an error, where the provider has such a flag.
-        thoughts: All thinking that has come back, in order.
-        images: Images that stand in it, wherever: their data in base64, or their addresses.
-    """
-
-    system: str = ""
-    texts: Sequence[str] = ()
-    results: Sequence[str] = ()
-    tools: Sequence[str] = ()
-    failed: Sequence[bool] = ()
-    thoughts: Sequence[str] = ()
-    images: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +270,8 @@ class Setting:
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
-Taking: TypeAlias = Literal["image", "image in result", "error flag", "pdf"]
+Taking: TypeAlias = Literal["image", "image in result", "error flag", "pdf", "refusal"]
+"""What a provider takes in requests, or says in answers: a refusal, in a field of its own."""
 
 
 @dataclass(frozen=True, slots=True)

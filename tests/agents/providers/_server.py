@@ -40,7 +40,7 @@ class Session:
         self._lock = Lock()
         self._numbers = count()
         lists = script if isinstance(script, Mapping) else {"": script}
-        self._left = {key: [says(entry) for entry in entries] for key, entries in lists.items()}
+        self._left = {key: list(entries) for key, entries in lists.items()}
 
     @property
     def unsaid(self) -> int:
@@ -76,7 +76,7 @@ class Session:
             if key in known:
                 if not left:
                     raise Refused(f"the script for {key!r} has nothing more to say", code="script")
-                return left.pop(0)
+                return says(left.pop(0), asked)
         raise Refused(f"the script has nothing to say to {known!r}", code="script")
 
 

@@ -25,5 +25,5 @@ ANTHROPIC: Final = Provider(
     read=read,
     reply=reply,
     problem=problem,
-    takes=frozenset({"image", "image in result", "error flag", "pdf"}),
+    takes=frozenset({"image", "image in result", "pdf", "thinking"}),  # an error flag, too, but litellm never sends it
 )

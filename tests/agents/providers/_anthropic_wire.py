@@ -70,6 +70,7 @@ def read(request: Request) -> Asked:
         texts=[block.body["text"] for block in found if block.type == "text" and block.role == "user"],
         results=[_text(result) for result in results],
         tools=[tool["name"] for tool in request.body.get("tools") or ()],
+        schemas={tool["name"]: tool["input_schema"] for tool in request.body.get("tools") or ()},
         failed=[bool(result.get("is_error")) for result in results],
         thoughts=[_thought(block.body) for block in found if block.type in ("thinking", "redacted_thinking")],
         images=[_image(block.body["source"]) for block in found if block.type == "image"],

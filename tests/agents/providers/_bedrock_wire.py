@@ -79,6 +79,7 @@ def read(request: Request) -> Asked:
         texts=[block.body["text"] for block in outside if block.kind == "text" and block.role == "user"],
         results=[_text(result) for result in results],
         tools=[tool["name"] for tool in tools(request)],
+        schemas={tool["name"]: tool["inputSchema"]["json"] for tool in tools(request)},
         failed=[result.get("status") == "error" for result in results],
         thoughts=[_thought(block.body["reasoningContent"]) for block in found if block.kind == "reasoningContent"],
         images=[block.body["image"]["source"]["bytes"] for block in found if block.kind == "image"],

@@ -23,5 +23,5 @@ GEMINI: Final = Provider(
     read=read,
     reply=reply,
     problem=problem,
-    takes=frozenset({"image", "pdf"}),
+    takes=frozenset({"image", "pdf", "thinking"}),
 )

@@ -100,9 +100,14 @@ def read(request: Request) -> Asked:
         texts=[part.body["text"] for part in found if part.role == "user" and part.body.get("text")],
         results=[_result(answer["response"]) for answer in answers],
         tools=[function["name"] for _, function in functions(request)],
+        schemas={function["name"]: _parameters(function) for _, function in functions(request)},
         thoughts=[thought for part in found for thought in _thoughts(part.body)],
         images=[part["inlineData"]["data"] for part in pictures if _is_image(part)],
     )
+
+
+def _parameters(function: Json) -> Json:
+    return function.get("parameters") or function.get("parametersJsonSchema") or {}
 
 
 def _result(response: Json) -> str:

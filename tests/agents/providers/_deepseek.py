@@ -151,4 +151,5 @@ DEEPSEEK: Final = Provider(
     read=_read,
     reply=_reply,
     problem=problem,
+    takes=frozenset({"thinking"}),
 )

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
+from tests.agents.providers import _openai_chat_options, _openai_chat_rules
 from tests.agents.providers._chat_wire import Dialect, problem, read, reply
 from tests.agents.providers._openai_chat_proofs import PROOFS
-from tests.agents.providers._openai_chat_rules import RULES
 from tests.agents.providers._rules import Provider, Reply, Request, Says, Setting
 
 _DIALECT: Final = Dialect(call_id=lambda number, index: f"call_{number:016}{index:08}", refuses=True)
@@ -21,7 +21,7 @@ OPENAI_CHAT: Final = Provider(
     path=re.compile("/v1/chat/completions"),
     usual="/v1/chat/completions",
     setting=Setting("openai/gpt-4.1-mini", "/v1"),
-    rules=RULES,
+    rules=(*_openai_chat_rules.RULES, *_openai_chat_options.RULES),
     proofs=PROOFS,
     read=read,
     reply=_reply,

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from tests.agents.providers import _openai_chat_options as options
 from tests.agents.providers import _openai_chat_rules as rules
 from tests.agents.providers._chat_rules import assistant, called, image, result, tool, user, with_
 from tests.agents.providers._rules import Json, Proof
@@ -105,23 +106,23 @@ PROOFS: Final = (
             ("sea.png", "https://example.org/sea.png"),
         ]
     ),
-    Proof(rules.tool_lists_are_not_empty, with_(_ASKED, tools=[]), with_(_ASKED, tools=None)),
+    Proof(options.tool_lists_are_not_empty, with_(_ASKED, tools=[]), with_(_ASKED, tools=None)),
     Proof(
-        rules.tool_lists_are_not_empty,
+        options.tool_lists_are_not_empty,
         with_(_ASKED, tools=[tool(f"t{index}") for index in range(129)]),
         with_(_ASKED, tools=[tool(f"t{index}") for index in range(128)]),
     ),
     *(
-        Proof(rules.tool_names_fit, with_(_ASKED, tools=[tool(bad)]), with_(_ASKED, tools=[tool(good)]))
+        Proof(options.tool_names_fit, with_(_ASKED, tools=[tool(bad)]), with_(_ASKED, tools=[tool(good)]))
         for bad, good in [("files.read", "files_read"), ("", "a"), ("a" * 65, "a" * 64), ("læs", "laes")]
     ),
     Proof(
-        rules.tool_descriptions_are_short,
+        options.tool_descriptions_are_short,
         with_(_ASKED, tools=[tool(description="a" * 1025)]),
         with_(_ASKED, tools=[tool(description="a" * 1024)]),
     ),
     *(
-        Proof(rules.parameters_are_one_object, given(bad), given({"type": "object", "properties": _CITY}))
+        Proof(options.parameters_are_one_object, given(bad), given({"type": "object", "properties": _CITY}))
         for bad in [
             {"$defs": {"A": _CLOSED}, "$ref": "#/$defs/A"},
             {"type": "array", "items": {"type": "string"}},
@@ -130,17 +131,17 @@ PROOFS: Final = (
             {"type": "object", "properties": {}, "allOf": [_CLOSED]},
         ]
     ),
-    Proof(rules.parameters_are_complete, given({"type": "object"}), given({"type": "object", "properties": {}})),
+    Proof(options.parameters_are_complete, given({"type": "object"}), given({"type": "object", "properties": {}})),
     *(
         Proof(
-            rules.parameters_are_complete,
+            options.parameters_are_complete,
             given({"type": "object", "properties": {"cities": bad}}),
             given({"type": "object", "properties": {"cities": {**bad, "items": {"type": "string"}}}}),
         )
         for bad in _ARRAYS
     ),
     *(
-        Proof(rules.strict_parameters_are_closed, given(bad, strict=True), given(good, strict=good is _CLOSED))
+        Proof(options.strict_parameters_are_closed, given(bad, strict=True), given(good, strict=good is _CLOSED))
         for bad, good in [
             ({"type": "object", "properties": _CITY, "required": ["city"]}, _CLOSED),
             ({**_CLOSED, "required": []}, _CLOSED),
@@ -149,34 +150,34 @@ PROOFS: Final = (
             ({**_CLOSED, "properties": {"city": {"$ref": "#", "description": "of it"}}}, _CLOSED),
         ]
     ),
-    Proof(rules.strict_parameters_are_closed, given(nested(11), strict=True), given(nested(10), strict=True)),
-    Proof(rules.strict_parameters_are_closed, given(of_many(5001), strict=True), given(of_many(5000), strict=True)),
+    Proof(options.strict_parameters_are_closed, given(nested(11), strict=True), given(nested(10), strict=True)),
+    Proof(options.strict_parameters_are_closed, given(of_many(5001), strict=True), given(of_many(5000), strict=True)),
     *(
-        Proof(rules.choice_needs_tools, with_(_ASKED, tools=None, **asked), with_(_ASKED, **asked))
+        Proof(options.choice_needs_tools, with_(_ASKED, tools=None, **asked), with_(_ASKED, **asked))
         for asked in _CHOICES
     ),
     Proof(
-        rules.chosen_tool_is_there,
+        options.chosen_tool_is_there,
         with_(_ASKED, tool_choice={"type": "function", "function": {"name": "dig"}}),
         with_(_ASKED, tool_choice={"type": "function", "function": {"name": "look"}}),
     ),
-    Proof(rules.answers_name_fits, answering(_CLOSED, "Page[int]"), answering(_CLOSED, "Page_int_")),
-    Proof(rules.answers_name_fits, answering(_CLOSED, "P" * 65), answering(_CLOSED, "P" * 64)),
-    Proof(rules.answers_schema_is_one_object, answering({"type": "array", "items": {}}), answering(_CLOSED)),
-    Proof(rules.answers_schema_is_one_object, answering({"$ref": "#/$defs/A"}), answering(_CLOSED, strict=True)),
+    Proof(options.answers_name_fits, answering(_CLOSED, "Page[int]"), answering(_CLOSED, "Page_int_")),
+    Proof(options.answers_name_fits, answering(_CLOSED, "P" * 65), answering(_CLOSED, "P" * 64)),
+    Proof(options.answers_schema_is_one_object, answering({"type": "array", "items": {}}), answering(_CLOSED)),
+    Proof(options.answers_schema_is_one_object, answering({"$ref": "#/$defs/A"}), answering(_CLOSED, strict=True)),
     Proof(
-        rules.answers_schema_is_one_object,
+        options.answers_schema_is_one_object,
         answering({**_CLOSED, "required": []}, strict=True),
         answering({**_CLOSED, "required": []}),
     ),
     Proof(
-        rules.json_mode_is_named,
+        options.json_mode_is_named,
         with_(_ASKED, response_format={"type": "json_object"}),
         with_(_ASKED, response_format={"type": "json_object"}, messages=[user("As JSON.")]),
     ),
     *(
         Proof(
-            rules.reasoning_models_have_their_own_settings,
+            options.reasoning_models_have_their_own_settings,
             with_(_ASKED, model="gpt-5-mini", **bad),
             with_(_ASKED, model="gpt-5-mini", **good),
         )

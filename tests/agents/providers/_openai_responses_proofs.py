@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from tests.agents.providers import _openai_responses_options as options
 from tests.agents.providers import _openai_responses_rules as rules
 from tests.agents.providers._chat_rules import with_
 from tests.agents.providers._openai_responses_wire import encrypted
@@ -153,11 +154,11 @@ PROOFS: Final = (
     Proof(rules.images_are_of_known_types, shown({"url": _PNG}), shown("https://example.org/sea.png")),
     Proof(rules.images_are_of_known_types, shown("sea.png"), shown("https://example.org/sea.png")),
     *(
-        Proof(rules.tool_names_fit, with_(_ASKED, tools=[tool(bad)]), with_(_ASKED, tools=[tool(ok)]))
+        Proof(options.tool_names_fit, with_(_ASKED, tools=[tool(bad)]), with_(_ASKED, tools=[tool(ok)]))
         for bad, ok in [("files.read", "files_read"), ("", "a"), ("a" * 65, "a" * 64)]
     ),
     *(
-        Proof(rules.parameters_are_one_object, given(bad), given(_OBJECT))
+        Proof(options.parameters_are_one_object, given(bad), given(_OBJECT))
         for bad in [
             {"$defs": {"A": _CLOSED}, "$ref": "#/$defs/A"},
             {"anyOf": [_CLOSED]},
@@ -165,40 +166,40 @@ PROOFS: Final = (
             {**_OBJECT, "enum": []},
         ]
     ),
-    Proof(rules.parameters_are_complete, given({"type": "object"}), given({"type": "object", "properties": {}})),
+    Proof(options.parameters_are_complete, given({"type": "object"}), given({"type": "object", "properties": {}})),
     Proof(
-        rules.parameters_are_complete,
+        options.parameters_are_complete,
         given({"type": "object", "properties": {"cities": {"type": "array"}}}),
         given({"type": "object", "properties": {"cities": {"type": "array", "items": {}}}}),
     ),
-    Proof(rules.strict_parameters_are_closed, given(_OBJECT, strict=True), given(_CLOSED, strict=True)),
-    Proof(rules.strict_parameters_are_closed, given(_OBJECT, strict=True), given(_OBJECT, strict=False)),
+    Proof(options.strict_parameters_are_closed, given(_OBJECT, strict=True), given(_CLOSED, strict=True)),
+    Proof(options.strict_parameters_are_closed, given(_OBJECT, strict=True), given(_OBJECT, strict=False)),
     Proof(
-        rules.chosen_tool_is_there,
+        options.chosen_tool_is_there,
         with_(_ASKED, tool_choice="required", tools=None),
         with_(_ASKED, tool_choice="required"),
     ),
     Proof(
-        rules.chosen_tool_is_there,
+        options.chosen_tool_is_there,
         with_(_ASKED, tool_choice={"type": "function", "name": "dig"}),
         with_(_ASKED, tool_choice={"type": "function", "name": "look"}),
     ),
-    Proof(rules.answers_name_fits, answering(_CLOSED, "Page[int]"), answering(_CLOSED, "Page_int_")),
-    Proof(rules.answers_schema_is_one_object, answering({"type": "array", "items": {}}), answering(_CLOSED)),
-    Proof(rules.answers_schema_is_one_object, answering(_OBJECT, strict=True), answering(_OBJECT, strict=False)),
+    Proof(options.answers_name_fits, answering(_CLOSED, "Page[int]"), answering(_CLOSED, "Page_int_")),
+    Proof(options.answers_schema_is_one_object, answering({"type": "array", "items": {}}), answering(_CLOSED)),
+    Proof(options.answers_schema_is_one_object, answering(_OBJECT, strict=True), answering(_OBJECT, strict=False)),
     Proof(
-        rules.json_mode_is_named,
+        options.json_mode_is_named,
         with_(_ASKED, text={"format": {"type": "json_object"}}),
         with_(_ASKED, text={"format": {"type": "json_object"}}, input="Oslo, as JSON."),
     ),
-    Proof(rules.answers_are_given_room, with_(_ASKED, max_output_tokens=15), with_(_ASKED, max_output_tokens=16)),
+    Proof(options.answers_are_given_room, with_(_ASKED, max_output_tokens=15), with_(_ASKED, max_output_tokens=16)),
     *(
-        Proof(rules.reasoning_models_take_no_temperature, with_(_ASKED, **asked), with_(_ASKED, model=_LESS, **asked))
+        Proof(options.reasoning_models_take_no_temperature, with_(_ASKED, **asked), with_(_ASKED, model=_LESS, **asked))
         for asked in [{"temperature": 1}, {"top_p": 1}]
     ),
     *(
         Proof(
-            rules.only_reasoning_models_are_asked_to_reason,
+            options.only_reasoning_models_are_asked_to_reason,
             with_(_ASKED, model=_LESS, **asked),
             with_(_ASKED, **asked),
         )

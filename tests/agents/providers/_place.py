@@ -47,20 +47,25 @@ class Place:
         """
         session = self._server.session(self.provider, script if isinstance(script, list | dict) else [script])  # type: ignore[list-item]  # the check does not narrow
         self._sessions.append(session)
-        return self._litellm(session, thinking, options)
+        return self._litellm(session, options, thinking=thinking)
 
-    def again(self) -> LiteLLM:
+    def again(self, *, thinking: bool = False) -> LiteLLM:
         """Another model in front of the same session, as another process would have it."""
-        return self._litellm(self.session, False, {})
+        return self._litellm(self.session, {}, thinking=thinking)
+
+    def at(self, provider: Provider) -> "Place":
+        """The same place at another provider."""
+        return Place(self._server, provider, self._stream, self._monkeypatch)
 
     def check(self) -> None:
         """See that nothing was refused, and that all was said."""
         for session in self._sessions:
-            assert [(refused.rule, refused.message) for refused in session.refusals] == []
-            assert session.unsaid == 0
+            refused = [(each.rule, each.message) for each in session.refusals]
+            assert not refused, refused
+            assert session.unsaid == 0, f"{session.unsaid} answers of the script were not asked for"
 
-    def _litellm(self, session: Session, thinking: bool, options: dict[str, Any]) -> LiteLLM:  # noqa: FBT001  # private
-        setting = self._setting(thinking)
+    def _litellm(self, session: Session, options: dict[str, Any], *, thinking: bool) -> LiteLLM:
+        setting = self._setting(thinking=thinking)
         for name, value in setting.environ.items():
             self._monkeypatch.setenv(name, value)
         return LiteLLM(
@@ -72,7 +77,7 @@ class Place:
             options={**setting.options, **options},
         )
 
-    def _setting(self, thinking: bool) -> Setting:  # noqa: FBT001  # private
+    def _setting(self, *, thinking: bool) -> Setting:
         if not thinking:
             return self.provider.setting
         assert self.provider.thinking is not None

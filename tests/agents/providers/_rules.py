@@ -270,8 +270,11 @@ class Setting:
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
-Taking: TypeAlias = Literal["image", "image in result", "error flag", "pdf", "refusal"]
-"""What a provider takes in requests, or says in answers: a refusal, in a field of its own."""
+Taking: TypeAlias = Literal["image", "image in result", "error flag", "pdf", "refusal", "thinking"]
+"""What a provider takes in requests, or says in answers: a refusal, in a field of its own.
+
+"thinking" is for those that take thinking back and whose ``read`` tells what has come back.
+"""
 
 
 @dataclass(frozen=True, slots=True)

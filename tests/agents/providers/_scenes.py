@@ -1,6 +1,6 @@
 """What all scenarios share: where they take place, tools, and an agent's run in memory and in a store."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -34,17 +34,9 @@ async def run(agent: Agent[Any], request: object = "How is the weather?", **opti
         return await agent.run(request, **options)
 
 
-def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what has led to it."""
-    each: BaseException | None = error
-    while each is not None:
-        yield each
-        each = each.__cause__
-
-
 @asynccontextmanager
 async def tasks_of(agent: Agent[Any], store: CheckpointStore | None = None) -> AsyncIterator[tuple[Tasks, Runner]]:
-    """An agent's tasks in a store."""
+    """An agent's tasks in a store, by a process that waits for nothing when it ends."""
     with fail_after(10):
-        async with store or MemoryStore() as opened, Runner(opened, workflows=[agent]) as runner:
+        async with store or MemoryStore() as opened, Runner(opened, workflows=[agent], grace=0) as runner:
             yield Tasks(runner), runner

@@ -47,6 +47,11 @@ class Session:
         """How many answers of the script were never asked for."""
         return sum(map(len, self._left.values()))
 
+    def extend(self, entries: Sequence[Entry], key: str = "") -> None:
+        """Have the model say more."""
+        with self._lock:
+            self._left.setdefault(key, []).extend(entries)
+
     def answer(self, request: Request) -> Reply:
         """Check a request and answer it.
 

@@ -19,19 +19,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the cells of the table of scenarios that are known to be red."""
     for item in items:
         if isinstance(item, pytest.Function) and item.path.is_relative_to(HERE) and hasattr(item, "callspec"):
-            why = RED.get(_cell(item))
+            scenario, provider, mode = _cell(item)
+            why = RED.get((scenario, provider)) or RED.get((scenario, f"{provider}:{mode}"))
             if why is not None:
                 item.add_marker(pytest.mark.xfail(strict=True, reason=why))
 
 
-def _cell(item: pytest.Function) -> tuple[str, str]:
-    """The scenario, with the id of its own case if it has several, and the provider."""
+def _cell(item: pytest.Function) -> tuple[str, str, str]:
+    """The scenario, with the id of its own case if it has several, the provider, and whether it is streamed."""
     provider = item.callspec.params.get("provider")
     if not isinstance(provider, Provider):
-        return item.name, ""
+        return item.name, "", ""
     parts = item.callspec.id.replace(provider.name, "").split("-")
     own = "-".join(part for part in parts if part not in ("", "whole", "stream"))
-    return (f"{item.originalname}[{own}]" if own else item.originalname), provider.name
+    mode = "stream" if item.callspec.params.get("stream") else "whole"
+    return (f"{item.originalname}[{own}]" if own else item.originalname), provider.name, mode
 
 
 @pytest.fixture(scope="module")

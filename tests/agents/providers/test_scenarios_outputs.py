@@ -199,5 +199,5 @@ async def test_a_sub_agent_with_types(place: Place) -> None:
     reader = Agent("reader", "You read.", tools=[look], description="Reads.", input=City, output=Tree)
     model = place.model(script)  # type: ignore[arg-type]  # a dict is invariant
     assert (await run(Agent("lead", "You lead.", model=model, sub_agents=[reader]))).output == "All is known."
-    assert "leaf" in place.session.asked[-1].results[0]
     place.check()
+    assert "leaf" in place.session.asked[-1].results[0]

@@ -100,8 +100,8 @@ def _message(said: Says, number: int, dialect: Dialect) -> Json:
     message: Json = {"role": "assistant", "content": said.text or None}
     if said.refusal:
         message["refusal" if dialect.refuses else "content"] = said.refusal
-    for thought in said.thinking:
-        message = _merged(message, dialect.thinks(thought.text))
+    if said.thinking:
+        message = _merged(message, dialect.thinks("".join(thought.text for thought in said.thinking)))
     if said.calls:
         message["tool_calls"] = [_call(call, number, index, dialect) for index, call in enumerate(said.calls)]
     return message

@@ -74,7 +74,7 @@ class Place:
             api_key="sk-none",
             timeout=10,
             stream=self._stream,
-            options={**setting.options, **options},
+            options={**setting.options, **options, "extra_headers": session.headers},
         )
 
     def _setting(self, *, thinking: bool) -> Setting:

@@ -31,9 +31,11 @@ _BY_CAUSE: Final[Mapping[str, Mapping[str, str]]] = {
         "test_a_task_that_was_cancelled_at_an_approval_is_followed_up": "mistral",
         "test_the_last_turn_of_one_that_thinks": "mistral",
     },
-    "A refusal, or an answer that ended by an error, counts as an answer.": {
-        "test_a_refusal_is_an_error_or_an_answer[refusal]": "openai-responses openai-chat:stream",
-        "test_a_refusal_is_an_error_or_an_answer[filter]": "mistral",
+    "A refusal counts as an answer.": {
+        "test_a_refusal_is_an_error_where_the_provider_tells_it_apart": "openai-responses openai-chat:stream",
+    },
+    "An answer that ended by an error counts as the final one.": {
+        "test_an_answer_that_a_filter_has_cut_is_no_answer": "mistral",
     },
     "Thinking does not come back.": {
         "test_thinking_is_kept_over_a_restart": "openai-responses deepseek",
@@ -85,6 +87,11 @@ _BY_CAUSE: Final[Mapping[str, Mapping[str, str]]] = {
     "An empty answer counts as the final one.": {
         "test_an_empty_text_is_asked_again[empty]": "openai-chat openai-responses mistral deepseek",
         "test_an_empty_text_is_asked_again[calls_without_calls]": "openai-chat openai-responses mistral deepseek",
+    },
+    "A tool's picture ends the run of a model that takes none.": {
+        "test_a_picture_comes_from_a_tool": "deepseek",
+        "test_pictures_come_from_tools_at_once_and_over_turns": "deepseek",
+        "test_a_picture_is_kept_over_a_restart": "deepseek",
     },
 }
 

@@ -1,4 +1,8 @@
-"""One HTTP server for all providers: each session has an address of its own, a provider and a script."""
+"""One HTTP server for all providers: a header of the request says which session it belongs to.
+
+The address is the same for all sessions: litellm keeps a client for each address, and drops the oldest, unclosed, once
+there are some hundreds.
+"""
 
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +15,7 @@ from pydantic_core import from_json, to_json
 from tests.agents.providers._rules import Asked, Entry, Provider, Refused, Reply, Request, Says, check, says
 
 _HOST: Final = "127.0.0.1"
+_SESSION: Final = "x-scene"  # no name that sounds like a key: its value would be masked
 _LOOK: Final = 0.02  # seconds between two looks at whether to close
 
 Script: TypeAlias = Sequence[Entry] | Mapping[str, Sequence[Entry]]
@@ -21,18 +26,21 @@ class Session:
     """What one model at one provider is to say, and what it was asked.
 
     Args:
-        address: Where the server is for this session.
+        name: Its name.
+        address: Where the server is.
         provider: The provider.
         script: What the model says.
 
     Attributes:
+        headers: What requests to it have to carry.
         requests: The requests so far, refused ones included.
         asked: What those that were taken say.
         refusals: Why requests were refused.
     """
 
-    def __init__(self, address: str, provider: Provider, script: Script) -> None:
+    def __init__(self, name: str, address: str, provider: Provider, script: Script) -> None:
         self.address = address
+        self.headers = {_SESSION: name}
         self.provider = provider
         self.requests: list[Request] = []
         self.asked: list[Asked] = []
@@ -94,10 +102,10 @@ class ProviderServer:
         self._numbers = count()
 
     def session(self, provider: Provider, script: Script = ()) -> Session:
-        """A session with an address of its own."""
-        key = str(next(self._numbers))
-        session = Session(f"http://{_HOST}:{self._http.server_port}/{key}", provider, script)
-        self._http.sessions[key] = session
+        """A session of its own."""
+        name = f"scene-{next(self._numbers):06}"
+        session = Session(name, f"http://{_HOST}:{self._http.server_port}", provider, script)
+        self._http.sessions[name] = session
         return session
 
     def __enter__(self) -> Self:
@@ -132,11 +140,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         data = self.rfile.read(int(self.headers.get("content-length", 0)))
-        _, key, path = self.path.split("/", 2)
-        session = cast("_HttpServer", self.server).sessions[key]
         headers = {name.lower(): value for name, value in self.headers.items()}
+        session = cast("_HttpServer", self.server).sessions[headers[_SESSION]]
         try:
-            reply = session.answer(Request(f"/{path}", from_json(data), headers))
+            reply = session.answer(Request(self.path, from_json(data), headers))
         except Refused as refused:
             body = to_json(session.provider.problem(refused))
             self._begin(refused.status, "application/json", {"Content-Length": str(len(body)), "x-rule": refused.rule})

@@ -34,10 +34,10 @@ def server() -> Iterator[ProviderServer]:
 
 def posted(server: ProviderServer, provider: Provider, path: str, body: Json, headers: dict[str, str]) -> str:
     """The rule that refuses a request; empty if it is taken."""
-    address = urlsplit(server.session(provider, ["fine"]).address)
-    connection = HTTPConnection(address.netloc, timeout=5)
+    session = server.session(provider, ["fine"])
+    connection = HTTPConnection(urlsplit(session.address).netloc, timeout=5)
     try:
-        connection.request("POST", f"{address.path}{path}", to_json(body), headers)
+        connection.request("POST", path, to_json(body), {**headers, **session.headers})
         response = connection.getresponse()
         text = response.read()
         if response.status == 200:

@@ -9,7 +9,7 @@ from tests.agents.providers._rules import Call, Says, Used
 from tests.agents.providers._scenes import LOOKED, everywhere, run
 from tests.agents.providers._server import Script
 
-from stagepost.agents import Agent, Allow, Budget, Deny, ModelError, ToolCall, tool
+from stagepost.agents import Agent, Allow, AnswerTooLong, Budget, ContentRefused, Deny, ToolCall, tool
 
 pytestmark = everywhere()
 
@@ -236,12 +236,26 @@ async def test_two_sub_agents_at_once_and_a_second_message_to_one(place: Place) 
     place.check()
 
 
-@pytest.mark.parametrize("said", [Says(refusal="I will not."), Says("It is", stop="filter")], ids=["refusal", "filter"])
-async def test_a_refusal_is_an_error_or_an_answer(place: Place, said: Says) -> None:
-    agent = weather(place, [said])
-    if said.refusal and "refusal" not in place.provider.takes:
-        assert (await run(agent)).output == said.refusal  # the provider has no field for it
-    else:
-        with pytest.raises(ModelError):
+async def test_a_refusal_is_an_error_where_the_provider_tells_it_apart(place: Place) -> None:
+    agent = weather(place, [Says(refusal="I will not.")])
+    if "refusal" in place.provider.takes:
+        with pytest.raises(ContentRefused, match="I will not"):
             await run(agent)
+    else:
+        assert (await run(agent)).output == "I will not."
+    place.check()
+
+
+async def test_an_answer_that_a_filter_has_cut_is_no_answer(place: Place) -> None:
+    agent = weather(place, [Says("It is", stop="filter"), "It is fine."])
+    try:
+        assert (await run(agent)).output == "It is fine."  # asked again, where the provider only says that it broke off
+    except ContentRefused:
+        assert len(place.session.asked) == 1
+    assert place.session.refusals == []
+
+
+async def test_an_answer_that_is_too_long_is_an_error(place: Place) -> None:
+    with pytest.raises(AnswerTooLong):
+        await run(weather(place, [Says("It is", stop="length")]))
     place.check()

@@ -61,11 +61,12 @@ async def refused(place: Place, agent: Agent[Any], request: object) -> bool:
 async def test_a_picture_is_shown_by_a_user(place: Place, form: str) -> None:
     agent = looking(place, ["The sea.", Call("look", {"city": "Oslo"}), "Still the sea."])
     image = pixel() if form == "data" else Image(url=URL)
+    if form == "url" and place.provider.name in ("gemini", "bedrock"):
+        pytest.skip("litellm itself fetches the picture from its address, for these")
     if await refused(place, agent, ["What is this?", image]):
         return
     result = await run(agent, ["What is this?", image])
     assert result.output == "The sea."
-    check_shown(place, PIXEL if form == "data" else URL)
     assert (await run(agent, "And now?", after=result)).output == "Still the sea."
     check_shown(place, PIXEL if form == "data" else URL)
 

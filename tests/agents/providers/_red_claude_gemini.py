@@ -86,6 +86,7 @@ AT_CLAUDE_AND_GEMINI: Final[Mapping[str, Mapping[str, str]]] = {
         "test_a_follow_up_after_thinking": "gemini:stream",
         "test_a_follow_up_of_an_odd_answer": "gemini:stream",
         "test_a_follow_up_sees_all_that_was_said": "gemini:stream",
+        "test_an_answer_that_is_too_long_is_an_error": "gemini:stream",
         "test_an_answer_that_a_filter_has_cut_is_no_answer": "gemini:stream",
         "test_a_refusal_is_an_error_where_the_provider_tells_it_apart": "gemini:stream",
         "test_a_sub_agent": "gemini:stream",

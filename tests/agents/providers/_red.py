@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from tests.agents.providers._red_claude_gemini import AT_CLAUDE_AND_GEMINI
+
 _BY_CAUSE: Final[Mapping[str, Mapping[str, str]]] = {
     "litellm drops a result whose text is empty.": {
         "test_a_tool_without_parameters_and_without_a_result": "mistral",
@@ -95,7 +97,7 @@ _BY_CAUSE: Final[Mapping[str, Mapping[str, str]]] = {
 
 RED: Final[Mapping[tuple[str, str], str]] = {
     (scenario, provider): cause
-    for cause, scenarios in _BY_CAUSE.items()
+    for cause, scenarios in (*_BY_CAUSE.items(), *AT_CLAUDE_AND_GEMINI.items())
     for scenario, providers in scenarios.items()
     for provider in providers.split()
 }

@@ -10,7 +10,7 @@ from tests.agents.providers._rules import Provider, Rule, sentence, source
 DOCS: Final = Path(__file__).parents[3] / "docs" / "providers.md"
 
 _HEAD: Final = "| rule | source |\n|---|---|"
-_LINK: Final = re.compile(r"https://[^\s,;()]+")
+_LINK: Final = re.compile(r"https://[^\s,;()]+[^\s,;().]")
 
 
 def table(provider: Provider) -> str:

@@ -13,7 +13,7 @@ from .._definition._request import Brief
 from .._delegation._state import RunState
 from .._models._around import check_parts
 from .._models._masking import without_secret_content
-from .._models._messages import AssistantMessage, SystemMessage, UserMessage, parts_of
+from .._models._messages import AssistantMessage, SystemMessage, UserMessage, asked_parts
 from .._models._model import ModelRequest, ModelResponse, ToolSchema
 from .._tools._closing import Closing
 from ._bytes import have_parts, with_bytes
@@ -61,7 +61,7 @@ class Asking:
         said = state.messages
         if have_parts(said, context):
             said = await with_bytes(said, context)
-            check_parts(self._member.model, parts_of(said))
+            check_parts(self._member.model, asked_parts(said))
         tools: Sequence[ToolSchema] = self._closing.tools
         if not is_last:
             tools = keep(self._offer.fixed or await self._offer.now(context), context).schemas

@@ -6,7 +6,7 @@ from stagepost.hub import get_logger
 
 from ..errors import AllModelsFailed, InfrastructureError, InvalidModel
 from ._around import Around, refusal
-from ._messages import parts_of
+from ._messages import asked_parts
 from ._model import Model, ModelRequest, ModelResponse
 
 
@@ -52,7 +52,7 @@ class Fallback(Around):
         Raises:
             UnsupportedPart: There is none.
         """
-        parts = tuple(parts_of(request.messages))
+        parts = tuple(asked_parts(request.messages))
         if not parts:
             return self._inside
         await self.prepare()

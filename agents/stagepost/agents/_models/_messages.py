@@ -135,10 +135,10 @@ ChatMessage: TypeAlias = Annotated[
 """Any of the messages."""
 
 
-def parts_of(messages: Iterable[ChatMessage]) -> Iterator[Part]:
-    """All pictures, sounds and files of messages."""
+def asked_parts(messages: Iterable[ChatMessage]) -> Iterator[Part]:
+    """All pictures, sounds and files of what is asked. What tools return is not chosen by whoever asks."""
     for message in messages:
-        if isinstance(message, UserMessage | ToolMessage):
+        if isinstance(message, UserMessage):
             yield from message.parts
 
 

@@ -17,7 +17,7 @@ from ..._retries import Retries, retried
 from ...errors import AsyncioRequired, InvalidModel, ModelError, ModelTimeout, UnsupportedPart
 from .._addresses import address_secrets, named_secrets, shown_address
 from .._masking import Mask
-from .._messages import parts_of
+from .._messages import asked_parts
 from .._model import ModelRequest, ModelResponse
 from .._parts import Part
 from .._settings import ModelSettings
@@ -26,7 +26,7 @@ from ._answering import finished, whole_stream
 from ._asking import folded
 from ._failing import Failures
 from ._gathering import Gathered
-from ._media import refusals
+from ._media import refusals, shown_results
 from ._provider import Provider
 from ._question import has_items, question, without_items
 from ._vendor import Stream, Vendor, load
@@ -138,9 +138,11 @@ class LiteLLM:
             AsyncioRequired: The event loop is another one.
         """
         await self.prepare()
-        self.check_parts(parts_of(request.messages))
+        self.check_parts(asked_parts(request.messages))
         settings = folded(repr(self), request.settings).over(self.settings)
-        return await retried(partial(self._attempt, replace(request, settings=settings)), self.retries)
+        messages = shown_results(request.messages, self._provider, sees=self._loaded.sees(self.name))
+        asked = replace(request, messages=messages, settings=settings)
+        return await retried(partial(self._attempt, asked), self.retries)
 
     async def release(self) -> None:
         """Close the connections that litellm keeps for this event loop, which is about to end; others go on."""

@@ -4,6 +4,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from .._messages import ChatMessage, ToolMessage
 from .._parts import Audio, File, Image, Part
 from ._provider import Api, Provider
 
@@ -52,6 +53,31 @@ def refusals(parts: Sequence[Part], provider: Provider, *, sees: bool) -> Iterat
         why = _refused(part, provider.api, sees=sees)
         if why is not None:
             yield part, why
+
+
+def shown_results(messages: Sequence[ChatMessage], provider: Provider, *, sees: bool) -> Sequence[ChatMessage]:
+    """Messages whose results of tools hold only what the provider takes; of the rest they say what it is.
+
+    Nobody has chosen to ask with it, so the run goes on.
+
+    Args:
+        messages: What was said.
+        provider: The provider.
+        sees: Whether litellm lets the model have pictures.
+    """
+    return [
+        _shown(message, provider, sees=sees) if isinstance(message, ToolMessage) and message.parts else message
+        for message in messages
+    ]
+
+
+def _shown(result: ToolMessage, provider: Provider, *, sees: bool) -> ToolMessage:
+    refused = dict(refusals(result.parts, provider, sees=sees))
+    if not refused:
+        return result
+    hidden = [f"[{part.kind} {part.name or part.url or part.digest}: not shown to you]" for part in refused]
+    parts = tuple(part for part in result.parts if part not in refused)
+    return result.model_copy(update={"text": "\n".join(filter(None, [result.text, *hidden])), "parts": parts})
 
 
 def _refused(part: Part, api: Api, *, sees: bool) -> str | None:

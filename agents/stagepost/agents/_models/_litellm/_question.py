@@ -12,6 +12,14 @@ Json = dict[str, Any]
 
 _THINKING: Final = ("reasoning_effort", "thinking")
 _SIGNING: Final = frozenset({"anthropic", "bedrock"})
+_NO_TOOL: Final[Json] = {
+    "type": "function",
+    "function": {
+        "name": "no_tools_left",
+        "description": "There are no tools any more. Do not call this: answer in words.",
+        "parameters": {"type": "object", "properties": {}},
+    },
+}
 
 
 def question(request: ModelRequest, provider: Provider, *, native_schema: bool) -> Json:
@@ -23,14 +31,20 @@ def question(request: ModelRequest, provider: Provider, *, native_schema: bool) 
         native_schema: Whether the provider knows to make a model keep to a schema.
     """
     body = worded(request, provider, native_schema=native_schema)
+    if provider.api == "bedrock" and not request.tools and _has_calls(body):
+        body["tools"] = [_NO_TOOL]  # or litellm tells the earlier calls as text, and drops the thinking before them
     if request.settings.cache and needs_marks(provider):
         body = marked(body)
     asked = {**body, **told(request.settings, with_tools=bool(request.tools))}
-    if provider.api == "anthropic" and not request.tools and any("tool_calls" in one for one in body["messages"]):
+    if provider.api == "anthropic" and not request.tools and _has_calls(body):
         asked["tool_choice"] = "none"  # litellm offers a tool of its own, since Claude wants one beside earlier calls
     return (
         _without_thinking(asked) if provider.api in _SIGNING and provider.is_claude and _lost_thinking(asked) else asked
     )
+
+
+def _has_calls(asked: Json) -> bool:
+    return any("tool_calls" in message for message in asked["messages"])
 
 
 def without_items(asked: Json) -> Json:

@@ -375,6 +375,7 @@ assert dict(os.environ) == before, set(os.environ) ^ set(before)
 import litellm
 assert not litellm.callbacks and not litellm.success_callback and not litellm.failure_callback
 assert not logging.getLogger().handlers
+assert litellm.anthropic_beta_headers_manager._BETA_HEADERS_CONFIG, "fetched when Claude is first asked"
 """
 
 

@@ -18,6 +18,7 @@ from ._provider import Provider
 from ._wire import Wire
 
 _ENVIRONMENT: Final = {  # while it is imported, if the application does not say otherwise
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",  # or it fetches names of headers when Claude is first asked
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # or it fetches prices from the network, and prints if it cannot
     "LITELLM_MODE": "PRODUCTION",  # or it reads a file .env into the environment
 }
@@ -221,6 +222,7 @@ def load() -> Vendor:
 def _warm_up(litellm: Any) -> None:
     """Do here what litellm would do in the event loop when it is first asked, which then stands still for 0.2 s."""
     import_module("openai.resources.chat")
+    import_module("litellm.anthropic_beta_headers_manager")._load_beta_headers_config()  # noqa: SLF001  # else later
     litellm.token_counter(model="openai/any", text="any")  # loads the tables; it counts what it streams
 
 

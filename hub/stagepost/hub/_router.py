@@ -16,7 +16,7 @@ from ._ledger import Refusal
 from ._limits import TIMEOUT, Duration, seconds
 from ._message import MessageType, Priority
 from ._origin import OUTSIDE, Cause, Origin, origin_within
-from ._parcel import STANDARD, Parcel, State, Terms, Trail
+from ._parcel import NO_TRAIL, STANDARD, Parcel, State, Terms, Trail
 from ._running import running
 from ._stamps import Stamps
 from ._turns import LOOK_EVERY, Turns
@@ -86,8 +86,20 @@ class Router:
             timeout = seconds(timeout, "timeout")
         if ttl is not None:
             ttl = seconds(ttl, "ttl")
+        engine = self._engine
         try:
-            parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
+            # `_address` without the call, where everything is as it mostly is: it costs as much as the look-ups.
+            registration = self._directory.reachable.get(recipient) if type(recipient) is str else None
+            if registration is None or origin is not OUTSIDE or get_ident() != engine.thread:
+                parcel, desk = self._address(recipient, payload, _NOTIFICATION, origin, terms)
+            else:
+                kind, handlers = type(payload), registration.handlers
+                handler = handlers.exact.get(kind) or handlers.find(recipient, kind)
+                desk = registration.desk or registration.open_desk(engine)
+                stamps = engine.stamps
+                stamps.count += 1
+                new_parcel, clock = engine.new_parcel, stamps.clock
+                parcel = new_parcel(desk, handler, payload, _NOTIFICATION, None, terms, NO_TRAIL, stamps.count, clock())
             if ttl is not None:
                 parcel.deadline = parcel.sent + ttl
             rest = None if desk.accept(parcel) else desk.line_up(parcel, timeout)
@@ -98,7 +110,7 @@ class Router:
             return self._in_line(parcel, rest)
         if ttl is not None:
             desk.arm(parcel)
-        return None if parcel.number % LOOK_EVERY else self._engine.turns.after_send(parcel.number)
+        return None if parcel.number % LOOK_EVERY else engine.turns.after_send(parcel.number)
 
     def request(
         self,

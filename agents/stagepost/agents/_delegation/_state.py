@@ -89,11 +89,12 @@ class RunState:
         given: The state.
     """
 
-    __slots__ = ("_given", "_spent")
+    __slots__ = ("_given", "_spent", "_turn")
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given
-        self._spent: Spent | None = None
+        self._spent: Spent | None = None  # these two are asked for often: state is not read twice
+        self._turn: int | None = None
 
     @property
     def messages(self) -> Sequence[ChatMessage]:
@@ -105,7 +106,7 @@ class RunState:
     def spent(self) -> Spent:
         """What the run has used by itself."""
         spent = self._spent
-        if spent is None:  # asked for often: state is not read twice
+        if spent is None:
             spent = self._spent = self._given["spent"]
         return spent
 
@@ -118,8 +119,10 @@ class RunState:
     @property
     def turn(self) -> int:
         """Number of the turn that comes next, also over the runs before this one."""
-        before: int = self._given.get("turn", 0)
-        return before + self.spent.turns
+        turn = self._turn
+        if turn is None:
+            turn = self._turn = self._given.get("turn", 0) + self.spent.turns
+        return turn
 
     @property
     def fields(self) -> BaseModel | None:

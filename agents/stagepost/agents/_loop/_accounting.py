@@ -31,9 +31,9 @@ class Accounting:
         Raises:
             BudgetExceeded: There may not be another turn.
         """
-        account = Account(self._allowance, context.run_id, state.spent, self._counter(state, context))
-        self._allowance.check_turn(account.spent, account.shared)
-        return account
+        spent, counter = state.spent, self._counter(state, context)
+        self._allowance.check_turn(spent, spent if counter is None else counter.spent)
+        return Account(self._allowance, context.run_id, spent, counter)
 
     def check_due(self, state: RunState) -> None:
         """See that the calls which the last answer wants may be made.

@@ -30,7 +30,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import TypedCodec
 from stagepost.workflows import ListCodec
 
-from .._definition._budget import Spent
+from .._definition._budget import Spent, SpentCodec
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall
 from .._models._settings import ModelSettings
 from ._calls import Aside, Talk
@@ -41,7 +41,7 @@ ENDED: Final = "ended"
 
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # frozen, and made of texts
 _SETTINGS: Final = TypedCodec(ModelSettings, immutable=True)
-_SPENT: Final = TypedCodec(Spent, immutable=True, verify=False)  # numbers of our own
+_SPENT: Final = SpentCodec()
 
 
 class Changes(TypedDict, total=False):

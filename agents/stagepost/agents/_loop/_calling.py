@@ -78,7 +78,7 @@ class ToolCalling:
         pending = self._due.in_turn(state, calls)
         if begun is not None:
             pending = [each._replace(begun=each.number == begun) for each in pending]
-        if not any(each.begun for each in pending):  # else it was seen to before that was saved
+        if begun is None or not any(each.begun for each in pending):  # else it was seen to before that was saved
             self._accounting.check_shared(context)
         asides: list[Aside] = []
         messages: list[ChatMessage] = []

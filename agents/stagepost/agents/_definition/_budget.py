@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import inf
-from operator import is_, not_
-from typing import Annotated, Any, Final, Self
+from typing import Any, Final, Self
 
-from pydantic import ConfigDict, Field, with_config
+from pydantic import ConfigDict, with_config
+from pydantic_core import to_json
+
+from stagepost.checkpoint import TypedCodec
 
 from .._models._messages import Usage
 from ..errors import BudgetExceeded, CostUnknown
@@ -15,13 +16,11 @@ from ..errors import BudgetExceeded, CostUnknown
 _SELDOM: Final = ("cached_tokens", "cache_writes", "reasoning_tokens")  # left out of the state while they are 0
 
 
-_is_zero: Final = not_  # both in C: they are asked at each save
-_is_unknown: Final = partial(is_, None)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Spent:
     """What a run has used so far: part of its state, as plain JSON, so that a crash resets nothing.
+
+    It is never changed. It is not frozen, since each turn makes one, and that would take twice as long.
 
     Attributes:
         turns: Answers of the model.
@@ -38,10 +37,10 @@ class Spent:
     tool_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cached_tokens: Annotated[int, Field(exclude_if=_is_zero)] = 0
-    cache_writes: Annotated[int, Field(exclude_if=_is_zero)] = 0
-    reasoning_tokens: Annotated[int, Field(exclude_if=_is_zero)] = 0
-    cost: Annotated[float | None, Field(exclude_if=_is_unknown)] = None
+    cached_tokens: int = 0
+    cache_writes: int = 0
+    reasoning_tokens: int = 0
+    cost: float | None = None
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
@@ -50,15 +49,17 @@ class Spent:
 
     def stored(self) -> Mapping[str, float]:
         """Its form in the state."""
-        seldom = {name: value for name in _SELDOM if (value := getattr(self, name))}
-        return {
+        stored: dict[str, float] = {
             "turns": self.turns,
             "tool_calls": self.tool_calls,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
-            **seldom,
-            **({} if self.cost is None else {"cost": self.cost}),
         }
+        if self.cached_tokens or self.cache_writes or self.reasoning_tokens:
+            stored.update((name, value) for name in _SELDOM if (value := getattr(self, name)))
+        if self.cost is not None:
+            stored["cost"] = self.cost
+        return stored
 
     @property
     def usage(self) -> Usage:
@@ -110,6 +111,16 @@ def _cost(one: Spent, other: Spent | Usage) -> float | None:
     if one.cost is not None:
         return None if other.tokens else one.cost
     return other.cost if other.cost is None or not one.tokens else None
+
+
+class SpentCodec(TypedCodec[Spent]):
+    """Saves what was used; each turn does, so pydantic is not asked which fields are left out."""
+
+    def __init__(self) -> None:
+        super().__init__(Spent, immutable=True, verify=False)  # numbers of our own
+
+    def dump(self, value: Spent, where: str, context: object = None) -> bytes:  # noqa: ARG002  # the base's signature
+        return to_json(value.stored())
 
 
 @with_config(ConfigDict(extra="forbid"))  # a mistyped name in data is an error

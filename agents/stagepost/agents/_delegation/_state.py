@@ -30,7 +30,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import TypedCodec
 from stagepost.workflows import ListCodec
 
-from .._definition._budget import Spent
+from .._definition._budget import Spent, SpentCodec
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall
 from .._models._settings import ModelSettings
 from ._calls import Aside, Talk
@@ -41,7 +41,7 @@ ENDED: Final = "ended"
 
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # frozen, and made of texts
 _SETTINGS: Final = TypedCodec(ModelSettings, immutable=True)
-_SPENT: Final = TypedCodec(Spent, immutable=True, verify=False)  # numbers of our own
+_SPENT: Final = SpentCodec()
 
 
 class Changes(TypedDict, total=False):
@@ -89,11 +89,12 @@ class RunState:
         given: The state.
     """
 
-    __slots__ = ("_given", "_spent")
+    __slots__ = ("_given", "_spent", "_turn")
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given
-        self._spent: Spent | None = None
+        self._spent: Spent | None = None  # these two are asked for often: state is not read twice
+        self._turn: int | None = None
 
     @property
     def messages(self) -> Sequence[ChatMessage]:
@@ -105,7 +106,7 @@ class RunState:
     def spent(self) -> Spent:
         """What the run has used by itself."""
         spent = self._spent
-        if spent is None:  # asked for often: state is not read twice
+        if spent is None:
             spent = self._spent = self._given["spent"]
         return spent
 
@@ -118,8 +119,10 @@ class RunState:
     @property
     def turn(self) -> int:
         """Number of the turn that comes next, also over the runs before this one."""
-        before: int = self._given.get("turn", 0)
-        return before + self.spent.turns
+        turn = self._turn
+        if turn is None:
+            turn = self._turn = self._given.get("turn", 0) + self.spent.turns
+        return turn
 
     @property
     def fields(self) -> BaseModel | None:

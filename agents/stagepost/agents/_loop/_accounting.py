@@ -31,9 +31,9 @@ class Accounting:
         Raises:
             BudgetExceeded: There may not be another turn.
         """
-        account = Account(self._allowance, context.run_id, state.spent, self._counter(state, context))
-        self._allowance.check_turn(account.spent, account.shared)
-        return account
+        spent, counter = state.spent, None if self._member.is_alone else self._counter(state, context)
+        self._allowance.check_turn(spent, spent if counter is None else counter.spent)
+        return Account(self._allowance, context.run_id, spent, counter)
 
     def check_due(self, state: RunState) -> None:
         """See that the calls which the last answer wants may be made.
@@ -51,15 +51,13 @@ class Accounting:
         Raises:
             BudgetExceeded: They have.
         """
-        counter = context.memo.get(COUNTER)
+        counter = None if self._member.is_alone else context.memo.get(COUNTER)
         if isinstance(counter, Counter):
             name, budget = self._member.root
             budget.check_calls(name, counter.spent, keep=self._member.depth)
 
-    def _counter(self, state: RunState, context: StepContext) -> Counter | None:
-        """What counts the turns of all runs below one root; None where there is but this one."""
-        if self._member.is_alone:
-            return None
+    def _counter(self, state: RunState, context: StepContext) -> Counter:
+        """What counts the turns of all runs below one root, where there may be more than one."""
         counter = context.memo.get(COUNTER)
         if not isinstance(counter, Counter):
             session: Session = context.resources

@@ -88,9 +88,11 @@ def _clean(response: ModelResponse, context: StepContext) -> ModelResponse:
 
     What belongs to the provider can only be kept as it came; where a secret is in it, it is left out.
     """
-    response = without_secrets(response, context)
     mask = context.execution.secrets.mask
-    if not mask or not (response.thinking or response.provider):
+    if not mask:
+        return response
+    response = without_secrets(response, mask)
+    if not response.thinking and not response.provider:
         return response
     own = without_secret_content(response.provider, mask)
     return replace(response, thinking=mask(response.thinking), provider=own)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Final
 
 from stagepost.workflows import Parallel, State, Step, StepContext, step
@@ -74,13 +73,13 @@ class ToolCalling:
 
     async def _step(self, given: State, context: StepContext) -> Changes:
         state = RunState(given)
-        begun = state.begun
-        pending = list(chain.from_iterable(self._wanted(state)))
+        self._accounting.check_due(state)
+        calls, begun = state.last_calls, state.begun
+        pending = self._due.in_turn(state, calls)
         if begun is not None:
             pending = [each._replace(begun=each.number == begun) for each in pending]
-        if not any(each.begun for each in pending):  # else it was seen to before that was saved
+        if begun is None or not any(each.begun for each in pending):  # else it was seen to before that was saved
             self._accounting.check_shared(context)
-        calls = state.last_calls
         asides: list[Aside] = []
         messages: list[ChatMessage] = []
         for each in pending:
@@ -90,9 +89,7 @@ class ToolCalling:
         return state.with_results(messages, asides)
 
     def _lanes(self, given: State) -> Sequence[Lane]:
-        return self._wanted(RunState(given))
-
-    def _wanted(self, state: RunState) -> Sequence[Lane]:
+        state = RunState(given)
         self._accounting.check_due(state)
         return self._due.of_last(state)
 

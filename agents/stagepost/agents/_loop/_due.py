@@ -1,6 +1,7 @@
 """Which calls the last answer wants, and which of them may be made at once."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from .._delegation._calls import Lane, PendingCall, call_number
 from .._delegation._messaging import lanes
@@ -30,18 +31,33 @@ class Due:
         """How many of the calls that an answer of this moment wants may go on at once."""
         if self._is_alone:
             return len(answer.calls)
-        return len(self._lanes(state, answer.calls, state.turn, now))
+        return len(self._lanes(state, _pending(answer.calls, state.turn, state.root), now))
 
     def of_last(self, state: RunState) -> Sequence[Lane]:
         """What the last answer wants to be called, by what may go on at once."""
-        return self._lanes(state, state.last_calls, state.turn - 1, state.answered_at)
-
-    def _lanes(self, state: RunState, calls: Sequence[ToolCall], turn: int, now: float) -> Sequence[Lane]:
-        root = state.root
-        pending = [
-            PendingCall(call_number(turn, index), index, call.id, call.name, call.arguments, root)
-            for index, call in enumerate(calls)
-        ]
         if self._is_alone:
-            return [(call,) for call in pending]
+            return [(call,) for call in self._of(state, state.last_calls)]
+        return self._lanes(state, self._of(state, state.last_calls), state.answered_at)
+
+    def in_turn(self, state: RunState, calls: Sequence[ToolCall]) -> Sequence[PendingCall]:
+        """The same as one call after the other.
+
+        Args:
+            state: The state.
+            calls: The calls of the last answer.
+        """
+        pending = self._of(state, calls)
+        return pending if self._is_alone else list(chain.from_iterable(self._lanes(state, pending, state.answered_at)))
+
+    def _of(self, state: RunState, calls: Sequence[ToolCall]) -> Sequence[PendingCall]:
+        return _pending(calls, state.turn - 1, None if self._is_alone else state.root)
+
+    def _lanes(self, state: RunState, pending: Sequence[PendingCall], now: float) -> Sequence[Lane]:
         return lanes(pending, state.talks, self._messages, now=now)
+
+
+def _pending(calls: Sequence[ToolCall], turn: int, root: str | None) -> Sequence[PendingCall]:
+    return [
+        PendingCall(call_number(turn, index), index, call.id, call.name, call.arguments, root)
+        for index, call in enumerate(calls)
+    ]

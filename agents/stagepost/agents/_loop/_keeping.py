@@ -1,5 +1,6 @@
 """Results of tools, and answers of models, in a form that a run can keep: whatever they say, it fails no run."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -51,11 +52,8 @@ def _with_parts(text: str, result: ToolResult, context: StepContext) -> ToolResu
     return ToolResult(text, is_error=result.is_error, parts=tuple(parts))
 
 
-def without_secrets(answer: ModelResponse, context: StepContext) -> ModelResponse:
-    """An answer without the secrets that the runner knows: what is called is called with stars in their place."""
-    mask = context.execution.secrets.mask
-    if not mask:
-        return answer
+def without_secrets(answer: ModelResponse, mask: Callable[[str], str]) -> ModelResponse:
+    """An answer without the secrets that a mask hides: what is called is called with stars in their place."""
     calls = [ToolCall(id=mask(call.id), name=mask(call.name), arguments=mask(call.arguments)) for call in answer.calls]
     return replace(answer, text=mask(answer.text), calls=calls)
 

@@ -35,6 +35,11 @@ from ._turn import Turn
 CALLING: Final = ("tool", "tools")  # the places where tools are called
 
 
+def _total(state: RunState) -> Spent:
+    nested = state.nested
+    return Shares("", nested).total(state.spent) if nested else state.spent
+
+
 class AgentLoop(Graph):
     """The workflow that does an agent's work.
 
@@ -129,13 +134,12 @@ class AgentLoop(Graph):
 
     def total(self, state: State) -> Spent:
         """What a run and all below it have used."""
-        known = RunState(state)
-        return Shares("", known.nested).total(known.spent)
+        return _total(RunState(state))
 
     def result(self, state: State) -> AgentResult[Any]:
         """What a run has come to, from its final state."""
         known = RunState(state)
-        return AgentResult(known.output, tuple(known.messages), self.total(state).usage, known.spent.turns, state)
+        return AgentResult(known.output, tuple(known.messages), _total(known).usage, known.spent.turns, state)
 
     def _parts(self, delegation: Delegation) -> tuple[Turn, ToolCalling]:
         """What takes turns, and what makes their calls."""

@@ -19,6 +19,7 @@ class Offer:
 
     Attributes:
         messages: The tool by which it speaks to other agents; None if there are none.
+        fixed: What there is to call in each turn of each run; None if that depends on servers.
     """
 
     def __init__(self, member: Member, closing: Closing) -> None:
@@ -27,12 +28,8 @@ class Offer:
         self._member = member
         self._closing = closing
         self._own = (*member.agent.tools, *([] if self.messages is None else [self.messages]))
-        self._toolbox = Toolbox.of(self._own, closing.tools)
-
-    @property
-    def fixed(self) -> Toolbox | None:
-        """What there is to call in each turn of each run; None if that depends on servers."""
-        return None if self._member.agent.servers else self._toolbox
+        toolbox = Toolbox.of(self._own, closing.tools)
+        self.fixed = None if member.agent.servers else toolbox
 
     async def now(self, context: StepContext) -> Toolbox:
         """What there is to call now.
@@ -41,8 +38,8 @@ class Offer:
             McpUnavailable: A server cannot be reached.
             ToolClash: Two tools have one name.
         """
-        if not self._member.agent.servers:
-            return self._toolbox
+        if self.fixed is not None:
+            return self.fixed
         session: Session = context.resources
         connections = session.connections[self._member.name]
         remote = await connections.tools(beside=self._own, reserved=reserved(self._member.agent))

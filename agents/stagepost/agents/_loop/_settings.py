@@ -90,19 +90,16 @@ def settings_of(member: Member, state: RunState, context: StepContext, tools: Se
         context: The step that asks.
         tools: What there is to call in this turn.
     """
-    if member.depth == 0 and context.is_durable:
-        stored = state.settings
-        settings = member.agent.settings if stored is None else stored.over(member.agent.settings)
-    else:
-        settings = _in_memory(member, context.resources) or member.agent.settings
+    settings = member.agent.settings
+    if not member.depth:  # agents below have their own
+        if context.is_durable:
+            stored = state.settings
+            settings = settings if stored is None else stored.over(settings)
+        elif isinstance(session := context.resources, Session):
+            settings = session.settings or settings
     if settings.tool_choice is None:
         return settings
     return fitted(settings, tools, is_first=not state.spent.turns)
-
-
-def _in_memory(member: Member, resources: object) -> ModelSettings | None:
-    """The settings of a run in memory: for the agent at the top alone, since agents below have their own."""
-    return resources.settings if member.depth == 0 and isinstance(resources, Session) else None
 
 
 def fitted(settings: ModelSettings, tools: Sequence[ToolSchema], *, is_first: bool) -> ModelSettings:

@@ -12,10 +12,10 @@ from stagepost.workflows import UncleanStep, guarded, in_thread, own_failure
 from .._retries import Passes, retried_behind
 from ..errors import McpUnavailable
 from ._context import ToolContext
-from ._returned import ToolResult, as_result, as_text
+from ._returned import ToolResult, as_result
 from ._tool import Tool
 
-__all__ = ["ToolResult", "as_text", "error_result", "invoke"]
+__all__ = ["ToolResult", "error_result", "invoke"]
 
 
 class _TimedOut(TimeoutError):

@@ -44,7 +44,7 @@ def as_result(tool: Tool[..., object], returned: object) -> ToolResult:
     if isinstance(returned, str):
         return ToolResult(returned)
     if type(returned) in _COMMON:
-        return ToolResult(as_text(tool, returned))
+        return ToolResult(PLAIN.dump(returned, _where(tool)).decode())
     if isinstance(returned, ToolResult):
         return _checked(tool, returned)
     listing = Listing()
@@ -54,14 +54,6 @@ def as_result(tool: Tool[..., object], returned: object) -> ToolResult:
     else:
         text = _as_json(tool, returned, listing)
     return _checked(tool, ToolResult(text, parts=tuple(listing.parts)))
-
-
-def as_text(tool: Tool[..., object], result: object) -> str:
-    """A text as it is, everything else as JSON."""
-    if isinstance(result, str):
-        return result
-    codec = PLAIN if type(result) in _COMMON else _RESULTS
-    return codec.dump(result, _where(tool)).decode()
 
 
 def _as_json(tool: Tool[..., object], returned: object, listing: Listing) -> str:

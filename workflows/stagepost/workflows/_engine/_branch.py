@@ -149,10 +149,11 @@ class Branch:
         Raises:
             WorkflowError: An arrow cannot be followed, or a value is too large.
         """
-        blobs = blobs_of(updates.values(), attached)
+        new = updates.values()
+        blobs = blobs_of(new, attached)
         if blobs:
             self._check_blobs(blobs)
-        if self.execution.limits.mind(total_size(updates.values())):
+        if self.execution.limits.mind(total_size(new)):
             self._measure(updates)
         own = merged(self.own, updates) if updates else self.own
         seen = merged(self._inherited, own) if self._inherited else own

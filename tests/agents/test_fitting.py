@@ -276,8 +276,10 @@ def test_the_order_of_a_tuple_is_said_in_words() -> None:
         ({"allOf": [{"type": "integer"}], "title": "A"}, {"title": "A", "type": "integer"}),
         ({"type": "array", "items": [{"type": "integer"}]}, {"type": "array", "items": {"type": "integer"}}),
         ({"definitions": {"A": {"type": "integer"}}, "$ref": "#/definitions/A"}, {"type": "integer"}),
+        ({"type": "integer", "anyOf": [], "allOf": [], "enum": []}, {"type": "integer"}),
+        ({"type": "array", "items": True, "$id": "x"}, {"type": "array", "items": fitted({})}),
     ],
-    ids=["types", "properties", "items", "allOf", "draft 7 tuple", "draft 7 definitions"],
+    ids=["types", "properties", "items", "allOf", "draft 7 tuple", "draft 7 definitions", "empty", "any items"],
 )
 def test_schemas_by_other_hands_are_fitted_too(schema: dict[str, Any], seen: dict[str, Any]) -> None:
     assert fitted(schema) == seen

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import pytest
@@ -251,6 +252,10 @@ async def test_in_other_modes_the_ends_are_no_tools() -> None:
 # what is refused where the agent is built
 
 
+class Unfinished(BaseModel):
+    report: "Nowhere"  # type: ignore[name-defined]  # noqa: F821  # that is it
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
@@ -266,12 +271,32 @@ async def test_in_other_modes_the_ends_are_no_tools() -> None:
         ({"output": "Report"}, "is no type: give a class"),
         ({"output": [Report, Order]}, r"give a class, or a type such as list\[int\] or A \| B"),
         ({"output": type(look)}, "pydantic cannot check it"),
+        ({"output": lambda city: city}, "it is no type: give a class"),
+        ({"output": partial(int, base=2)}, "it is no type: give a class"),
+        ({"output": list["Nowhere"]}, "a type in it is not defined: define it before the agent"),  # type: ignore[name-defined]  # noqa: F821  # that is it
+        ({"output": Unfinished}, "a type in it is not defined: define it before the agent"),
     ],
-    ids=["mode", "no output", "tools", "agents", "servers", "object", "text", "list of types", "opaque"],
+    ids=[
+        *("mode", "no output", "tools", "agents", "servers", "object", "text", "list of types", "opaque"),
+        *("function", "partial", "not defined", "not finished"),
+    ],
 )
 def test_an_output_that_cannot_be_had_is_refused_where_the_agent_is_built(options: dict[str, Any], why: str) -> None:
     with pytest.raises(InvalidAgent, match=why):
         Agent("a", prompt="", **options)
+
+
+def test_unions_in_another_order_are_another_output() -> None:
+    class Metre(BaseModel):
+        size: int
+
+    class Mile(BaseModel):
+        size: int
+
+    for kind, first in ((Metre | Mile, Metre), (Mile | Metre, Mile)):
+        output = output_of(kind)
+        assert output is not None
+        assert output.read_text('{"size": 3}') == first(size=3)
 
 
 def test_an_input_that_cannot_be_sent_is_refused_where_the_tool_is_built() -> None:

@@ -24,7 +24,8 @@ async def test_all_pages_of_tools_become_tools_of_ours(tmp_path: Path) -> None:
     assert [made.name for made in tools] == [*list(SCHEMAS)[:-1], "kinds_of-content"]
     assert [made.idempotent for made in tools] == [True] + [False] * 6
     assert not [problem for made in tools for problem in root_problems(made.schema.parameters)]
-    assert tools[-1].schema.parameters["properties"]["at"]["properties"] == {"x": {"type": "number"}}
+    point = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
+    assert tools[-1].schema.parameters["properties"] == {"at": point}
 
 
 async def test_only_tools_that_are_wanted_are_taken(tmp_path: Path) -> None:

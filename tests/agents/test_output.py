@@ -28,6 +28,7 @@ from stagepost.agents import (
     ModelResponse,
     ProviderContent,
     ScriptedModel,
+    ScriptEntry,
     ToolCall,
     UserMessage,
     call,
@@ -36,7 +37,7 @@ from stagepost.agents import (
 from stagepost.agents._output._output import Complaint, Output, output_of
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
-from stagepost.workflows import Runner
+from stagepost.workflows import RunFailed, Runner
 
 T = TypeVar("T")
 
@@ -322,6 +323,28 @@ async def test_an_empty_answer_is_asked_for_again_and_costs_a_turn(way: Way) -> 
 async def test_empty_answers_are_no_success_however_many_come() -> None:
     with pytest.raises(BudgetExceeded):
         await Agent("a", prompt="", model=ScriptedModel([""] * 3), budget=Budget(turns=3)).run("?")
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("answer", "output", "why"),
+    [
+        ("", None, "Your answer was empty. Answer again with a text."),
+        ('"hot"', int, "Your answer is no valid int: Input should be a valid integer"),
+    ],
+    ids=["empty", "text"],
+)
+async def test_a_budget_used_up_by_answers_that_do_not_fit_says_what_was_wrong(
+    way: Way, answer: ScriptEntry, output: Any, why: str
+) -> None:
+    with pytest.raises((BudgetExceeded, RunFailed), match=f"budget of 1 turn .*the model was last told: {why}"):
+        await way(Agent("a", prompt="", model=ScriptedModel([answer]), output=output, budget=Budget(turns=1)))
+
+
+async def test_a_budget_used_up_by_tools_says_nothing_of_the_last_result() -> None:
+    model = ScriptedModel([call("look", city="Oslo")])
+    with pytest.raises(BudgetExceeded, match=r"or ask for less$"):
+        await Agent("a", prompt="", model=model, tools=[look], budget=Budget(turns=1)).run("?")
 
 
 async def test_an_empty_answer_is_told_how_to_answer() -> None:

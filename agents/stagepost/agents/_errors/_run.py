@@ -61,6 +61,10 @@ class BudgetExceeded(AgentError):
         self.used = used
         self.told = told
 
+    def after(self, told: str) -> "BudgetExceeded":
+        """The same, for a model that was told last what was wrong with its answer."""
+        return BudgetExceeded(self.agent, self.budget, limit=self.limit, used=self.used, told=told)
+
 
 class CostUnknown(AgentError):
     """A run has a budget for its cost, and of an answer nobody knows the price. What the run has done so far is kept.

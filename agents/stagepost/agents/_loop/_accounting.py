@@ -6,9 +6,8 @@ from stagepost.workflows import StepContext
 
 from .._definition._budget import Spent
 from .._delegation._state import RunState
-from .._models._messages import Usage, UserMessage
+from .._models._messages import Usage
 from .._models._model import ModelResponse
-from ..errors import BudgetExceeded
 from ._counter import COUNTER, Allowance, Counter, Shares
 from ._member import Member
 from ._session import Session
@@ -33,12 +32,7 @@ class Accounting:
             BudgetExceeded: There may not be another turn.
         """
         account = Account(self._allowance, context.run_id, state.spent, self._counter(state, context))
-        try:
-            self._allowance.check_turn(account.spent, account.shared)
-        except BudgetExceeded as error:
-            raise BudgetExceeded(
-                error.agent, error.budget, limit=error.limit, used=error.used, told=_complaint(state)
-            ) from None
+        self._allowance.check_turn(account.spent, account.shared)
         return account
 
     def check_due(self, state: RunState) -> None:
@@ -119,12 +113,6 @@ class Account:
         self.spent = self.spent.after(usage, tool_calls=tool_calls)
         if self._counter is not None:
             self._counter.note(self._run_id, self.spent)
-
-
-def _complaint(state: RunState) -> str:
-    """What the model was told was wrong with its last answer, if it was."""
-    said = state.messages[-1]
-    return said.text if isinstance(said, UserMessage) and state.spent.turns else ""
 
 
 async def _reserved(counter: Counter, asking: Awaitable[ModelResponse]) -> ModelResponse:

@@ -235,6 +235,26 @@ def test_a_recursive_type_is_written_out_once_and_named_elsewhere() -> None:
     assert schema["properties"]["parent"]["anyOf"] == [again, {"type": "null"}]
 
 
+@pytest.mark.parametrize(
+    ("inner", "named"),
+    [
+        ({"type": "array", "items": {"$ref": "#/$defs/It"}}, {"type": "array", "items": fitted({})}),
+        ({"anyOf": [{"type": "null"}, {"$ref": "#/$defs/It"}]}, fitted({})),
+    ],
+    ids=["array", "choice"],
+)
+def test_a_recursive_type_is_named_with_the_json_type_that_it_has(inner: dict[str, Any], named: dict[str, Any]) -> None:
+    schema = fitted({"$ref": "#/$defs/It", "$defs": {"It": inner}})
+    again = schema["items"] if "items" in schema else schema["anyOf"][1]
+    assert again == {**named, "description": "Another It, of the same form as the It that this schema describes."}
+
+
+def test_items_in_an_order_may_be_anything_or_none() -> None:
+    schema = fitted({"type": "array", "prefixItems": [True, {"$ref": "#/$defs/It"}], "$defs": {"It": {"type": "null"}}})
+    assert schema["description"] == "The items in their order: anything, It."
+    assert fitted({"type": "array", "prefixItems": []}) == {"type": "array", "items": fitted({})}
+
+
 def test_what_is_said_beside_a_reference_stays() -> None:
     class Both(BaseModel):
         one: Leaf = Field(description="The first.")

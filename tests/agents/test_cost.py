@@ -45,6 +45,23 @@ def costing(*said: str | ToolCall, usage: Usage = EACH) -> ScriptedModel:
 
 
 @both_ways
+@pytest.mark.parametrize("cost", [float("nan"), float("inf"), -0.25])
+async def test_a_cost_that_cannot_be_is_not_known(way: Way, cost: float) -> None:
+    usage = Usage(input_tokens=100, cost=cost)
+    result = await way(Agent("weather", "", model=costing("done", usage=usage)))
+    assert result.usage == Usage(input_tokens=100)
+    with pytest.raises(CostUnknown):
+        await Agent("a", "", model=costing(LOOK, usage=usage), tools=[look], budget=Budget(cost=1)).run("?")
+
+
+@both_ways
+async def test_a_count_that_cannot_be_takes_nothing_off_a_budget(way: Way) -> None:
+    odd = Usage(input_tokens=-100, output_tokens=10, cached_tokens=-1, cache_writes=-1, reasoning_tokens=-1, cost=0.5)
+    result = await way(Agent("weather", "", model=costing("done", usage=odd)))
+    assert result.usage == Usage(output_tokens=10, cost=0.5)
+
+
+@both_ways
 async def test_a_result_says_all_that_a_run_has_cost(way: Way) -> None:
     result = await way(Agent("weather", "", model=costing(LOOK, "done"), tools=[look]))
     assert result.usage == times(2)

@@ -235,6 +235,26 @@ def test_a_recursive_type_is_written_out_once_and_named_elsewhere() -> None:
     assert schema["properties"]["parent"]["anyOf"] == [again, {"type": "null"}]
 
 
+@pytest.mark.parametrize(
+    ("inner", "named"),
+    [
+        ({"type": "array", "items": {"$ref": "#/$defs/It"}}, {"type": "array", "items": fitted({})}),
+        ({"anyOf": [{"type": "null"}, {"$ref": "#/$defs/It"}]}, fitted({})),
+    ],
+    ids=["array", "choice"],
+)
+def test_a_recursive_type_is_named_with_the_json_type_that_it_has(inner: dict[str, Any], named: dict[str, Any]) -> None:
+    schema = fitted({"$ref": "#/$defs/It", "$defs": {"It": inner}})
+    again = schema["items"] if "items" in schema else schema["anyOf"][1]
+    assert again == {**named, "description": "Another It, of the same form as the It that this schema describes."}
+
+
+def test_items_in_an_order_may_be_anything_or_none() -> None:
+    schema = fitted({"type": "array", "prefixItems": [True, {"$ref": "#/$defs/It"}], "$defs": {"It": {"type": "null"}}})
+    assert schema["description"] == "The items in their order: anything, It."
+    assert fitted({"type": "array", "prefixItems": []}) == {"type": "array", "items": fitted({})}
+
+
 def test_what_is_said_beside_a_reference_stays() -> None:
     class Both(BaseModel):
         one: Leaf = Field(description="The first.")
@@ -276,8 +296,10 @@ def test_the_order_of_a_tuple_is_said_in_words() -> None:
         ({"allOf": [{"type": "integer"}], "title": "A"}, {"title": "A", "type": "integer"}),
         ({"type": "array", "items": [{"type": "integer"}]}, {"type": "array", "items": {"type": "integer"}}),
         ({"definitions": {"A": {"type": "integer"}}, "$ref": "#/definitions/A"}, {"type": "integer"}),
+        ({"type": "integer", "anyOf": [], "allOf": [], "enum": []}, {"type": "integer"}),
+        ({"type": "array", "items": True, "$id": "x"}, {"type": "array", "items": fitted({})}),
     ],
-    ids=["types", "properties", "items", "allOf", "draft 7 tuple", "draft 7 definitions"],
+    ids=["types", "properties", "items", "allOf", "draft 7 tuple", "draft 7 definitions", "empty", "any items"],
 )
 def test_schemas_by_other_hands_are_fitted_too(schema: dict[str, Any], seen: dict[str, Any]) -> None:
     assert fitted(schema) == seen

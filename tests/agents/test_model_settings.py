@@ -238,7 +238,7 @@ async def test_parts_are_told_in_the_form_of_anthropic_also_in_results() -> None
         ("mistral/mistral-large-latest", PDF, "takes no files"),
         ("openai/gpt-4.1", Audio(url="https://example.org/a.wav"), "only as bytes"),
         ("openai/gpt-4.1", File(url="https://example.org/a.zip", media_type="application/zip"), "only as bytes"),
-        ("openai/gpt-4.1", Image(digest="00", media_type="image/png"), "bytes are not here"),
+        ("openai/gpt-4.1", Image(digest="0" * 64, media_type="image/png"), "bytes are not here"),
     ],
 )
 async def test_a_part_that_a_model_cannot_take_is_refused_before_it_is_asked(name: str, part: Part, why: str) -> None:

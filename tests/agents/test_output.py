@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import pytest
@@ -27,6 +28,7 @@ from stagepost.agents import (
     ModelResponse,
     ProviderContent,
     ScriptedModel,
+    ScriptEntry,
     ToolCall,
     UserMessage,
     call,
@@ -35,7 +37,7 @@ from stagepost.agents import (
 from stagepost.agents._output._output import Complaint, Output, output_of
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
-from stagepost.workflows import Runner
+from stagepost.workflows import RunFailed, Runner
 
 T = TypeVar("T")
 
@@ -251,6 +253,10 @@ async def test_in_other_modes_the_ends_are_no_tools() -> None:
 # what is refused where the agent is built
 
 
+class Unfinished(BaseModel):
+    report: "Nowhere"  # type: ignore[name-defined]  # noqa: F821  # that is it
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
@@ -266,12 +272,32 @@ async def test_in_other_modes_the_ends_are_no_tools() -> None:
         ({"output": "Report"}, "is no type: give a class"),
         ({"output": [Report, Order]}, r"give a class, or a type such as list\[int\] or A \| B"),
         ({"output": type(look)}, "pydantic cannot check it"),
+        ({"output": lambda city: city}, "it is no type: give a class"),
+        ({"output": partial(int, base=2)}, "it is no type: give a class"),
+        ({"output": list["Nowhere"]}, "a type in it is not defined: define it before the agent"),  # type: ignore[name-defined]  # noqa: F821  # that is it
+        ({"output": Unfinished}, "a type in it is not defined: define it before the agent"),
     ],
-    ids=["mode", "no output", "tools", "agents", "servers", "object", "text", "list of types", "opaque"],
+    ids=[
+        *("mode", "no output", "tools", "agents", "servers", "object", "text", "list of types", "opaque"),
+        *("function", "partial", "not defined", "not finished"),
+    ],
 )
 def test_an_output_that_cannot_be_had_is_refused_where_the_agent_is_built(options: dict[str, Any], why: str) -> None:
     with pytest.raises(InvalidAgent, match=why):
         Agent("a", prompt="", **options)
+
+
+def test_unions_in_another_order_are_another_output() -> None:
+    class Metre(BaseModel):
+        size: int
+
+    class Mile(BaseModel):
+        size: int
+
+    for kind, first in ((Metre | Mile, Metre), (Mile | Metre, Mile)):
+        output = output_of(kind)
+        assert output is not None
+        assert output.read_text('{"size": 3}') == first(size=3)
 
 
 def test_an_input_that_cannot_be_sent_is_refused_where_the_tool_is_built() -> None:
@@ -297,6 +323,28 @@ async def test_an_empty_answer_is_asked_for_again_and_costs_a_turn(way: Way) -> 
 async def test_empty_answers_are_no_success_however_many_come() -> None:
     with pytest.raises(BudgetExceeded):
         await Agent("a", prompt="", model=ScriptedModel([""] * 3), budget=Budget(turns=3)).run("?")
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("answer", "output", "why"),
+    [
+        ("", None, "Your answer was empty. Answer again with a text."),
+        ('"hot"', int, "Your answer is no valid int: Input should be a valid integer"),
+    ],
+    ids=["empty", "text"],
+)
+async def test_a_budget_used_up_by_answers_that_do_not_fit_says_what_was_wrong(
+    way: Way, answer: ScriptEntry, output: Any, why: str
+) -> None:
+    with pytest.raises((BudgetExceeded, RunFailed), match=f"budget of 1 turn .*the model was last told: {why}"):
+        await way(Agent("a", prompt="", model=ScriptedModel([answer]), output=output, budget=Budget(turns=1)))
+
+
+async def test_a_budget_used_up_by_tools_says_nothing_of_the_last_result() -> None:
+    model = ScriptedModel([call("look", city="Oslo")])
+    with pytest.raises(BudgetExceeded, match=r"or ask for less$"):
+        await Agent("a", prompt="", model=model, tools=[look], budget=Budget(turns=1)).run("?")
 
 
 async def test_an_empty_answer_is_told_how_to_answer() -> None:

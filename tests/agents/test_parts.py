@@ -125,6 +125,38 @@ def test_a_data_url_is_its_bytes() -> None:
             Image(url=wrong)
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "why"),
+    [
+        (
+            Image,
+            {"data": DATA, "media_type": "png"},
+            'media_type=.png. of Image is none: .*"image/png"',
+        ),
+        (Image, {"data": DATA, "media_type": "audio/wav"}, "media_type='audio/wav' of Image is none: .*\"image/png\""),
+        (Audio, {"data": DATA, "media_type": "image/png"}, "media_type='image/png' of Audio is none: .*\"audio/wav\""),
+        (File, {"data": DATA, "media_type": "pdf"}, "media_type='pdf' of File is none: .*\"application/pdf\""),
+        (Image, {"data": b"", "media_type": "image/png"}, "Image has no bytes"),
+        (Image, {"url": "a.png"}, r"url='a.png' of Image is no address: .*Image.from_file\(…\)"),
+        (Image, {"url": "file:///a.png"}, "url='file:///a.png' of Image is no address"),
+        (File, {"url": "file:///a.pdf"}, "url='file:///a.pdf' of File is no address"),
+        (Image, {"digest": "abc", "media_type": "image/png"}, "digest='abc' of Image is none: give the 64 hexadecimal"),
+    ],
+    ids=["no type", "sound", "picture", "no type of a file", "empty", "path", "file", "file of a file", "digest"],
+)
+def test_parts_that_no_model_could_take_are_refused_when_they_are_made(
+    kind: type[Image | Audio | File], given: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(ValidationError, match=why):
+        kind(**given)
+
+
+def test_types_of_parts_may_have_parameters_and_addresses_any_scheme() -> None:
+    assert File(data=b"", media_type="text/plain; charset=utf-8").data == b""
+    assert Image(url="gs://bucket/a.png", media_type="IMAGE/PNG").url == "gs://bucket/a.png"
+    assert File(url="file-abc123").url == "file-abc123"
+
+
 def test_parts_are_equal_with_and_without_their_bytes() -> None:
     bare = Image.model_validate_json(PICTURE.model_dump_json())
     assert (bare.data, bare) == (None, PICTURE)

@@ -197,9 +197,14 @@ def test_a_state_without_settings_is_not_one_byte_longer() -> None:
             "tool_choice='lok' is no tool of it: give one of auto, none,",
         ),
         ({"settings": given(tool_choice="return")}, "'return' is no tool of it: .*required, look"),
+        ({"settings": given(tool_choice="return"), "output": str}, "'return' is no tool of it: .*required, look"),
+        (
+            {"settings": given(tool_choice="return"), "output": Report, "output_mode": "prompted"},
+            "'return' is no tool of it: .*required, look",
+        ),
         ({"settings": given(tool_choice="message_agent")}, "'message_agent' is no tool"),
     ],
-    ids=["mapping", "nothing", "unknown", "no answer to return", "no agents"],
+    ids=["mapping", "nothing", "unknown", "no answer to return", "texts", "prompted", "no agents"],
 )
 async def test_settings_that_do_not_fit_the_agent_are_refused_when_they_are_given(
     options: dict[str, Any], why: str
@@ -207,9 +212,11 @@ async def test_settings_that_do_not_fit_the_agent_are_refused_when_they_are_give
     with pytest.raises(InvalidAgent, match=f"agent 'w': .*{why}"):
         Agent("w", "", tools=[look], **options)
     if options["settings"] is not None:
-        agent = Agent("w", "", tools=[look], model=ScriptedModel([]))
+        settings = options["settings"]
+        others = {name: option for name, option in options.items() if name != "settings"}
+        agent: Agent[Any] = Agent("w", "", tools=[look], model=ScriptedModel([]), **others)
         with pytest.raises(InvalidRequest, match=f"agent 'w' .*{why}"):
-            await agent.run("?", **options)
+            await agent.run("?", settings=settings)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Agents one after the other."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pytest
 from anyio import fail_after
@@ -96,6 +96,9 @@ async def test_p6_a_function_makes_the_request_where_types_differ(way: Way) -> N
         (lambda: agent("a").then(agent("b", input=Query)), "answers with a text, and 'b' takes Query"),
         (lambda: agent("a", output=Report).then(agent("b", input=Query)), "answers with Report, and 'b' takes Query"),
         (lambda: agent("a", output=Report).then(agent("b", input=Better)), "answers with Report, and 'b' takes Better"),
+        (lambda: agent("a", output=list[int]).then(agent("b")), r"answers with list\[int\], and 'b' takes a text"),
+        (lambda: agent("a", output=Report | None).then(agent("b")), "answers with Report or None, and 'b' takes"),
+        (lambda: agent("a", output=Literal["x"]).then(agent("b")), r"answers with Literal\['x'\], and 'b' takes"),
         (lambda: agent("a").then(agent("b"), request=lambda: "x"), "does not take one argument"),  # type: ignore[arg-type,misc]
         (lambda: agent("a").then(agent("b"), request="Write."), "request='Write.' does not take one argument"),  # type: ignore[arg-type]
         (lambda: agent("a").then(agent("b"), request=waiting), "is async: give a plain function"),
@@ -112,6 +115,9 @@ async def test_p6_a_function_makes_the_request_where_types_differ(way: Way) -> N
         "text to model",
         "other model",
         "model below",
+        "list to text",
+        "union to text",
+        "literal to text",
         "takes nothing",
         "no function",
         "async",

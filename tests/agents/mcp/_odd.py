@@ -20,7 +20,7 @@ TOOLS: list[dict[str, Any]] = [
         "inputSchema": {
             "$schema": "http://json-schema.org/draft-07/schema#",
             "type": "object",
-            "properties": {"node": {"$ref": "#/$defs/Node"}},
+            "properties": {"node": {"$ref": "#/$defs/Node"}, "self": {"$ref": "#"}},
             "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}},
         },
     },

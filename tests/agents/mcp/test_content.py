@@ -94,6 +94,7 @@ def test_bytes_are_a_part_of_their_kind(media_type: str | None, kind: type[Image
 
 def test_bytes_that_cannot_be_a_part_are_described() -> None:
     assert part_of("image", "no base64", "image/png") == "[image: image/png, which cannot be decoded]"
+    assert part_of("image", "", "image/png") == "[image: image/png, which is empty]"
     large = part_of("image", b64encode(bytes(LIMIT + 1)).decode(), "image/png")
     assert large == f"[image: image/png, {LIMIT + 1:,} bytes, which is more than the {LIMIT:,} that can be kept]"
 
@@ -103,3 +104,7 @@ def test_looking_for_what_is_said_has_an_end() -> None:
     texts = [f"line {number}" for number in range(3000)]
     text, _ = composed(["\n".join(texts)], {"lines": texts})
     assert text.endswith('"line 2999"]}')
+
+
+def test_bytes_of_a_type_that_is_none_are_a_file() -> None:
+    assert part_of("image", "YQ==", "image") == File(data=b"a", media_type="application/octet-stream")

@@ -10,6 +10,7 @@ from anyio import fail_after
 from tests.agents._weather import results
 from tests.agents.mcp import _odd
 from tests.agents.mcp._calling import use
+from tests.agents.test_fitting import root_problems
 
 from stagepost.agents import Agent, McpConnections, McpServer, ScriptedModel, call
 
@@ -26,6 +27,7 @@ async def test_odd_schemas_and_answers_are_no_hindrance() -> None:
         async with McpConnections([ODD]) as connections:
             tools = await connections.tools()
             assert [made.name for made in tools] == ["nothing", "open", "tree", "any_of", "grow"]
+            assert not [problem for made in tools for problem in root_problems(made.schema.parameters)]
             assert connections.instructions == "Instructions of the server 'odd' for its tools:\nBe careful."
             assert await use(tools, "nothing") == ("", False, ())
             opened = await use(tools, "open", anything=[1, {"a": None}])

@@ -9,38 +9,27 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 from pydantic import BaseModel, JsonValue, SecretStr
 
 from stagepost.hub import Observer, check_name
-from stagepost.workflows import Pattern, PatternError
+from stagepost.workflows import Pattern
 
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._definition._prompting import PromptFunction
-from .._delegation._result import AgentResult, with_blobs
+from .._delegation._result import AgentResult
 from .._loop._session import Approve
-from .._loop._settings import check_settings, run_settings
+from .._loop._settings import run_settings
 from .._mcp import McpServer
 from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._output._output import OutputMode
 from .._tools._tool import Tool, ToolLike
-from ..errors import InvalidRequest
 from ._chain import AgentChain, chained
 from ._chain_workflow import Link as ChainLink
-from ._checks import (
-    check_approvals,
-    check_budget,
-    check_hooks,
-    check_input,
-    check_models,
-    check_output,
-    check_prompt,
-    check_sub_agents,
-    check_tools,
-)
+from ._checks import check_agent
 from ._describing import describe
-from ._failure import failure_of
 from ._given import listed, read_approvals, read_servers, read_tools
 from ._inheritance import model_of_run
 from ._opened import Opened
+from ._running import run_in_memory
 from ._sync import note_team, run_alone
 from ._team import Team
 
@@ -189,7 +178,7 @@ class Agent(Generic[OutputT_co]):
             models=MappingProxyType(dict(models)),
             settings=settings,
         )
-        self._check()
+        check_agent(self, Agent)
 
     async def run(
         self,
@@ -230,24 +219,14 @@ class Agent(Generic[OutputT_co]):
             CostUnknown: The budget limits the cost, and nobody knows it.
             AgentFailed: Something else went wrong, such as the model; the cause says what.
         """
-        if not (after is None or isinstance(after, AgentResult)):
-            raise InvalidRequest(self.name, f"after={after!r:.80} is no AgentResult: give what an earlier run returned")
         given = model_of_run(self, model, override_model)
         stronger = run_settings(self, settings)
         team = self._team if given is None else Team(self, given)
         note_team(team)
-        start = team.loop.accept(request) if after is None else team.loop.go_on(after.state, request)
-        blobs = {} if after is None else dict(after.blobs)
-        async with team.open(approve, stronger, self._opened.connections) as session:
-            try:
-                state = await team.loop.run(
-                    start, deps=deps, secrets=secrets, observer=observer, resources=session, blobs=blobs
-                )
-            except PatternError as error:
-                failure = failure_of(self.name, error)
-            else:
-                return with_blobs(team.loop.result(state), blobs)
-        raise failure  # here, so that its own cause stays its cause
+        opened = team.open(approve, stronger, self._opened.connections)
+        return await run_in_memory(
+            team.loop, opened, request, after=after, deps=deps, secrets=secrets, observer=observer
+        )
 
     async def __aenter__(self) -> Self:
         """Keep the connections to MCP servers between runs in memory, until the block is left.
@@ -338,18 +317,6 @@ class Agent(Generic[OutputT_co]):
         """
         return chained((ChainLink(self),), agent, request, name)
 
-    def check_model(self, model: Model | str | None = None) -> None:
-        """See that the agent and all below it have a model.
-
-        Args:
-            model: What it asks in place of its own, or because it has none.
-
-        Raises:
-            ModelMissing: One has none.
-            InvalidAgent: A sub-agent is only a name.
-        """
-        _ = self._team if model is None else Team(self, model)
-
     def as_workflow(self) -> Pattern:
         """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.
 
@@ -377,15 +344,3 @@ class Agent(Generic[OutputT_co]):
     @cached_property
     def _opened(self) -> Opened:
         return Opened(self.name)
-
-    def _check(self) -> None:
-        check_budget(self)
-        check_input(self)
-        check_output(self)
-        check_models(self)
-        check_sub_agents(self, Agent)
-        check_tools(self)
-        check_settings(self)
-        check_prompt(self)
-        check_hooks(self)
-        check_approvals(self)

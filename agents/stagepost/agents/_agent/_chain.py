@@ -19,6 +19,7 @@ from ..errors import ChainedFailure, InvalidAgent, InvalidRequest
 from ._chain_workflow import ChainWorkflow, Link
 from ._handing import handing_problem
 from ._sync import run_alone
+from ._team import Team
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 NextT = TypeVar("NextT")
@@ -39,10 +40,6 @@ class Chainable(AgentDefinition, Protocol[OutputT_co]):
         override_model: Model | str | None = None,
     ) -> AgentResult[OutputT_co]:
         """Run in memory."""
-        ...
-
-    def check_model(self, model: Model | str | None) -> None:
-        """See that it, and all below it, have a model if it is given this one."""
         ...
 
     def as_workflow(self) -> Pattern:
@@ -201,7 +198,7 @@ class AgentChain(Generic[OutputT_co]):
             raise InvalidRequest(self.name, "all its agents have models of their own, which model= does not replace")
         own = [model if agent.model is None else None for agent in self.agents]
         for link, each in zip(self._links, own, strict=True):
-            link.agent.check_model(each if override is None else override)
+            Team(link.agent, each if override is None else override)  # refuses what has no model
         if override is None:
             return [{"model": each} for each in own]
         return [{"override_model": override} for _ in own]

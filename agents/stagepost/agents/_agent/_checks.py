@@ -13,12 +13,35 @@ from .._definition._hooks import hook_problem
 from .._definition._prompt import placeholders
 from .._definition._prompting import prompt_problem
 from .._delegation._messaging import message_tool
+from .._loop._settings import check_settings
 from .._output._fitting import Unsendable
 from .._output._output import OutputMode, output_of
 from .._tools._tool import Tool
 from ..errors import InvalidAgent
 
 _HOOKS: Final = ("model_call", "tool_call")
+
+
+def check_agent(agent: AgentDefinition, kind: type[AgentDefinition]) -> None:
+    """See that the parts of an agent fit together.
+
+    Args:
+        agent: The agent.
+        kind: The class of agents.
+
+    Raises:
+        InvalidAgent: They do not.
+    """
+    check_budget(agent)
+    check_input(agent)
+    check_output(agent)
+    check_models(agent)
+    check_sub_agents(agent, kind)
+    check_tools(agent)
+    check_settings(agent)
+    check_prompt(agent)
+    check_hooks(agent)
+    check_approvals(agent)
 
 
 def check_models(agent: AgentDefinition) -> None:

@@ -5,6 +5,7 @@ from inspect import iscoroutinefunction, signature
 from typing import Any, get_type_hints
 
 from .._definition._definition import AgentDefinition
+from .._output._output import type_name
 
 _WAY_OUT = "or give then(…, request=…), a function that makes the request of the answer"
 
@@ -78,4 +79,4 @@ def _class(hint: object) -> type | None:
 
 
 def _shown(kind: object) -> str:
-    return "a text" if kind in (None, str) else getattr(kind, "__name__", str(kind))
+    return "a text" if kind in (None, str) else type_name(kind)

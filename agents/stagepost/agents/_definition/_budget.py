@@ -91,7 +91,9 @@ class Spent:
         )
 
     def after(self, usage: Usage, *, tool_calls: int) -> "Spent":
-        """One turn later."""
+        """One turn later; counts and costs that cannot be are taken for 0, and for unknown."""
+        if not _is_sound(usage):
+            usage = _repaired(usage)
         return Spent(
             self.turns + 1,
             self.tool_calls + tool_calls,
@@ -102,6 +104,22 @@ class Spent:
             self.reasoning_tokens + usage.reasoning_tokens,
             _cost(self, usage),
         )
+
+
+def _is_sound(usage: Usage) -> bool:
+    counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_writes, usage.reasoning_tokens)
+    return min(counts) >= 0 and (usage.cost is None or 0 <= usage.cost < inf)  # which NaN is not
+
+
+def _repaired(usage: Usage) -> Usage:
+    return Usage(
+        input_tokens=max(0, usage.input_tokens),
+        output_tokens=max(0, usage.output_tokens),
+        cost=usage.cost if usage.cost is not None and 0 <= usage.cost < inf else None,
+        cached_tokens=max(0, usage.cached_tokens),
+        cache_writes=max(0, usage.cache_writes),
+        reasoning_tokens=max(0, usage.reasoning_tokens),
+    )
 
 
 def _cost(one: Spent, other: Spent | Usage) -> float | None:

@@ -45,18 +45,25 @@ class BudgetExceeded(AgentError):
         budget: What has run out: ``"turns"``, ``"tool_calls"``, ``"tokens"`` or ``"cost"``.
         limit: How much there was of it.
         used: How much the run has used or asked for.
+        told: What the model was told was wrong with its last answer; empty if nothing was.
     """
 
-    def __init__(self, agent: str, budget: str, *, limit: float, used: float) -> None:
+    def __init__(self, agent: str, budget: str, *, limit: float, used: float, told: str = "") -> None:
         what = "US dollars" if budget == "cost" else budget.replace("_", " ")
         super().__init__(
-            f"agent {agent!r} needs more than its budget of {limit} {what} ({used:.6g} so far): "
-            f"raise it with budget=Budget({budget}=…), or ask for less",
+            f"agent {agent!r} needs more than its budget of {limit} {what if limit != 1 else what.removesuffix('s')} "
+            f"({used:.6g} so far): raise it with budget=Budget({budget}=…), or ask for less"
+            + (f"; the model was last told: {told:.200}" if told else ""),
         )
         self.agent = agent
         self.budget = budget
         self.limit = limit
         self.used = used
+        self.told = told
+
+    def after(self, told: str) -> "BudgetExceeded":
+        """The same, for a model that was told last what was wrong with its answer."""
+        return BudgetExceeded(self.agent, self.budget, limit=self.limit, used=self.used, told=told)
 
 
 class CostUnknown(AgentError):

@@ -11,6 +11,7 @@ from .._delegation._state import Changes, RunState
 from .._models._model import ToolSchema
 from .._models._settings import ModelSettings
 from .._models._settings_keys import settings_secrets
+from .._output._output import output_of
 from .._tools._closing import RESERVED, RETURN
 from ..errors import InvalidAgent, InvalidRequest
 from ._member import Member
@@ -78,7 +79,8 @@ def _problem(agent: AgentDefinition, given: object) -> str | None:
 def _names(agent: AgentDefinition) -> Sequence[str]:
     """What its model may be told to call."""
     own = [tool.name for tool in agent.tools]
-    return (*own, *((MESSAGE_AGENT,) if agent.sub_agents else ()), *(RESERVED if agent.output is not None else ()))
+    returns = agent.output_mode == "tool" and output_of(agent.output) is not None
+    return (*own, *((MESSAGE_AGENT,) if agent.sub_agents else ()), *(RESERVED if returns else ()))
 
 
 def settings_of(member: Member, state: RunState, context: StepContext, tools: Sequence[ToolSchema]) -> ModelSettings:

@@ -6,8 +6,9 @@ from stagepost.workflows import State, StepContext
 
 from .._delegation._calls import call_number
 from .._delegation._state import FAILURE, OUTPUT, Changes, RunState
-from .._models._messages import AssistantMessage, ToolCall
+from .._models._messages import AssistantMessage, ToolCall, UserMessage
 from .._tools._closing import Accepted, Closing, GivenUp, Verdict
+from ..errors import BudgetExceeded
 from ._accounting import Account, Accounting
 from ._asking import Asking, as_message
 from ._beginning import NOT_BEGUN, with_answer
@@ -45,7 +46,10 @@ class Turn:
         state = RunState(given)
         if state.is_over:
             return {}
-        account = self._accounting.open(state, context)
+        try:
+            account = self._accounting.open(state, context)
+        except BudgetExceeded as error:
+            raise error.after(_complaint(state)) from None
         news = await news_of(context, state.heard) if context.has_signals else NO_NEWS
         asking = self._asking.ask(state, context, news.messages, is_last=account.is_last_turn)
         response = await account.during(asking)
@@ -81,6 +85,12 @@ class Turn:
         if len(calls) == 1 and self._calling.may_begin(calls[0], context):
             return with_answer(call_number(turn, 0), context)
         return NOT_BEGUN
+
+
+def _complaint(state: RunState) -> str:
+    """What the model was told was wrong with its last answer, if it was."""
+    said = state.messages[-1]
+    return said.text if isinstance(said, UserMessage) and state.spent.turns else ""
 
 
 def _ended(end: Accepted | GivenUp) -> Changes:

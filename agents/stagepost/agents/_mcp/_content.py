@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from pydantic_core import from_json, to_json
 
-from .._models._parts import LIMIT, Audio, File, Image, Listing
+from .._models._parts import LIMIT, Audio, File, Image, Listing, is_media_type
 
 Block: TypeAlias = str | Image | Audio | File
 """One piece of content."""
@@ -40,8 +40,11 @@ def part_of(kind: str, data: str, media_type: str | None, name: str | None = Non
         return f"[{about}, which cannot be decoded]"
     if len(found) > LIMIT:
         return f"[{about}, {len(found):,} bytes, which is more than the {LIMIT:,} that can be kept]"
-    media_type = media_type or "application/octet-stream"
-    match media_type.partition("/")[0]:
+    if not media_type or not is_media_type(media_type):
+        media_type = "application/octet-stream"
+    match media_type.partition("/")[0].lower():
+        case "image" | "audio" if not found:
+            return f"[{about}, which is empty]"
         case "image":
             return Image(data=found, media_type=media_type, name=name or None)
         case "audio":

@@ -1,18 +1,19 @@
-"""Schemas of foreign tools as model providers take them: an object, always."""
+"""Schemas of foreign tools as model providers take them: an object, always, without references."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from .._models._model import JsonSchema
+from .._output._fitting import Unsendable, fitted, is_sendable_root
 from .._tools._arguments import InvalidArguments
 from .._validation import problems
 
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 _INPUT: Final = "input"
-_DEFINITIONS: Final = ("$defs", "definitions")  # references to them begin at the root: they have to stay there
+_UNREADABLE: Final = (Unsendable, RecursionError, AttributeError, TypeError, ValueError)  # too large, or no schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class SchemaArguments:
 
     Attributes:
         schema: What the model sees.
-        wrapped: Whether the schema was no object's, and stands one level deeper now.
+        wrapped: Whether the schema was not one that a tool's arguments may have, and stands one level deeper now.
     """
 
     schema: JsonSchema
@@ -48,17 +49,33 @@ class SchemaArguments:
 
 
 def read_schema(schema: JsonSchema) -> SchemaArguments:
-    """Parameters by their schema. What is no object becomes the property ``input`` of one."""
-    if _is_object(schema):
-        return SchemaArguments({**schema, "type": "object", "properties": schema.get("properties", {})}, wrapped=False)
-    hoisted = {key: schema[key] for key in _DEFINITIONS if key in schema}
-    inner = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
-    around = {"type": "object", "properties": {_INPUT: inner}, "required": [_INPUT]}
-    return SchemaArguments({**around, **hoisted}, wrapped=True)
+    """Parameters by their schema. What is no object with named properties alone becomes the property ``input`` of one.
+
+    The tool's server checks what comes. So of a schema that cannot be sent the names of the properties are enough.
+    """
+    try:
+        made = fitted({"type": "object", **schema} if _is_object(schema) else schema, is_foreign=True)
+    except _UNREADABLE:
+        made = _outline(schema)
+    if made.get("type") == "object":
+        made = {**made, "properties": made.get("properties", {})}
+    if is_sendable_root(made):
+        return SchemaArguments(made, wrapped=False)
+    return SchemaArguments({"type": "object", "properties": {_INPUT: made}, "required": [_INPUT]}, wrapped=True)
 
 
 def _is_object(schema: JsonSchema) -> bool:
-    return schema.get("type") == "object" or ("type" not in schema and "properties" in schema) or not schema
+    return not schema or ("type" not in schema and "properties" in schema)
+
+
+def _outline(schema: JsonSchema) -> dict[str, Any]:
+    """The names of an object's properties, or any object."""
+    properties = schema.get("properties")
+    names = list(properties) if isinstance(properties, Mapping) else []
+    try:
+        return fitted({"type": "object", "properties": dict.fromkeys(names, True)})
+    except Unsendable:
+        return {"type": "object"}
 
 
 def _read(text: str) -> dict[str, JsonValue]:

@@ -4,11 +4,12 @@ Their bytes are not part of a transcript: it has their digest, and the store has
 """
 
 import mimetypes
+import re
 from base64 import b64decode
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from pydantic import (
@@ -26,6 +27,9 @@ from stagepost.checkpoint import Attachments
 
 LIMIT: Final = 20 * 1024 * 1024
 """How many bytes a part may have."""
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_MEDIA_TYPE: Final = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(\s*;.*)?", re.ASCII)
 
 
 class Listing:
@@ -53,6 +57,7 @@ class _Part(BaseModel):
     """What all parts have; see `Image`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    _example: ClassVar[str] = "application/pdf"
 
     media_type: str | None = Field(default=None, exclude_if=lambda value: value is None)
     url: str | None = Field(default=None, exclude_if=lambda value: value is None)
@@ -80,7 +85,24 @@ class _Part(BaseModel):
             raise ValueError(f"{kind} has {len(self.data):,} bytes: {LIMIT:,} are the limit; give its url= instead")
         if self.url is None and not self.media_type:
             raise ValueError(f'give {kind} its media_type= beside the bytes, such as "image/png"')
+        problem = self._problem()
+        if problem is not None:
+            raise ValueError(problem)
         return self
+
+    def _problem(self) -> str | None:
+        """Why no model could take it, whichever it is."""
+        kind, is_file = type(self).__name__, self._example.startswith("application")
+        if self.data == b"" and not is_file:
+            return f"{kind} has no bytes: give those of the file"
+        if self.media_type is not None and not is_media_type(self.media_type, "" if is_file else self._example):
+            return f'media_type={self.media_type!r} of {kind} is none: give one such as "{self._example}"'
+        if self.url is not None and (self.url.startswith("file:") or not (is_file or "://" in self.url)):
+            address = 'give one such as "https://…", or the bytes'
+            return f"url={self.url!r:.80} of {kind} is no address: {address}, as {kind}.from_file(…) does"
+        if self.digest is not None and _DIGEST.fullmatch(self.digest) is None:
+            return f"digest={self.digest!r:.80} of {kind} is none: give the 64 hexadecimal digits of a message's part"
+        return None
 
     @model_serializer(mode="wrap")
     def _told(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> Any:
@@ -136,12 +158,14 @@ class Image(_Part):
             store has them under the digest.
     """
 
+    _example: ClassVar[str] = "image/png"
     kind: Literal["image"] = "image"
 
 
 class Audio(_Part):
     """A sound; its attributes are those of `Image`."""
 
+    _example: ClassVar[str] = "audio/wav"
     kind: Literal["audio"] = "audio"
 
 
@@ -153,6 +177,12 @@ class File(_Part):
 
 Part: TypeAlias = Annotated[Image | Audio | File, Discriminator("kind")]
 """Any of the parts."""
+
+
+def is_media_type(text: str, like: str = "") -> bool:
+    """Whether a text is a media type, and of the same kind as another one if that is given."""
+    kind = like.partition("/")[0]
+    return _MEDIA_TYPE.fullmatch(text) is not None and text.lower().startswith(kind)
 
 
 def _unpacked(url: str, media_type: object) -> dict[str, object]:

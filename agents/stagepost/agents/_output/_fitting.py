@@ -16,6 +16,7 @@ recursion                        a recursive type is written out once. Elsewhere
 no ``items``                     ``items`` of anything
 several ``type``                 ``anyOf`` of them
 anything                         ``anyOf`` of all JSON types: to Gemini a schema without a type is an object's
+``required`` without a property  left out, which Gemini refuses; so are words about the schema itself, such as ``$id``
 ===============================  ====================================================================================
 
 Whatever fits the schema before also fits it afterwards. The opposite does not hold: a schema tells a model what is
@@ -23,13 +24,14 @@ wanted, and pydantic checks what comes.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
 from .._models._model import JsonSchema
+from ._references import ROOT, name_of, recursive, targets_of
 
 Node: TypeAlias = Mapping[str, Any]
 
@@ -38,10 +40,11 @@ LONGEST: Final = 100_000
 
 _MOST_PARTS: Final = 20_000  # schemas within a schema: written out, a few lines can come to millions
 _WORDS: Final = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
-_DEFINITIONS: Final = ("$defs", "definitions")
+_ABOUT: Final = ("$defs", "definitions", "$schema", "$id", "$comment", "$anchor", "$dynamicAnchor", "$dynamicRef")
 _BY_NAME: Final = ("properties", "patternProperties", "dependentSchemas")
 _SEVERAL: Final = ("anyOf", "allOf", "oneOf", "prefixItems")
 _SINGLE: Final = ("items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else")
+_IDLE: Final[Mapping[str, Sequence[Any]]] = {"anyOf": ([],), "allOf": ([],), "enum": ([],), "items": (True, {})}
 _ANYTHING: Final = (
     {"type": "string"},
     {"type": "number"},
@@ -69,15 +72,18 @@ class Unsendable(Exception):
     """A schema has no form that every provider takes; the text says why, and what to do."""
 
 
-def fitted(schema: JsonSchema) -> dict[str, Any]:
+def fitted(schema: JsonSchema, *, is_foreign: bool = False) -> dict[str, Any]:
     """A schema in the form that every provider takes; but for its root, see `is_sendable_root`.
 
+    Args:
+        schema: The schema.
+        is_foreign: Whether somebody else wrote it, and checks what comes: what it refers to and does not define may be
+            anything then.
+
     Raises:
-        Unsendable: It becomes too large.
+        Unsendable: It becomes too large, or refers to what it does not define.
     """
-    root: Node = schema
-    definitions = {name: node for key in _DEFINITIONS for name, node in root.get(key, {}).items()}
-    made = _Fitting(definitions).of(_without(root, *_DEFINITIONS))
+    made = _Fitting(schema, is_foreign=is_foreign).of(schema)
     size = len(to_json(made))
     if size > LONGEST:
         raise Unsendable(f"its schema has {size:,} bytes, and {LONGEST:,} are the limit: make it smaller, or split it")
@@ -104,13 +110,15 @@ class _Fitting:
     """Fits one schema.
 
     Args:
-        definitions: What its references refer to, by name.
+        root: The schema.
+        is_foreign: Whether references to nothing stand for anything.
     """
 
-    def __init__(self, definitions: Mapping[str, Node]) -> None:
-        self._definitions = definitions
-        self._recursive = frozenset(_recursive(definitions))
-        self._shown: set[str] = set()
+    def __init__(self, root: Node, *, is_foreign: bool) -> None:
+        self._targets = targets_of(root)
+        self._recursive = recursive(self._targets)
+        self._is_foreign = is_foreign
+        self._shown: set[str] = {ROOT}
         self._parts = 0
         self._depth = 0
 
@@ -126,21 +134,24 @@ class _Fitting:
     def _fit(self, node: Node) -> dict[str, Any]:
         if "$ref" in node:
             return self._referred(node)
-        if len(node.get("allOf", ())) == 1:
-            return self._fit({**_without(node, "allOf"), **node["allOf"][0]})
+        match node.get("allOf"):
+            case [Mapping() as only]:
+                return self._fit({**_without(node, "allOf"), **only})
         plain = _plain(node)
         return _typed({**plain, **_inner(plain, self.of)})
 
     def _referred(self, node: Node) -> dict[str, Any]:
         """What a reference stands for, with what is said beside it."""
-        name, beside = _name(node), _without(node, "$ref")
-        target = self._definitions.get(name)
+        reference, beside = node["$ref"], _without(node, "$ref")
+        target = self._targets.get(reference) if isinstance(reference, str) else None
+        if target is None and not self._is_foreign:
+            raise Unsendable(f"its schema refers to {reference!r}, which it does not define: define it in $defs")
         if target is None:
-            raise Unsendable(f"its schema refers to {node['$ref']!r}, which it does not define: define it in $defs")
-        if name in self._recursive and name in self._shown:
-            return {**_without(beside, "description"), **_named(target.get("title", name), target)}
-        self._shown.add(name)
-        return self._fit({**target, **beside})
+            return self._fit(beside)
+        if reference in self._recursive and reference in self._shown:
+            return {**_without(beside, "description"), **_named(target.get("title", name_of(reference)), target)}
+        self._shown.add(reference)
+        return (self.of if "$ref" in target else self._fit)({**target, **beside})
 
     def _check(self) -> None:
         self._parts += 1
@@ -155,9 +166,13 @@ class _Fitting:
 
 def _plain(node: Node) -> dict[str, Any]:
     """A schema in the words that all know."""
-    made = _without(node, "oneOf", "discriminator", "const", "prefixItems")
+    empty = [key for key in _IDLE if node.get(key) in _IDLE[key]]
+    made = _without(node, *_ABOUT, *empty, "oneOf", "discriminator", "const", "prefixItems")
     if "oneOf" in node:
         made["anyOf"] = [*node.get("anyOf", ()), *node["oneOf"]]
+    required = [name for name in made.pop("required", ()) if name in made.get("properties", ())]
+    if required:
+        made["required"] = required
     if "const" in node:
         made["enum"] = [node["const"]]
     several = node.get("prefixItems", node.get("items"))
@@ -187,7 +202,7 @@ def _said(node: Any) -> str:
     """What a sentence says of an item."""
     if not isinstance(node, Mapping):
         return "anything"
-    return str(_name(node) or node.get("title") or node.get("type") or "see there")
+    return str(name_of(node.get("$ref", "")) or node.get("title") or node.get("type") or "see there")
 
 
 def _inner(node: Node, fit: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -247,40 +262,6 @@ def _named(name: str, target: Node) -> dict[str, Any]:
             return {"type": "array", "items": _anything(), **said}
         case _:
             return {**_anything(), **said}
-
-
-def _recursive(definitions: Mapping[str, Node]) -> Iterator[str]:
-    """The definitions that refer to themselves, directly or through others."""
-    direct = {name: {each for each in _references(node) if each in definitions} for name, node in definitions.items()}
-    for name in definitions:
-        found: set[str] = set()
-        waiting = list(direct[name])
-        while waiting:
-            known = waiting.pop()
-            if known not in found:
-                found.add(known)
-                waiting.extend(direct[known])
-        if name in found:
-            yield name
-
-
-def _references(node: Any) -> Iterator[str]:
-    """Names of what a schema refers to."""
-    found: list[str] = []
-
-    def look(inner: Any) -> dict[str, Any]:
-        if isinstance(inner, Mapping):
-            found.extend([_name(inner)] if "$ref" in inner else [])
-            _inner(inner, look)
-        return {}
-
-    look(node)
-    return iter(found)
-
-
-def _name(node: Node) -> str:
-    """The name that a reference refers to; nothing if it is none."""
-    return str(node.get("$ref", "")).rpartition("/")[2]
 
 
 def _without(node: Node, *keys: str) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final, Literal, Self, TypeAlias, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, JsonValue, PydanticUserError, TypeAdapter, ValidationError, create_model
@@ -166,13 +167,13 @@ def output_of(kind: Any) -> Output | None:
     if kind is None or kind is str:
         return None
     try:
-        return _known(kind)
+        return _known(kind, str(kind))
     except TypeError:  # it cannot be hashed, which the metadata of Annotated may not
         return Output.of(kind)
 
 
 @lru_cache(maxsize=256)
-def _known(kind: Any) -> Output:
+def _known(kind: Any, _name: str) -> Output:  # the name, because A | B and B | A are equal, and their order matters
     return Output.of(kind)
 
 
@@ -189,18 +190,20 @@ def type_name(kind: Any) -> str:
     return _PLACE.sub("", str(kind))
 
 
+_NO_TYPES: Final = (str, list, tuple, dict, set, BaseModel, FunctionType, BuiltinFunctionType, MethodType, partial)
 _UNIONS: Final = (Union, type(int | str))
 _PLACE: Final = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?:<locals>\.)?")
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    if isinstance(kind, str | list | tuple | dict | set | BaseModel):
+    if isinstance(kind, _NO_TYPES):  # of a function pydantic would check the arguments, and call it
         raise Unsendable("it is no type: give a class, or a type such as list[int] or A | B")
     try:
-        adapter = TypeAdapter(kind)
-        adapter.validator  # noqa: B018  # a type that is not defined yet is told here
+        adapter: TypeAdapter[Any] = TypeAdapter(kind)
     except (PydanticUserError, NameError, TypeError) as error:
         raise Unsendable(f"pydantic cannot check it: {_first_line(error)}") from error
+    if not adapter.pydantic_complete:
+        raise Unsendable("a type in it is not defined: define it before the agent")
     return adapter
 
 

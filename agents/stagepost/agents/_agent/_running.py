@@ -1,0 +1,54 @@
+"""A run of an agent in memory."""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from pydantic import SecretStr
+
+from stagepost.hub import Observer
+from stagepost.workflows import PatternError
+
+from .._delegation._result import AgentResult, with_blobs
+from .._loop._loop import AgentLoop
+from .._loop._session import Session
+from ..errors import InvalidRequest
+from ._failure import failure_of
+
+
+async def run_in_memory(
+    loop: AgentLoop,
+    opened: AbstractAsyncContextManager[Session],
+    request: object,
+    *,
+    after: AgentResult[object] | None,
+    deps: Any,
+    secrets: Mapping[str, str | SecretStr] | None,
+    observer: Observer | None,
+) -> AgentResult[Any]:
+    """Run an agent's loop; see `Agent.run`.
+
+    Args:
+        loop: The loop.
+        opened: Opens what it needs, for as long as it runs.
+        request: What the agent is asked.
+        after: Goes on where this run has ended.
+        deps: Given to tools.
+        secrets: Given to tools, and masked.
+        observer: Gets the run's events.
+
+    Raises:
+        AgentError: What went wrong.
+    """
+    if not (after is None or isinstance(after, AgentResult)):
+        raise InvalidRequest(loop.name, f"after={after!r:.80} is no AgentResult: give what an earlier run returned")
+    start = loop.accept(request) if after is None else loop.go_on(after.state, request)
+    blobs = {} if after is None else dict(after.blobs)
+    async with opened as session:
+        try:
+            state = await loop.run(start, deps=deps, secrets=secrets, observer=observer, resources=session, blobs=blobs)
+        except PatternError as error:
+            failure = failure_of(loop.name, error)
+        else:
+            return with_blobs(loop.result(state), blobs)
+    raise failure  # here, so that its own cause stays its cause

@@ -4,7 +4,7 @@ Two codecs share one interface. `PLAIN` takes JSON values and gives immutable on
 of a type and validates them back into it. Nothing that is read ever chooses a class: the type comes from the code.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Generic, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
@@ -192,14 +192,18 @@ def split_values(data: bytes) -> dict[str, bytes]:
     return {key: to_json(value, inf_nan_mode="constants") for key, value in from_json(data).items()}
 
 
-@lru_cache(maxsize=1024)
 def codec_for(kind: type[T]) -> TypedCodec[T]:
     """The codec of a type, made once.
 
     Raises:
         CannotStore: Pydantic does not know how to handle the type.
     """
-    return TypedCodec(kind)
+    return cast("TypedCodec[T]", _known(cast("Hashable", kind), "" if type(kind) is type else str(kind)))
+
+
+@lru_cache(maxsize=1024)
+def _known(kind: Hashable, _name: str) -> TypedCodec[object]:  # A | B and B | A are equal, but not the same
+    return TypedCodec(cast("type[object]", kind))
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:

@@ -245,11 +245,15 @@ def of_self(city: Self) -> None: ...  # type: ignore[misc]  # what is under test
 def no_expression(city: "no such type") -> None: ...  # type: ignore[valid-type]  # noqa: F722  # what is under test
 def no_attribute(city: "date.nothing") -> None: ...  # type: ignore[name-defined]  # what is under test
 def unbound(self, city: str) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001  # what is under test
+def odd_name(größe: int) -> None: ...  # noqa: PLC2401  # what is under test
+def too_much(city: Literal[tuple(f"city {number}" for number in range(20_000))]) -> None: ...  # type: ignore[valid-type]  # what is under test
 
 
 @pytest.mark.parametrize(
     ("refused", "why"),
     [
+        (odd_name, "some provider refuses the name of its parameter 'größe'"),
+        (too_much, "its parameters cannot be sent to every provider"),
         (positional_context, "'?context.* cannot be given by name"),
         (many_contexts, r"\*context.* cannot be given by name"),
         (any_context, r"\*\*context.* cannot be given by name"),

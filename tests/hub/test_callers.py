@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, Pong, Relay, echo, error_of, until
 
-from stagepost.hub import AgentStopped, Context, HandlerFailed, Hub, HubStopped, StopReport, handles
+from stagepost.hub import AgentStopped, Context, HandlerFailed, Hub, HubStopped, Priority, StopReport, handles
 from stagepost.hub.testing import idle
 
 Stop = Callable[[Hub], Awaitable[object]]
@@ -394,3 +394,27 @@ async def test_who_waits_for_room_at_an_agent_that_drains_is_not_waited_for(
             await hub.send("stopper", "text")
             await stopper.stopped.wait()
     assert isinstance(stopper.results[0], StopReport)
+
+
+async def test_a_handler_that_drains_does_not_wait_for_whoever_waits_for_its_urgent_messages() -> None:
+    async def ask(number: int, context: Context) -> None:
+        await context.request("stopper", Ping(number), priority=Priority.HIGH, timeout=None)
+
+    gate = Gate()
+
+    async def stop(hub: Hub) -> object:
+        await gate.opened.wait()
+        return await drain(hub)
+
+    stopper = Stopper(stop)
+    with fail_after(5):
+        async with Hub(grace=0) as hub:
+            hub.register(stopper)
+            hub.register("asker", ask)
+            await hub.send("stopper", "stop")
+            await until(lambda: hub.metrics().agents["stopper"].running == 1)
+            await hub.send("asker", 1)
+            await until(lambda: hub.metrics().depths.get("stopper") == 1)
+            gate.opened.set()
+            await stopper.stopped.wait()
+    assert len(stopper.results) == 1

@@ -423,6 +423,17 @@ async def test_an_older_copy_that_is_written_over_the_file_is_found(
                 await store.commit(save(lease, 3))
 
 
+async def test_a_reader_of_a_file_that_another_database_was_written_into_says_so(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    in_process("import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('CREATE TABLE other (a)')", other)
+    async with SqliteStore(file) as store, SqliteStore.reader(file) as reader:
+        await started(store)
+        idle(store)
+        copy(other, file)
+        with pytest.raises(StoreLost, match="it was overwritten"):
+            await reader.load("run")
+
+
 # by which name
 
 

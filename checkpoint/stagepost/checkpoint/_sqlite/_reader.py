@@ -14,7 +14,7 @@ from typing import Any, Final
 import aiosqlite
 import anyio
 
-from ..errors import StoreNotReadable
+from ..errors import CheckpointError, StoreNotReadable
 from ._batch import primary_code
 from ._faults import BUSY_TIMEOUT, translate_read
 from ._files import Files, open_known, overwritten
@@ -64,9 +64,12 @@ class Reader:
         try:
             return list(await self._connection.execute_fetchall(query.text, query.values))
         except sqlite3.Error as error:
-            if self._is_store and primary_code(error) in _GONE and not await self._has_meta():
-                raise overwritten(self._path) from error
-            raise translate_read(error, self._path) from error
+            raise await self._failure(error) from error
+
+    async def _failure(self, error: sqlite3.Error) -> CheckpointError:
+        """What an error of a query means."""
+        is_store = not self._is_store or primary_code(error) not in _GONE or await self._has_meta()
+        return translate_read(error, self._path) if is_store else overwritten(self._path)
 
     async def _has_meta(self) -> bool:
         """Whether the file is still a store, perhaps one that has lost a table."""

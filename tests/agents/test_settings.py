@@ -25,7 +25,7 @@ from stagepost.agents import (
     ToolChoice,
     call,
 )
-from stagepost.agents._loop._settings import fitted
+from stagepost.agents._loop._settings import without_impossible_choice
 from stagepost.checkpoint import MemoryStore, RunNotFound
 from stagepost.workflows import Chain
 
@@ -265,7 +265,7 @@ def test_a_call_is_forced_while_the_model_can_still_answer(
     asked: str | None,
 ) -> None:
     settings = ModelSettings(tool_choice=choice, seed=7)
-    found = fitted(settings, [SCHEMAS[name] for name in tools], is_first=is_first)
+    found = without_impossible_choice(settings, [SCHEMAS[name] for name in tools], is_first=is_first)
     assert (found.tool_choice, found.seed) == (asked, 7)
 
 

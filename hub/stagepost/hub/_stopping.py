@@ -224,7 +224,7 @@ async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:
 
     Raises:
         BaseException: What has ended the hub, such as `KeyboardInterrupt`; as a group if there are several errors. It
-            counts for more than a cancellation of the task, as in other task groups.
+            takes precedence over a cancellation of the task, as in other task groups.
     """
     tasks.cancel_scope.cancel()
     ended_by: list[BaseException] = []

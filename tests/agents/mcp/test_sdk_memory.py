@@ -9,8 +9,8 @@ from stagepost.agents import McpConnections, McpServer, McpUnavailable, Tool, To
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from mcp.server import Server  # behind the skip
-from tests.agents.mcp._foreign import SCHEMAS, build  # behind the skip
+from mcp.server import Server  # after the skip
+from tests.agents.mcp._foreign import SCHEMAS, build  # after the skip
 
 
 @tool

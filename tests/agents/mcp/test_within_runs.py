@@ -16,16 +16,16 @@ from stagepost.agents import Agent, McpServer, ModelMissing, ModelRequest, Scrip
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-import mcp_types as types  # behind the skip
-from mcp import MCPError  # behind the skip
-from mcp.client.subscriptions import SubscriptionLost  # behind the skip
-from mcp.server import MCPServer, Server  # behind the skip
-from mcp.server.lowlevel.server import HandlerEntry  # behind the skip
-from mcp.server.mcpserver import Context  # behind the skip
-from tests.agents.mcp._foreign import build, said  # behind the skip
+import mcp_types as types  # after the skip
+from mcp import MCPError  # after the skip
+from mcp.client.subscriptions import SubscriptionLost  # after the skip
+from mcp.server import MCPServer, Server  # after the skip
+from mcp.server.lowlevel.server import HandlerEntry  # after the skip
+from mcp.server.mcpserver import Context  # after the skip
+from tests.agents.mcp._foreign import build, said  # after the skip
 
-from stagepost.agents._mcp._sdk import News, open_link  # behind the skip
-from stagepost.agents._mcp._sdk_content import needs_task  # behind the skip
+from stagepost.agents._mcp._sdk import News, open_link  # after the skip
+from stagepost.agents._mcp._sdk_content import needs_task  # after the skip
 
 FOREIGN = Path(__file__).parent / "_foreign.py"
 

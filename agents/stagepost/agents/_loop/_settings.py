@@ -101,10 +101,10 @@ def settings_of(member: Member, state: RunState, context: StepContext, tools: Se
             settings = session.settings or settings
     if settings.tool_choice is None:
         return settings
-    return fitted(settings, tools, is_first=not state.spent.turns)
+    return without_impossible_choice(settings, tools, is_first=not state.spent.turns)
 
 
-def fitted(settings: ModelSettings, tools: Sequence[ToolSchema], *, is_first: bool) -> ModelSettings:
+def without_impossible_choice(settings: ModelSettings, tools: Sequence[ToolSchema], *, is_first: bool) -> ModelSettings:
     """Settings without a choice of a tool that cannot be, or that would keep the model from ever answering.
 
     A call is forced on the first turn only, because a model that has to call tools cannot give a text as its answer.

@@ -136,7 +136,7 @@ ChatMessage: TypeAlias = Annotated[
 
 
 def asked_parts(messages: Iterable[ChatMessage]) -> Iterator[Part]:
-    """All pictures, sounds and files of what is asked. What tools return is not chosen by whoever asks."""
+    """All pictures, sounds and files of what is asked. The results of tools are left out."""
     for message in messages:
         if isinstance(message, UserMessage):
             yield from message.parts

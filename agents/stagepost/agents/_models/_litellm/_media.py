@@ -58,7 +58,7 @@ def refusals(parts: Sequence[Part], provider: Provider, *, sees: bool) -> Iterat
 def shown_results(messages: Sequence[ChatMessage], provider: Provider, *, sees: bool) -> Sequence[ChatMessage]:
     """Messages whose results of tools hold only what the provider takes; of the rest they say what it is.
 
-    Nobody has chosen to ask with it, so the run goes on.
+    The run goes on, because a tool chose the content and not the person who asked.
 
     Args:
         messages: What was said.

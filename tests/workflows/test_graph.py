@@ -278,7 +278,7 @@ def test_a_graph_is_checked_as_a_whole_before_it_is_used() -> None:
 
     def why() -> str:
         with pytest.raises(DefinitionError) as caught:
-            _ = graph.program
+            _ = graph.plan
         return caught.value.why
 
     assert why() == "it has no start: call start(node)"
@@ -290,15 +290,15 @@ def test_a_graph_is_checked_as_a_whole_before_it_is_used() -> None:
     graph.edge("a", "a")
     assert why() == "no edges lead from the start to node 'b'"
     graph.edge("a", "b")
-    assert graph.program.start == "->"
+    assert graph.plan.start == "->"
 
 
 @pytest.mark.parametrize(
     "use",
     [
-        lambda graph: graph.program,
-        lambda graph: Chain("c", [graph]).program,
-        lambda graph: Parallel("p", graph, over="n").program,
+        lambda graph: graph.plan,
+        lambda graph: Chain("c", [graph]).plan,
+        lambda graph: Parallel("p", graph, over="n").plan,
     ],
     ids=["alone", "nested", "worker"],
 )

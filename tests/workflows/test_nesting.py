@@ -118,7 +118,7 @@ def test_a_pattern_inside_of_itself_is_refused() -> None:
     graph = in_graph(NOTHING)
     graph.add("self", graph)
     for build in (
-        lambda: graph.program,
+        lambda: graph.plan,
         lambda: Chain("outer", [graph]),
         lambda: Runner(MemoryStore(), workflows=[graph]),
     ):
@@ -132,7 +132,7 @@ def test_a_graph_that_grows_inside_of_others_is_refused_when_it_is_used() -> Non
     graph.add("more", nested(KINDS["chain"], DEEPEST - 1, NOTHING))
     graph.edge("node", "more")
     with pytest.raises(DefinitionError, match="nested inside each other"):
-        _ = outer.program
+        _ = outer.plan
 
 
 def caused(depth: int) -> Exception:

@@ -192,7 +192,7 @@ def test_branches_that_type_one_key_differently_are_refused() -> None:
         return Chain(kind.__name__, [writes(kind.__name__)], types={"when": kind})
 
     with pytest.raises(DefinitionError, match="key 'when'"):
-        _ = Parallel("both", {"a": branch(Order), "b": branch(bytes)}).program
+        _ = Parallel("both", {"a": branch(Order), "b": branch(bytes)}).plan
 
 
 @pytest.mark.parametrize("names", [["b", "a"], ["a"], ["a", "c"]], ids=["other order", "one gone", "renamed"])

@@ -27,7 +27,7 @@ from tests.workflows._victim import POINTS
 from tests.workflows._waiting_specimens import ACTING, SIGNALS, WAITING, nameless
 
 from stagepost.checkpoint import ItemStatus, Snapshot, Wait, WaitKind, WaitStatus
-from stagepost.workflows._programs._places import program_at, step_at
+from stagepost.workflows._plans._places import plan_at, step_at
 from stagepost.workflows._runs._compatibility import check_compatible
 from stagepost.workflows._values._schema import to_values
 
@@ -109,10 +109,10 @@ def effect_at_most_once(case: Case) -> None:
 
 
 def checkpoint_validity(case: Case) -> None:
-    program = case.oracle.specimen.workflow.program
+    program = case.oracle.specimen.workflow.plan
     check_compatible(case.left, program)
     for frame in case.left.frames.values():
-        inner = program_at(program, frame.path)
+        inner = plan_at(program, frame.path)
         assert inner is not None
         dict(inner.schema.view(to_values(frame.state, inner.schema.lists)))
     for item in case.left.items:

@@ -109,9 +109,9 @@ async def test_other_inputs_are_refused_before_the_first_step(given: Any) -> Non
 @pytest.mark.parametrize("whole", [True, False], ids=["model", "updates"])
 async def test_a_typed_step_saves_only_the_fields_that_changed(whole: bool) -> None:  # noqa: FBT001  # a parameter of the test
     trip = chain_of(lambda _: None, state=Trip)
-    before = trip.program.schema.initial(Trip(place="lake"), "input")
+    before = trip.plan.schema.initial(Trip(place="lake"), "input")
     result = Trip(place="lake", notes=["hat"]) if whole else {"notes": ["hat"]}
-    changed = trip.program.schema.updates(result, before, "pack")
+    changed = trip.plan.schema.updates(result, before, "pack")
     assert {name: value.data for name, value in changed.items()} == {"notes": b'["hat"]'}
 
 
@@ -122,7 +122,7 @@ def test_a_model_needs_a_field_for_what_steps_store() -> None:
         Conditional("way", lambda _: "a", {"a": Ask("oncall", lambda _: 1, into="pages")}),
     ):
         with pytest.raises(DefinitionError, match=r"Trip has no field 'pages', which a step stores its result under"):
-            _ = Chain("trip", [inner], state=Trip).program
+            _ = Chain("trip", [inner], state=Trip).plan
 
 
 def a_graph(inner: Pattern, **options: Any) -> Graph:
@@ -151,7 +151,7 @@ def test_nested_patterns_share_one_model(outer: Any) -> None:
 
 def test_a_nested_pattern_may_repeat_the_model() -> None:
     inner = chain_of(lambda _: None, state=Trip)
-    assert Chain("outer", [inner], state=Trip).program.start == "trip/step0"
+    assert Chain("outer", [inner], state=Trip).plan.start == "trip/step0"
 
 
 async def test_typed_keys_are_of_their_type_in_every_step() -> None:

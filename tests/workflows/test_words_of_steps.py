@@ -225,7 +225,7 @@ def graph_of(function: Any) -> object:
     graph.add("n", step("n", function))
     graph.start("n")
     graph.finish("n")
-    return graph.program
+    return graph.plan
 
 
 def for_model(function: Any) -> dict[str, Callable[[], Any]]:
@@ -237,8 +237,8 @@ def for_model(function: Any) -> dict[str, Callable[[], Any]]:
         "inner chain": lambda: Chain("c", [Chain("inner", [function])], state=Trip),
         "branch": lambda: Parallel("p", {"a": function}, state=Trip),
         "graph": lambda: graph_of(function),
-        "route": lambda: Conditional("c", function, {"a": takes_trip}, state=Trip).program,
-        "fold": lambda: Fold("f", of_pair, over="notes", state=Trip).program,
+        "route": lambda: Conditional("c", function, {"a": takes_trip}, state=Trip).plan,
+        "fold": lambda: Fold("f", of_pair, over="notes", state=Trip).plan,
         "show": lambda: Chain("c", [Wait("place", show=function)], state=Trip),
     }
 
@@ -258,13 +258,13 @@ def test_a_function_for_this_kind_of_state_is_taken(function: Any, place: str) -
 
 def test_a_function_for_a_model_is_refused_where_the_state_is_plain() -> None:
     with pytest.raises(DefinitionError, match="gets a State: give the outermost pattern state=Trip"):
-        _ = Chain("c", [takes_trip]).program
+        _ = Chain("c", [takes_trip]).plan
     for function in (takes_dict, takes_state, takes_mapping, takes_any, takes_either, takes_object):
-        _ = Chain("c", [function]).program
+        _ = Chain("c", [function]).plan
 
 
 def test_the_worker_of_a_fan_out_takes_any_item() -> None:
-    _ = Parallel("p", takes_other, over="notes", state=Trip, into="notes").program
+    _ = Parallel("p", takes_other, over="notes", state=Trip, into="notes").plan
 
 
 # states that are changed in place

@@ -146,7 +146,7 @@ class Shift:
         Raises:
             Parked: It rests.
         """
-        branch = Branch(active.execution, active.job.definition.workflow.program, snapshot.root)
+        branch = Branch(active.execution, active.job.definition.workflow.plan, snapshot.root)
         try:
             await observed(active.execution, branch, recovered=recovered)
         except Parked:

@@ -24,7 +24,7 @@ from .._execution._blobs import blobs_of, check_blobs
 from .._execution._execution import Execution, ItemRecord
 from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
-from .._programs._program import Place, Position, Program, Within
+from .._plans._plan import Place, Plan, Position, Within
 from .._steps._context import StepContext
 from .._values._layout import Layout, lay_out
 from .._values._schema import to_values
@@ -41,7 +41,7 @@ class Branch:
 
     Args:
         execution: The run.
-        program: What the branch executes.
+        plan: What the branch executes.
         frame: Where it stands.
         own: What it has written, where that need not be read from the frame.
         inherited: What its steps see beside what it has written itself.
@@ -56,16 +56,16 @@ class Branch:
     def __init__(
         self,
         execution: Execution,
-        program: Program,
+        plan: Plan,
         frame: Frame,
         *,
         own: Values | None = None,
         inherited: Values | None = None,
     ) -> None:
         self.execution = execution
-        self.program = program
+        self.plan = plan
         self.path = frame.path
-        self.own: Values = to_values(frame.state, program.schema.lists) if own is None else own
+        self.own: Values = to_values(frame.state, plan.schema.lists) if own is None else own
         self.refs = frame.refs
         self.seq = frame.seq
         self.width = frame.width
@@ -81,7 +81,7 @@ class Branch:
 
     def view(self) -> Any:
         """The state, made anew for one step."""
-        return self.program.schema.view(self.values)
+        return self.plan.schema.view(self.values)
 
     @property
     def standing(self) -> str:
@@ -159,7 +159,7 @@ class Branch:
         seen = merged(self._inherited, own) if self._inherited else own
         visits = self.position.visits if visits is None else visits
         try:
-            position = self.program.settle(after, visits, seen, self.trail)
+            position = self.plan.settle(after, visits, seen, self.trail)
         except WorkflowError as error:
             self.execution.secrets.clean(error)
             open_end = Position(after, visits)
@@ -247,7 +247,7 @@ class Branch:
         self.place = self._place()
 
     def _place(self) -> Place | None:
-        return None if self.position.next is None else self.program.places[self.position.next]
+        return None if self.position.next is None else self.plan.places[self.position.next]
 
     def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:
         """What the commit writes; the run's last one carries its status."""
@@ -270,7 +270,7 @@ class ItemBranch(Branch):
 
     Args:
         parent: The branch that the fan-out belongs to.
-        program: The worker.
+        plan: The worker.
         fan_out: Path of the fan-out from the run's root.
         visit: Which visit of it.
         record: The item.
@@ -280,7 +280,7 @@ class ItemBranch(Branch):
     def __init__(
         self,
         parent: Branch,
-        program: Program,
+        plan: Plan,
         fan_out: str,
         visit: int,
         record: ItemRecord,
@@ -292,8 +292,8 @@ class ItemBranch(Branch):
         self._record = record
         path = f"{fan_out}[{record.idx}]"
         inherited = parent.values if item_key is None else {**parent.values, item_key: record.input}
-        frame = parent.execution.frames.pop(path, None) or first_frame(program, {}, path, seq=0, inherited=inherited)
-        super().__init__(parent.execution, program, frame, inherited=inherited)
+        frame = parent.execution.frames.pop(path, None) or first_frame(plan, {}, path, seq=0, inherited=inherited)
+        super().__init__(parent.execution, plan, frame, inherited=inherited)
         self.around = (*parent.around, visit)
 
     def put_aside(self) -> None:
@@ -318,7 +318,7 @@ class ItemBranch(Branch):
 
 
 def first_frame(
-    program: Program,
+    plan: Plan,
     own: Values,
     path: str = "",
     *,
@@ -326,13 +326,13 @@ def first_frame(
     inherited: Values | None = None,
 ) -> Frame:
     """Where a branch begins. The run's own frame is stored before its first step, an item's with its first step."""
-    position = first_position(program, merged(inherited or {}, own))
+    position = first_position(plan, merged(inherited or {}, own))
     return Frame(path, seq, position.next, to_bytes(own), position.visits)
 
 
-def first_position(program: Program, seen: Values) -> Position:
+def first_position(plan: Plan, seen: Values) -> Position:
     """Where a branch begins that sees these values."""
-    return program.settle(program.start, {}, seen, ())
+    return plan.settle(plan.start, {}, seen, ())
 
 
 def to_bytes(values: Values) -> Mapping[str, bytes]:

@@ -11,7 +11,7 @@ from .._containment import own_failure
 from .._events import RouteTaken, RunEnded, RunStarted, StepEnded, StepStarted
 from .._execution._execution import Execution
 from .._execution._signals import Parked
-from .._programs._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
+from .._plans._plan import ArrowPlace, FanOutPlace, FoldPlace, Place, Plan, RoutePlace, StepPlace
 from .._values._unawaited import refuse_unawaited
 from ..errors import HubRequired, RunCancelled, WorkflowError
 from ._branch import Branch
@@ -23,14 +23,14 @@ from ._results import check_unchanged, explained
 from ._story import Story
 
 
-def check_hub(name: str, program: Program, hub: Hub | None) -> None:
+def check_hub(name: str, plan: Plan, hub: Hub | None) -> None:
     """See that steps that ask agents have a hub.
 
     Raises:
         HubRequired: They do not.
     """
-    if program.asks and hub is None:
-        raise HubRequired(name, min(program.asks))
+    if plan.asks and hub is None:
+        raise HubRequired(name, min(plan.asks))
 
 
 async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> None:
@@ -108,7 +108,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
             check_unchanged(branch, result, state, place.step.name)
         if place.step.into is not None:
             result = {place.step.into: result}
-        updates = branch.program.schema.updates(result, branch.values, place.step.name)
+        updates = branch.plan.schema.updates(result, branch.values, place.step.name)
         run.secrets.check_values(updates, place.step.name)
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         own = explained(own_failure(error), result, place.step.name)

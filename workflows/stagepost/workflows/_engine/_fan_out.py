@@ -18,7 +18,7 @@ from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
 from .._execution._sizes import check_sizes, note_size
 from .._pattern_errors import describe
-from .._programs._program import Done, FanOutPlace, Program, Target
+from .._plans._plan import Done, FanOutPlace, Plan, Target
 from .._steps._context import StepContext
 from .._steps._step import Step
 from .._values._state import Value, stored
@@ -56,7 +56,7 @@ class FanOut:
         self._items: list[ItemRecord] = []
         self._done = 0
         self._failed = 0
-        self._gathered = Gathered(self._pattern, self._path, branch.program.schema.lists, self._run.limits)
+        self._gathered = Gathered(self._pattern, self._path, branch.plan.schema.lists, self._run.limits)
 
     async def run(self) -> None:
         """Freeze the items, run the workers, save the values.
@@ -162,7 +162,7 @@ class FanOut:
             raise
         self._note_ended(item)
 
-    async def _follow(self, worker: Program, item: ItemRecord, guard: TaskGuard) -> None:
+    async def _follow(self, worker: Plan, item: ItemRecord, guard: TaskGuard) -> None:
         """Take the branch of an item whose worker is a pattern to its end."""
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
         branch.work_in(guard)
@@ -264,7 +264,7 @@ class FanOut:
 
     async def _join(self) -> None:
         """Save the values of the items that went well, and forget the items."""
-        schema, values = self._branch.program.schema, self._branch.values
+        schema, values = self._branch.plan.schema, self._branch.values
         done = [Done(item.idx, item.input, item.value or _NULL) for item in self._with(ItemStatus.OK)]
         try:
             target = Target(self._pattern.name, schema.view(values), values, schema)

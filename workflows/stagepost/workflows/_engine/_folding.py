@@ -12,7 +12,7 @@ from stagepost.checkpoint import Attachments, Joined
 from .._containment import own_failure
 from .._events import ChainProgress, ItemsFrozen, StepEnded, StepStarted
 from .._execution._execution import ItemRecord
-from .._programs._program import FoldPlace
+from .._plans._plan import FoldPlace
 from .._steps._pair import Pair
 from .._values._state import Values
 from ..errors import FoldError
@@ -76,7 +76,7 @@ async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> tuple[Va
         result = await perform(place.step, Pair(state, value), context, branch.guard)
         if branch.execution.check_states:
             check_unchanged(branch, result, state, name)
-        updates = branch.program.schema.updates(result, branch.values, name)
+        updates = branch.plan.schema.updates(result, branch.values, name)
         branch.execution.secrets.check_values(updates, name)
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = explained(own_failure(error), result, name)

@@ -4,7 +4,7 @@ from math import inf
 
 from stagepost.checkpoint import Limits, ValueTooLarge
 
-from .._programs._program import Items
+from .._plans._plan import Items
 from .._values._state import Value
 
 

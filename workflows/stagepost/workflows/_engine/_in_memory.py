@@ -16,7 +16,7 @@ from .._execution._execution import Execution
 from .._execution._signal_box import SignalBox
 from .._lifespans import Lifespan, entered
 from .._pattern_errors import describe
-from .._programs._program import Program
+from .._plans._plan import Plan
 from .._values._secrets import Given, Secrets
 from .._values._state import Values, release
 from ..errors import ChildFailed, LifespanFailed, WorkflowError
@@ -31,7 +31,7 @@ class Workflow(Protocol):
     name: str
 
     @property
-    def program(self) -> Program:
+    def plan(self) -> Plan:
         """It, compiled."""
         ...
 
@@ -80,13 +80,13 @@ async def run_in_memory(
 
 
 def _first_branch(workflow: Workflow, state: Input, execution: Execution) -> Branch:
-    check_hub(workflow.name, workflow.program, execution.hub)
-    values = workflow.program.schema.initial(state, workflow.name)
+    check_hub(workflow.name, workflow.plan, execution.hub)
+    values = workflow.plan.schema.initial(state, workflow.name)
     execution.secrets.check_values(values, workflow.name)
     _take_blobs(values, workflow.name, execution)
     execution.signals = SignalBox(execution.run_id, workflow.signals)
-    position = first_position(workflow.program, values)
-    return Branch(execution, workflow.program, Frame("", 1, position.next, {}, position.visits), own=values)
+    position = first_position(workflow.plan, values)
+    return Branch(execution, workflow.plan, Frame("", 1, position.next, {}, position.visits), own=values)
 
 
 def _take_blobs(values: Values, name: str, execution: Execution) -> None:

@@ -34,6 +34,6 @@ def check_unchanged(branch: Branch, result: Any, state: Any, step: str) -> None:
     if result is state:
         return
     returned = result.keys() if isinstance(result, Mapping) else ()
-    lost = [name for name in branch.program.schema.changed(state, branch.values) if name not in returned]
+    lost = [name for name in branch.plan.schema.changed(state, branch.values) if name not in returned]
     if lost:
         raise StateChanged(step, lost)

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from time import perf_counter
 
 from .._events import ChainProgress, NodeEntered, NodeRevisited, PatternEnded, PatternStarted
-from .._programs._passage import passage
-from .._programs._program import Level, Position
+from .._plans._passage import passage
+from .._plans._plan import Level, Position
 from ._branch import Branch
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from stagepost.hub import Duration
 
 from .._lifespans import Lifespan
-from .._programs._program import Builder, Within, child_path
+from .._plans._plan import Builder, Within, child_path
 from .._steps._retry import Retry
 from .._steps._step import StepFunction
 from ..errors import ChainError, DefinitionError

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from stagepost.hub import check_name
 
-from .._programs._program import Builder, RoutePlace, Within, child_path
+from .._plans._plan import Builder, RoutePlace, Within, child_path
 from .._steps._step import StepFunction, step
 from .._values._types import item_types
 from ..errors import ConditionalError, DefinitionError

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import PLAIN, Codec
 from stagepost.hub import Duration
 
-from .._programs._program import Builder, FoldPlace, Within
+from .._plans._plan import Builder, FoldPlace, Within
 from .._steps._pair import of_pair
 from .._steps._retry import Retry
 from .._steps._step import StepFunction, step

@@ -13,7 +13,7 @@ from stagepost.hub import check_name
 from .._containment import own_failure
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
-from .._programs._program import ArrowPlace, Builder, Trail, View, Way, Within, child_path
+from .._plans._plan import ArrowPlace, Builder, Trail, View, Way, Within, child_path
 from ..errors import DefinitionError, GraphError
 from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
 from ._predicates import Predicate, check_predicate, label_of, says_yes

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 
 from stagepost.checkpoint import Codec, join_values, split_values
 
-from .._programs._program import Done, Target
+from .._plans._plan import Done, Target
 from .._values._state import Stored
 from .._values._unawaited import refuse_unawaited
 from ..errors import MergeConflict

@@ -11,7 +11,7 @@ from stagepost.checkpoint import PLAIN, Codec, codec_for
 from stagepost.hub import Hub, Observer, check_name
 
 from .._pattern_errors import describe
-from .._programs._program import Builder, Done, FanOutPlace, Program, Target, Within
+from .._plans._plan import Builder, Done, FanOutPlace, Plan, Target, Within
 from .._steps._step import Step
 from .._values._schema import PlainSchema
 from .._values._secrets import Given
@@ -119,7 +119,7 @@ class Parallel(Pattern):
         return super().stored_keys | {key for key in (self.gathers, self.failures) if key is not None}
 
     def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
-        workers: list[Step | Program]
+        workers: list[Step | Plan]
         workers = [self._compile_branch(builder, *branch) for branch in self._branches.items()]
         if self._worker is not None:
             if self._over is None:
@@ -243,16 +243,16 @@ class Parallel(Pattern):
         into = self.gathers or self.name
         return InOrder(into) if key is None else ByKey(into, key, self.item_codec)
 
-    def _compile_worker(self, builder: Builder, worker: Node) -> Step | Program:
+    def _compile_worker(self, builder: Builder, worker: Node) -> Step | Plan:
         inherited = builder.schema.types if isinstance(builder.schema, PlainSchema) else {}
         return worker if isinstance(worker, Step) else worker.compile_alone(inherited)
 
-    def _compile_branch(self, builder: Builder, name: str, branch: Node) -> Program:
-        """A program on the same kind of state, so that the branch sees what a step in its place would see."""
+    def _compile_branch(self, builder: Builder, name: str, branch: Node) -> Plan:
+        """A plan on the same kind of state, so that the branch sees what a step in its place would see."""
         inner = Builder(builder.schema)
         path = name if isinstance(branch, Step) else branch.root_path
         within = Within().inside(_Branch(name), name, None)
-        return inner.program(compile_child(inner, branch, path, None, within))
+        return inner.plan(compile_child(inner, branch, path, None, within))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from stagepost.hub import Hub, Observer, check_name
 from .._engine._in_memory import run_in_memory
 from .._engine._intermediates import Intermediate
 from .._lifespans import Lifespan
-from .._programs._diagram import mermaid
-from .._programs._places import signals_of
-from .._programs._program import Builder, Program, StepPlace, Within
-from .._programs._shape import shape_of
+from .._plans._diagram import mermaid
+from .._plans._places import signals_of
+from .._plans._plan import Builder, Plan, StepPlace, Within
+from .._plans._shape import shape_of
 from .._steps._step import Step, StepFunction, own_name, step, wants_context
 from .._values._schema import ModelSchema, PlainSchema, Schema
 from .._values._secrets import Given
@@ -135,7 +135,7 @@ class Pattern(ABC):
         return ""
 
     @cached_property
-    def program(self) -> Program:
+    def plan(self) -> Plan:
         """The compiled workflow.
 
         Raises:
@@ -147,21 +147,21 @@ class Pattern(ABC):
     @cached_property
     def signals(self) -> Mapping[str, Codec[Any]]:
         """The signals that the workflow receives, and what each carries."""
-        return signals_of(self.program)
+        return signals_of(self.plan)
 
     @cached_property
     def shape(self) -> Shape:
         """What the workflow is made of, as it is stored with its runs."""
-        return shape_of(self.program)
+        return shape_of(self.plan)
 
-    def compile_alone(self, inherited: Types) -> Program:
-        """A program of its own: at the top, or as the worker of a fan-out.
+    def compile_alone(self, inherited: Types) -> Plan:
+        """A plan of its own: at the top, or as the worker of a fan-out.
 
         Args:
             inherited: Typed keys of the state that a worker inherits.
         """
         builder = Builder(self._schema(inherited))
-        return builder.program(self.compile(builder, self.root_path, None, Within()))
+        return builder.plan(self.compile(builder, self.root_path, None, Within()))
 
     def _schema(self, inherited: Types) -> Schema:
         if self.state is not None:
@@ -289,7 +289,7 @@ class Pattern(ABC):
 
     def mermaid(self) -> str:
         """The workflow as a mermaid flowchart."""
-        return mermaid(self.program)
+        return mermaid(self.plan)
 
 
 Node: TypeAlias = Step | Pattern

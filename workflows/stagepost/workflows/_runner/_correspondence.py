@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from stagepost.checkpoint import RunInfo, WaitKind
 
-from .._programs._run_diagram import run_diagram
+from .._plans._run_diagram import run_diagram
 from .._runs._run import Run
 from ._checks import check_id
 from ._inbox import PendingWait, stored
@@ -65,7 +65,7 @@ class Correspondence(ABC):
         """
         reception = self._open()
         snapshot = await reception.store.load(check_id(run_id))
-        return run_diagram(reception.registry.find(snapshot.run).workflow.program, snapshot)
+        return run_diagram(reception.registry.find(snapshot.run).workflow.plan, snapshot)
 
     async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
         """What runs wait for, in the order of their ids: an inbox for whoever answers.

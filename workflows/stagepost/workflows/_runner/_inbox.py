@@ -25,7 +25,7 @@ from .._background._desk import Desk
 from .._execution._children import below
 from .._pattern_errors import describe
 from .._patterns._pattern import Pattern
-from .._programs._places import step_at
+from .._plans._places import step_at
 from .._runs._fitness import Fitness
 from .._runs._ids import read_wait_id, wait_id_of
 from .._runs._registry import Registry
@@ -97,7 +97,7 @@ class Inbox:
         run_id, place, name = read_wait_id(wait_id)
         if not (run_id and place):
             raise await no_wait(self._store, wait_id, wait_id, "")
-        step = step_at((await self._workflow(run_id)).program, place)
+        step = step_at((await self._workflow(run_id)).plan, place)
         receives = None if step is None else step.receives
         try:
             await self._answer(wait_id, value, receives, name=name, by=by)

@@ -72,7 +72,7 @@ class Reception:
         Raises:
             RunForgotten: That one was deleted by retention.
         """
-        check_hub(workflow.name, workflow.program, self._means.hub)
+        check_hub(workflow.name, workflow.plan, self._means.hub)
         new = new_run(workflow, state, self._means.owner, order)
         self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
         check_input(self.store.limits, new)

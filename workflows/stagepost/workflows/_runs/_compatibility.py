@@ -1,4 +1,4 @@
-"""Whether a stored run fits a program: each place where it stands, each wait, and each value that a step would read."""
+"""Whether a stored run fits a plan: each place where it stands, each wait, and each value that a step would read."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ from stagepost.checkpoint import (
     split_values,
 )
 
-from .._programs._places import program_at, step_at
-from .._programs._program import COUNTER, FanOutPlace, FoldPlace, Place, Program
-from .._programs._shape import branches_in, places_in, shape_of
+from .._plans._places import plan_at, step_at
+from .._plans._plan import COUNTER, FanOutPlace, FoldPlace, Place, Plan
+from .._plans._shape import branches_in, places_in, shape_of
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged
 from ..errors import IncompatibleCheckpoint
@@ -30,8 +30,8 @@ from ._standing import Standing, outer_of, position_of
 _SENT = (WaitKind.ANSWER, WaitKind.SIGNAL)
 
 
-def check_compatible(snapshot: Snapshot, program: Program) -> None:
-    """See that a run can go on in a program.
+def check_compatible(snapshot: Snapshot, plan: Plan) -> None:
+    """See that a run can go on in a plan.
 
     Raises:
         IncompatibleCheckpoint: A place where it stands is gone, or a step there waits for something else.
@@ -40,18 +40,18 @@ def check_compatible(snapshot: Snapshot, program: Program) -> None:
         Exception: Whatever a function of the user's raises that reads a stored value.
     """
     for item in snapshot.items:
-        if (why := _other_branch(snapshot, program, item)) is not None:
-            raise _misfit(snapshot, program, why, f"{item.path}[{item.idx}]")
-    gone = [position_of(frame) for frame in snapshot.frames.values() if not _has_place(program, frame)]
-    gone += [f"{item.path}[{item.idx}]" for item in snapshot.items if not _has_worker(program, item)]
+        if (why := _other_branch(snapshot, plan, item)) is not None:
+            raise _misfit(snapshot, plan, why, f"{item.path}[{item.idx}]")
+    gone = [position_of(frame) for frame in snapshot.frames.values() if not _has_place(plan, frame)]
+    gone += [f"{item.path}[{item.idx}]" for item in snapshot.items if not _has_worker(plan, item)]
     _check_counts(snapshot)
     if gone:
-        raise _misfit(snapshot, program, f"it stands at {gone[0]!r}, which the workflow no longer has", gone[0])
+        raise _misfit(snapshot, plan, f"it stands at {gone[0]!r}, which the workflow no longer has", gone[0])
     for wait in (*open_in(snapshot), *unheeded_in(snapshot)):
-        if not fits(program, wait):
+        if not fits(plan, wait):
             why = f"it waits at {wait.place!r} for {wait.kind.value} {wait.name!r}, and no step there does any more"
-            raise _misfit(snapshot, program, why, wait.place)
-    _Values(snapshot, program).read()
+            raise _misfit(snapshot, plan, why, wait.place)
+    _Values(snapshot, plan).read()
 
 
 def _check_counts(snapshot: Snapshot) -> None:
@@ -81,22 +81,22 @@ def unheeded_in(snapshot: Snapshot) -> Sequence[Wait]:
     return [wait for wait in sent if wait.place in standing]
 
 
-def fits(program: Program, wait: Wait) -> bool:
+def fits(plan: Plan, wait: Wait) -> bool:
     """Whether the step at the place of a wait can go on with it."""
-    step = step_at(program, wait.place)
+    step = step_at(plan, wait.place)
     return step is not None and step.fits(wait)
 
 
-def _misfit(snapshot: Snapshot, program: Program, why: str, place: str) -> IncompatibleCheckpoint:
+def _misfit(snapshot: Snapshot, plan: Plan, why: str, place: str) -> IncompatibleCheckpoint:
     run = snapshot.run
-    return IncompatibleCheckpoint(run.run_id, run.workflow, f"{why}{_changes(snapshot, program)}", place=place)
+    return IncompatibleCheckpoint(run.run_id, run.workflow, f"{why}{_changes(snapshot, plan)}", place=place)
 
 
-def _changes(snapshot: Snapshot, program: Program) -> str:
+def _changes(snapshot: Snapshot, plan: Plan) -> str:
     """What has changed in the workflow since the run was last claimed, in words."""
     if snapshot.shape is None:
         return ""
-    before, now = places_in(snapshot.shape), places_in(shape_of(program).skeleton)
+    before, now = places_in(snapshot.shape), places_in(shape_of(plan).skeleton)
     parts = [
         ("gone", [f"{path} ({kind})" for path, kind in before.items() if path not in now]),
         ("new", [f"{path} ({kind})" for path, kind in now.items() if path not in before]),
@@ -109,9 +109,9 @@ def _changes(snapshot: Snapshot, program: Program) -> str:
     return f" ({found})" if found else ""
 
 
-def _has_place(program: Program, frame: Frame) -> bool:
+def _has_place(plan: Plan, frame: Frame) -> bool:
     """Whether a frame can go on: its place is there, and takes items if some were frozen, in order if some are done."""
-    inner = program_at(program, frame.path)
+    inner = plan_at(plan, frame.path)
     if inner is None or frame.next is None:
         return inner is not None
     place = inner.places.get(frame.next)
@@ -120,17 +120,17 @@ def _has_place(program: Program, frame: Frame) -> bool:
     return place is not None and (frame.width is None or isinstance(place, FanOutPlace | FoldPlace))
 
 
-def _has_worker(program: Program, item: Item) -> bool:
+def _has_worker(plan: Plan, item: Item) -> bool:
     """Whether there is still a worker for an item."""
-    place = _place_of(program, item)
+    place = _place_of(plan, item)
     if isinstance(place, FoldPlace):
         return item.status is ItemStatus.WAITING  # of a fan-out it may have been done already
     return isinstance(place, FanOutPlace)
 
 
-def _other_branch(snapshot: Snapshot, program: Program, item: Item) -> str | None:
+def _other_branch(snapshot: Snapshot, plan: Plan, item: Item) -> str | None:
     """How another branch, or none, has come to stand where an item was frozen for one; None if that is not so."""
-    place = _place_of(program, item)
+    place = _place_of(plan, item)
     if not isinstance(place, FanOutPlace):
         return None
     if not place.branches:
@@ -143,10 +143,10 @@ def _other_branch(snapshot: Snapshot, program: Program, item: Item) -> str | Non
     return f"it stands at branch {name!r} of {item.path!r}, number {item.idx}, and the branches there are now: {now}"
 
 
-def _place_of(program: Program, item: Item) -> Place | None:
+def _place_of(plan: Plan, item: Item) -> Place | None:
     """The fan-out or fold that an item belongs to."""
     outer = outer_of(item.path)
-    inner = program_at(program, outer)
+    inner = plan_at(plan, outer)
     return None if inner is None else inner.places.get(item.path[len(outer) :].removeprefix("/"))
 
 
@@ -155,12 +155,12 @@ class _Values:
 
     Args:
         snapshot: The run.
-        program: What would go on with it.
+        plan: What would go on with it.
     """
 
-    def __init__(self, snapshot: Snapshot, program: Program) -> None:
+    def __init__(self, snapshot: Snapshot, plan: Plan) -> None:
         self._snapshot = snapshot
-        self._program = program
+        self._plan = plan
         self._seen: dict[str, Values] = {}  # what the steps of each frame see
         self._items = {f"{item.path}[{item.idx}]": item for item in snapshot.items}
 
@@ -171,7 +171,7 @@ class _Values:
             CannotRead: One does not fit its type.
         """
         for path, frame in sorted(self._snapshot.frames.items(), key=lambda entry: len(entry[0])):
-            inner = program_at(self._program, path)
+            inner = plan_at(self._plan, path)
             if inner is not None:
                 own = to_values(frame.state, inner.schema.lists)
                 self._seen[path] = merged(self._inherited(path), own)
@@ -188,13 +188,13 @@ class _Values:
         if item is None:
             return {}
         seen = self._seen.get(outer_of(item.path), {})
-        place = _place_of(self._program, item)
+        place = _place_of(self._plan, item)
         key = place.pattern.item_key if isinstance(place, FanOutPlace) else None
         return seen if key is None else {**seen, key: Value(item.input)}
 
     def _of(self, path: str, item: Item) -> Iterator[tuple[Codec[object], bytes]]:
         """What was given to the worker of an item, and what it has made, each with its codec."""
-        place = _place_of(self._program, item)
+        place = _place_of(self._plan, item)
         if isinstance(place, FoldPlace):
             yield place.source.item_codec, item.input
         elif isinstance(place, FanOutPlace):
@@ -202,7 +202,7 @@ class _Values:
             yield (PLAIN if place.branches else place.pattern.item_codec), item.input
             if item.value is None:
                 return
-            if isinstance(worker, Program):
+            if isinstance(worker, Plan):
                 made = to_values(split_values(item.value), worker.schema.lists)
                 worker.schema.read(merged(self._inherited(path), made))
             elif not place.branches:
@@ -211,6 +211,6 @@ class _Values:
     def _answers(self) -> None:
         """Answers and signals that no step has heeded yet."""
         for wait in unheeded_in(self._snapshot):
-            step = step_at(self._program, wait.place)
+            step = step_at(self._plan, wait.place)
             if wait.value is not None and step is not None and step.receives is not None:
                 step.receives.codec.load(wait.value)

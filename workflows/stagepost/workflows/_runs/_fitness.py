@@ -32,7 +32,7 @@ class Fitness:
             HubRequired: A step of it asks an agent, and there is no hub.
         """
         definition = self._registry.find(info)
-        check_hub(definition.workflow.name, definition.workflow.program, self._hub)
+        check_hub(definition.workflow.name, definition.workflow.plan, self._hub)
         return definition
 
     def check(self, snapshot: Snapshot) -> Prepared:

@@ -19,7 +19,7 @@ from pydantic_core import from_json
 from stagepost.checkpoint import PLAIN, Frame, Item, ItemStatus, Migrated, Snapshot, StoredValue
 
 from .._patterns._pattern import Pattern
-from .._programs._places import program_at
+from .._plans._places import plan_at
 from .._values._layout import lay_out
 from .._values._schema import to_values
 from ._blocked import concerning
@@ -50,7 +50,7 @@ class Definition:
         migrated = self.migrated(snapshot)
         upgraded = _upgraded(snapshot, migrated)
         with concerning(snapshot.run, "its state does not fit any more"):
-            check_compatible(upgraded, self.workflow.program)
+            check_compatible(upgraded, self.workflow.plan)
         return Prepared(self, migrated)
 
     def view(self, snapshot: Snapshot) -> Any:
@@ -59,7 +59,7 @@ class Definition:
         Raises:
             IncompatibleCheckpoint: It cannot be read any more, or a migration failed.
         """
-        schema, upgraded = self.workflow.program.schema, self.upgraded(snapshot)
+        schema, upgraded = self.workflow.plan.schema, self.upgraded(snapshot)
         with concerning(snapshot.run, "its state does not fit any more"):
             return schema.view(to_values(upgraded.root.state, schema.lists))
 
@@ -92,13 +92,13 @@ class Definition:
         values: list[StoredValue] = []
         for path, frame in {"": stored["frames"][""], **stored["frames"]}.items():
             seq = snapshot.frames[path].seq + 1 if path in snapshot.frames else 1
-            inner = program_at(self.workflow.program, path)
+            inner = plan_at(self.workflow.plan, path)
             made, rows = _frame(path, seq, frame, frozenset() if inner is None else inner.schema.lists)
             frames.append(made)
             values += rows
         items = tuple(map(_item, stored["items"]))
         after = snapshot._replace(frames={frame.path: frame for frame in frames}, items=items)
-        lost = lost_waits(after, self.workflow.program)
+        lost = lost_waits(after, self.workflow.plan)
         return Migrated(self.workflow.version, tuple(frames), tuple(values), items, lost)
 
 

@@ -9,7 +9,7 @@ from stagepost.checkpoint import RunInfo
 from .._patterns._given import listed, mapped, workflow_of
 from .._patterns._nesting import check_nesting
 from .._patterns._pattern import Pattern, Servable
-from .._programs._places import check_signals
+from .._plans._places import check_signals
 from ..errors import DefinitionError, UnknownWorkflow, WorkflowNotFound
 from ._migration import Definition, Migration
 
@@ -49,7 +49,7 @@ class Registry:
                     f"workflow {member.name!r}",
                     f"another one of version {member.version} is registered: raise version= or change the name",
                 )
-            check_signals(member.name, member.program)  # compiled now, so that what does not fit is said here
+            check_signals(member.name, member.plan)  # compiled now, so that what does not fit is said here
         return known
 
     def check(self, workflow: Pattern, *, starter: str | None = None) -> None:

@@ -3,26 +3,26 @@
 from stagepost.checkpoint import Snapshot, WaitStatus
 
 from .._patterns._pattern import Pattern
-from .._programs._places import step_at
-from .._programs._program import Program
+from .._plans._places import step_at
+from .._plans._plan import Plan
 from ..errors import IncompatibleCheckpoint
 from ._compatibility import fits, unheeded_in
 from ._standing import Standing
 
 
-def lost_waits(after: Snapshot, program: Program) -> tuple[str, ...]:
+def lost_waits(after: Snapshot, plan: Plan) -> tuple[str, ...]:
     """Places of waits that are forgotten: open ones where a migrated run stands no longer, and those of no step.
 
     Args:
         after: The run as it was migrated, with the waits that it had before.
-        program: What goes on with it.
+        plan: What goes on with it.
     """
     standing = Standing(after)
     return tuple(
         wait.place
         for wait in after.waits
-        if step_at(program, wait.place) is None
-        or (wait.status is WaitStatus.OPEN and not (wait.place in standing and fits(program, wait)))
+        if step_at(plan, wait.place) is None
+        or (wait.status is WaitStatus.OPEN and not (wait.place in standing and fits(plan, wait)))
     )
 
 
@@ -37,11 +37,11 @@ def check_kept(before: Snapshot, workflow: Pattern) -> None:
         IncompatibleCheckpoint: It would.
     """
     for wait in unheeded_in(before):
-        if not fits(workflow.program, wait):
+        if not fits(workflow.plan, wait):
             raise _loses(before, workflow, f"the {wait.kind.value} {wait.name!r} that it was sent", wait.place)
     standing = Standing(before)
     for effect in before.effects:
-        if effect.place in standing and step_at(workflow.program, effect.place) is None:
+        if effect.place in standing and step_at(workflow.plan, effect.place) is None:
             raise _loses(before, workflow, f"what is known of effect {effect.key!r}", effect.place)
 
 

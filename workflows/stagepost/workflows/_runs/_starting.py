@@ -27,8 +27,8 @@ def new_run(
         CannotStore: What to start with has no stored form.
         StepResultError: It is no state of the workflow.
     """
-    values = workflow.program.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
-    root = first_frame(workflow.program, values)
+    values = workflow.plan.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
+    root = first_frame(workflow.plan, values)
     layout = lay_out(root.path, root.seq, {}, values, values)
     return NewRun(
         new_run_id() if order.run_id is None else order.run_id,

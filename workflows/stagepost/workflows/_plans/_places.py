@@ -1,4 +1,4 @@
-"""Finding the program or the step that a stored path belongs to."""
+"""Finding the plan or the step that a stored path belongs to."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,19 +8,19 @@ from stagepost.checkpoint import Codec, WaitKind
 
 from .._steps._step import Step
 from ..errors import DefinitionError
-from ._program import FanOutPlace, FoldPlace, Program, RoutePlace, StepPlace
+from ._plan import FanOutPlace, FoldPlace, Plan, RoutePlace, StepPlace
 
 _ITEM = re.compile(r"([^\[\]]+)\[(\d+)\]/?")  # a fan-out in a path, and which of its items
 
 
-def program_at(program: Program, path: str) -> Program | None:
-    """The program of the frame at a path: the root's own, or that of the worker that the path leads to."""
+def plan_at(plan: Plan, path: str) -> Plan | None:
+    """The plan of the frame at a path: the root's own, or that of the worker that the path leads to."""
     for name, idx in items_in(path):
-        worker = _worker(program, name, idx)
+        worker = _worker(plan, name, idx)
         if worker is None or isinstance(worker, Step):
             return None
-        program = worker
-    return program
+        plan = worker
+    return plan
 
 
 def items_in(path: str) -> Sequence[tuple[str, int]]:
@@ -28,11 +28,11 @@ def items_in(path: str) -> Sequence[tuple[str, int]]:
     return [(name, int(idx)) for name, idx in _ITEM.findall(path)]
 
 
-def step_at(program: Program, place: str) -> Step | None:
+def step_at(plan: Plan, place: str) -> Step | None:
     """The step at a place, visits or not; None if the workflow has no such step."""
     path = place.partition("#")[0]
     outer, bracket, name = path.rpartition("]/")
-    inner = program_at(program, f"{outer}]" if bracket else "")
+    inner = plan_at(plan, f"{outer}]" if bracket else "")
     if inner is None:
         return None
     item = _ITEM.fullmatch(name)
@@ -43,17 +43,17 @@ def step_at(program: Program, place: str) -> Step | None:
     return found.step if isinstance(found, StepPlace | RoutePlace) else None
 
 
-def _worker(program: Program, name: str, idx: int) -> Step | Program | None:
-    place = program.places.get(name)
+def _worker(plan: Plan, name: str, idx: int) -> Step | Plan | None:
+    place = plan.places.get(name)
     if isinstance(place, FoldPlace):
         return place.step
     return place.worker(idx) if isinstance(place, FanOutPlace) and place.has_worker(idx) else None
 
 
-def signals_of(program: Program) -> Mapping[str, Codec[Any]]:
+def signals_of(plan: Plan) -> Mapping[str, Codec[Any]]:
     """The signals that a workflow receives, workers included, and what each carries."""
     found: dict[str, Codec[Any]] = {}
-    for step in _steps(program):
+    for step in _steps(plan):
         for name, codec in _signals_to(step).items():
             found.setdefault(name, codec)
     return found
@@ -67,14 +67,14 @@ def _signals_to(step: Step) -> Mapping[str, Codec[Any]]:
     return {**step.signals, receives.name: receives.codec}
 
 
-def check_signals(name: str, program: Program) -> None:
+def check_signals(name: str, plan: Plan) -> None:
     """See that a signal carries the same wherever it is received.
 
     Raises:
         DefinitionError: Two steps expect different types.
     """
-    known = signals_of(program)
-    for step in _steps(program):
+    known = signals_of(plan)
+    for step in _steps(plan):
         for signal, codec in _signals_to(step).items():
             if codec is not known[signal]:
                 raise DefinitionError(
@@ -84,8 +84,8 @@ def check_signals(name: str, program: Program) -> None:
                 )
 
 
-def _steps(program: Program) -> Iterator[Step]:
-    for place in program.places.values():
+def _steps(plan: Plan) -> Iterator[Step]:
+    for place in plan.places.values():
         if isinstance(place, StepPlace):
             yield place.step
         elif isinstance(place, FanOutPlace):

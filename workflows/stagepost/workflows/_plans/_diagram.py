@@ -1,50 +1,50 @@
-"""A program as a mermaid flowchart."""
+"""A plan as a mermaid flowchart."""
 
 from collections.abc import Iterator, Mapping
 
 from .._steps._step import Step
-from ._program import ArrowPlace, FanOutPlace, FoldPlace, Program, RoutePlace, StepPlace
+from ._plan import ArrowPlace, FanOutPlace, FoldPlace, Plan, RoutePlace, StepPlace
 
 
-def mermaid(program: Program) -> str:
-    """The flowchart of a program: boxes for steps, diamonds for choices, a frame round the worker of a fan-out."""
-    lines, _ = chart(program, {})
+def mermaid(plan: Plan) -> str:
+    """The flowchart of a plan: boxes for steps, diamonds for choices, a frame round the worker of a fan-out."""
+    lines, _ = chart(plan, {})
     return "\n".join(lines)
 
 
-def chart(program: Program, counts: Mapping[str, str]) -> tuple[list[str], Mapping[str, str]]:
-    """The lines of a program's flowchart, and the ids of its places by their paths.
+def chart(plan: Plan, counts: Mapping[str, str]) -> tuple[list[str], Mapping[str, str]]:
+    """The lines of a plan's flowchart, and the ids of its places by their paths.
 
     Args:
-        program: What to draw.
+        plan: What to draw.
         counts: What stands behind the names of fan-outs and folds, by their paths.
 
     Returns:
         The lines, and the ids by paths; those of places in a worker begin as ``summaries[0]/``.
     """
     ids: dict[str, str] = {}
-    return ["flowchart TD", *_Drawing(program, ids, counts).lines()], ids
+    return ["flowchart TD", *_Drawing(plan, ids, counts).lines()], ids
 
 
 class _Drawing:
-    """Draws one program.
+    """Draws one plan.
 
     Args:
-        program: What to draw.
-        ids: Ids of all places drawn so far, also those of the programs around this one.
+        plan: What to draw.
+        ids: Ids of all places drawn so far, also those of the plans around this one.
         counts: See `chart`.
         prefix: Path of the fan-out whose worker this is, with a slash.
     """
 
-    def __init__(self, program: Program, ids: dict[str, str], counts: Mapping[str, str], prefix: str = "") -> None:
-        self._program = program
+    def __init__(self, plan: Plan, ids: dict[str, str], counts: Mapping[str, str], prefix: str = "") -> None:
+        self._plan = plan
         self._ids = ids
         self._counts = counts
         self._prefix = prefix
 
     def lines(self) -> Iterator[str]:
         """Nodes and arrows, each place before those behind it: patterns compile themselves from their ends."""
-        for path, place in reversed(tuple(self._program.places.items())):
+        for path, place in reversed(tuple(self._plan.places.items())):
             match place:
                 case StepPlace():
                     yield f"    {self._id(path)}[{_text(place.step.name)}]"
@@ -78,7 +78,7 @@ class _Drawing:
         """The arrow to a place; through an arrow of a graph, those to all places that it may lead to."""
         if target is None:
             return
-        place = self._program.places[target]
+        place = self._plan.places[target]
         if isinstance(place, ArrowPlace):
             for condition, way in place.ways:
                 yield from self._arrows(source, way, condition or label)

@@ -8,8 +8,8 @@ from stagepost.checkpoint import Frame, ItemStatus, RunStatus, Snapshot, WaitSta
 
 from ._diagram import chart
 from ._dominators import END, surely_passed
-from ._places import items_in, program_at
-from ._program import FanOutPlace, FoldPlace, Program
+from ._places import items_in, plan_at
+from ._plan import FanOutPlace, FoldPlace, Plan
 
 
 class Mark(StrEnum):
@@ -42,18 +42,18 @@ _ITEMS: Final[Mapping[ItemStatus, Mark]] = {
 }
 
 
-def run_diagram(program: Program, snapshot: Snapshot) -> str:
-    """The flowchart of a program, its places marked by what is stored of a run.
+def run_diagram(plan: Plan, snapshot: Snapshot) -> str:
+    """The flowchart of a plan, its places marked by what is stored of a run.
 
     Done is what every way to where the run stands leads through. A frame says where a run stands and not how it got
     there, so of ways that meet again before that none is marked.
 
     Args:
-        program: The run's workflow.
+        plan: The run's workflow.
         snapshot: The run.
     """
-    marking = _Marking(program, snapshot)
-    lines, ids = chart(program, marking.counts())
+    marking = _Marking(plan, snapshot)
+    lines, ids = chart(plan, marking.counts())
     drawn: dict[Mark, list[str]] = {}
     for path, mark in marking.marks().items():
         if path in ids:
@@ -64,15 +64,15 @@ def run_diagram(program: Program, snapshot: Snapshot) -> str:
 
 
 class _Marking:
-    """What a snapshot says of the places of a program, by the paths under which they are drawn.
+    """What a snapshot says of the places of a plan, by the paths under which they are drawn.
 
     Args:
-        program: The run's workflow.
+        plan: The run's workflow.
         snapshot: The run.
     """
 
-    def __init__(self, program: Program, snapshot: Snapshot) -> None:
-        self._program = program
+    def __init__(self, plan: Plan, snapshot: Snapshot) -> None:
+        self._plan = plan
         self._snapshot = snapshot
         self._items = {f"{item.path}[{item.idx}]": item.status for item in snapshot.items}
 
@@ -87,8 +87,8 @@ class _Marking:
     def counts(self) -> Mapping[str, str]:
         """How many items are done, of fan-outs and folds where the run stands."""
         counts: dict[str, tuple[int, int]] = {}
-        for frame, program, drawn in self._frames():
-            place = program.places.get(frame.next or END)
+        for frame, plan, drawn in self._frames():
+            place = plan.places.get(frame.next or END)
             if isinstance(place, FanOutPlace | FoldPlace):
                 path = f"{frame.path}/{place.path}" if frame.path else place.path
                 statuses = [item.status for item in self._snapshot.items if item.path == path]
@@ -100,9 +100,9 @@ class _Marking:
         return {path: f"{done} of {total}" for path, (done, total) in counts.items() if total}
 
     def _passed(self) -> Iterator[tuple[str, Mark]]:
-        for frame, program, drawn in self._frames():
-            visited = {path for path in frame.visits if path in program.places}
-            for path in (surely_passed(program, frame.next or END) | visited) - {frame.next}:
+        for frame, plan, drawn in self._frames():
+            visited = {path for path in frame.visits if path in plan.places}
+            for path in (surely_passed(plan, frame.next or END) | visited) - {frame.next}:
                 yield drawn + path, Mark.DONE
 
     def _standing(self) -> Iterator[tuple[str, Mark]]:
@@ -127,24 +127,24 @@ class _Marking:
         outer, bracket, name = path.rpartition("]/")
         around = outer + "]" if bracket else ""
         for fan_out, _ in items_in(name):
-            program = program_at(self._program, around)
-            fold = program is not None and isinstance(program.places.get(fan_out), FoldPlace)
+            plan = plan_at(self._plan, around)
+            fold = plan is not None and isinstance(plan.places.get(fan_out), FoldPlace)
             name = fan_out if fold else f"{fan_out}/worker"
         return self._drawn(around) + name
 
-    def _frames(self) -> Iterator[tuple[Frame, Program, str]]:
-        """Frames with their programs and how the paths inside of them begin in the drawing."""
+    def _frames(self) -> Iterator[tuple[Frame, Plan, str]]:
+        """Frames with their plans and how the paths inside of them begin in the drawing."""
         for frame in self._snapshot.frames.values():
-            program = program_at(self._program, frame.path)
-            if program is not None:
-                yield frame, program, self._drawn(frame.path)
+            plan = plan_at(self._plan, frame.path)
+            if plan is not None:
+                yield frame, plan, self._drawn(frame.path)
 
     def _drawn(self, path: str) -> str:
         """How the paths of places begin that are inside of an item: workers are drawn once, branches each."""
         drawn, around = "", ""
         for name, idx in items_in(path):
-            program = program_at(self._program, around)
-            place = None if program is None else program.places.get(name)
+            plan = plan_at(self._plan, around)
+            place = None if plan is None else plan.places.get(name)
             drawn += f"{name}[{idx if isinstance(place, FanOutPlace) and place.branches else 0}]/"
             around += f"{name}[{idx}]/"
         return drawn

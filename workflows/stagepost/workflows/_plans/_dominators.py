@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from ._program import ArrowPlace, Place, Program, RoutePlace
+from ._plan import ArrowPlace, Place, Plan, RoutePlace
 
-END = ""  # stands for the end of a program; no place has this path
+END = ""  # stands for the end of a plan; no place has this path
 
 
-def surely_passed(program: Program, place: str) -> frozenset[str]:
-    """Places, arrows among them, that lie on every way from a program's start to a place or to its `END`.
+def surely_passed(plan: Plan, place: str) -> frozenset[str]:
+    """Places, arrows among them, that lie on every way from a plan's start to a place or to its `END`.
 
     After Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
     """
-    leaders = _leaders({path: _ways(found) for path, found in program.places.items()}, program.start)
+    leaders = _leaders({path: _ways(found) for path, found in plan.places.items()}, plan.start)
     passed: set[str] = set()
     while place in leaders and leaders[place] != place:
         place = leaders[place]

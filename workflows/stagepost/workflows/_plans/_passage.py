@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from ._program import Level
+from ._plan import Level
 
 
 class Passage(NamedTuple):
@@ -23,7 +23,7 @@ class Passage(NamedTuple):
 
 
 def passage(before: Sequence[Level], after: Sequence[Level], entered: Collection[str]) -> Passage:
-    """Compare what encloses two places of one program. Their outermost pattern is the same.
+    """Compare what encloses two places of one plan. Their outermost pattern is the same.
 
     Args:
         before: What encloses the place that was left, outermost first; nothing at the beginning.

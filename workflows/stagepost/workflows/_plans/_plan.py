@@ -1,7 +1,7 @@
 """A workflow as a flat table of places: what the engine executes and a checkpoint points into.
 
 Patterns compile themselves into places. Nested sequential patterns (chains, conditionals, graphs) share one table and
-one frame; only the worker of a fan-out that is itself a pattern has a program of its own. A place is named by the path
+one frame; only the worker of a fan-out that is itself a pattern has a plan of its own. A place is named by the path
 of step names that leads to it, and says by path where the branch goes on, so that what is saved is decided already.
 
 Arrows are places between the steps of a graph: they choose the next node. They are followed together with the step
@@ -58,7 +58,7 @@ class Level(NamedTuple):
     Attributes:
         pattern: The pattern.
         child: By which name the place is reached in it; empty for the pattern itself.
-        path: The pattern's own path in the program; None if it is no pattern but a branch of one.
+        path: The pattern's own path in the plan; None if it is no pattern but a branch of one.
     """
 
     pattern: Enclosing
@@ -157,7 +157,7 @@ class FanOutPlace:
     path: str
     within: Within
     pattern: "Items"
-    workers: Sequence["Step | Program"]
+    workers: Sequence["Step | Plan"]
     after: str | None
     branches: tuple[str, ...] = ()
 
@@ -165,7 +165,7 @@ class FanOutPlace:
         """Whether there is a worker for an item."""
         return not self.branches or idx < len(self.branches)
 
-    def worker(self, idx: int) -> "Step | Program":
+    def worker(self, idx: int) -> "Step | Plan":
         """The worker of an item."""
         return self.workers[idx if self.branches else 0]
 
@@ -297,7 +297,7 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class Plan:
     """What a branch executes.
 
     Attributes:
@@ -337,10 +337,10 @@ class Program:
 
 @dataclass(slots=True)
 class Builder:
-    """Collects the places of one program while patterns compile themselves into it.
+    """Collects the places of one plan while patterns compile themselves into it.
 
     Attributes:
-        schema: What the program's states are.
+        schema: What the plan's states are.
     """
 
     schema: Schema
@@ -356,9 +356,9 @@ class Builder:
         self.places[place.path] = place
         return place.path
 
-    def program(self, start: str) -> Program:
+    def plan(self, start: str) -> Plan:
         """What has been collected."""
-        return Program(self.schema, self.places, start, self._asks())
+        return Plan(self.schema, self.places, start, self._asks())
 
     def _asks(self) -> frozenset[str]:
         found: set[str] = set()

@@ -10,7 +10,7 @@ from stagepost.checkpoint import Shape
 
 from .._steps._step import Step
 from ._places import items_in
-from ._program import ArrowPlace, FanOutPlace, FoldPlace, Place, Program, RoutePlace, StepPlace
+from ._plan import ArrowPlace, FanOutPlace, FoldPlace, Place, Plan, RoutePlace, StepPlace
 
 _KINDS: Mapping[type[Place], str] = {
     StepPlace: "step",
@@ -21,9 +21,9 @@ _KINDS: Mapping[type[Place], str] = {
 }
 
 
-def shape_of(program: Program) -> Shape:
-    """Kinds, names and ways of a program; the same program always has the same shape."""
-    skeleton = to_json(_outline(program))
+def shape_of(plan: Plan) -> Shape:
+    """Kinds, names and ways of a plan; the same plan always has the same shape."""
+    skeleton = to_json(_outline(plan))
     return Shape(hashlib.sha256(skeleton).hexdigest()[:32], skeleton)
 
 
@@ -43,8 +43,8 @@ def branches_in(skeleton: bytes, path: str) -> Sequence[str]:
     return branches
 
 
-def _outline(program: Program) -> dict[str, Any]:
-    return {path: _place(place) for path, place in program.places.items()}
+def _outline(plan: Plan) -> dict[str, Any]:
+    return {path: _place(place) for path, place in plan.places.items()}
 
 
 def _place(place: Place) -> dict[str, Any]:

@@ -1,0 +1,204 @@
+"""Which modules of stagepost a message, a commit, an answer and the like pass, found by tracing them."""
+
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import anyio
+
+import stagepost.workflows
+from stagepost.agents import Agent, Allow, ScriptedModel, Tasks, call, tool
+from stagepost.checkpoint import RunStatus, SqliteStore
+from stagepost.hub import Hub
+from stagepost.workflows import Chain, Runner, StepContext, Wait, step
+
+_MARK: Final = "/stagepost/"
+_PACKAGES: Final = str(Path(stagepost.workflows.__file__).parents[3])
+
+
+class Trace:
+    """The modules whose functions are entered while it is on, in this thread and in those that start under it."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+        self.is_on = False
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if self.is_on and event == "call" and not frame.f_code.co_name.startswith("<"):
+            before, mark, module = frame.f_code.co_filename.rpartition(_MARK)
+            if mark and before.startswith(_PACKAGES):
+                self.modules.add(module.removesuffix(".py"))
+
+    def start(self) -> None:
+        self.modules.clear()
+        self.is_on = True
+
+    def stop(self) -> None:
+        self.is_on = False
+
+
+@contextmanager
+def tracing() -> Iterator[Trace]:
+    trace, before = Trace(), sys.getprofile()
+    threading.setprofile(trace)
+    sys.setprofile(trace)
+    try:
+        yield trace
+    finally:
+        threading.setprofile(None)
+        sys.setprofile(before)
+
+
+async def message(trace: Trace, _: Path) -> None:
+    """A request to an agent, and its reply."""
+
+    async def double(number: int) -> int:
+        return 2 * number
+
+    async with Hub() as hub:
+        hub.register("double", double)
+        await hub.request("double", 1)
+        trace.start()
+        await hub.request("double", 2)
+        trace.stop()
+
+
+@asynccontextmanager
+async def running(folder: Path, *workflows: Any) -> AsyncIterator[Runner]:
+    async with SqliteStore(folder / "runs.db") as store, Runner(store, workflows=workflows) as runner:
+        yield runner
+
+
+async def commit(trace: Trace, folder: Path) -> None:
+    """From the result of a step to the beginning of the next one."""
+    count = 0
+
+    @step
+    def second(_: Any) -> dict[str, int]:
+        nonlocal count
+        count += 1
+        if count == 2:
+            trace.start()
+        return {"second": count}
+
+    @step
+    def third(_: Any) -> dict[str, int]:
+        trace.stop()
+        return {}
+
+    plain = Chain("plain", [first, second, third])
+    async with running(folder, plain) as runner:
+        for _ in range(2):
+            await (await runner.start(plain)).result()
+
+
+@step
+def first(_: Any) -> dict[str, int]:
+    return {"first": 1}
+
+
+async def answer(trace: Trace, folder: Path) -> None:
+    """From an answer to the beginning of the step after the one that waited."""
+
+    @step
+    def after(_: Any) -> dict[str, int]:
+        trace.stop()
+        return {}
+
+    waiting = Chain("waiting", [first, Wait("approval", into="word"), after])
+    async with running(folder, waiting) as runner:
+        for wanted in (False, True):
+            run = await runner.start(waiting)
+            await run.settled()
+            if wanted:
+                trace.start()
+            await runner.answer(run.waits[0], "yes")
+            await run.result()
+
+
+async def approval(trace: Trace, folder: Path) -> None:
+    """From the approval of a call to the beginning of its tool."""
+
+    @tool(needs_approval=True)
+    def send(to: str) -> str:
+        """Send something.
+
+        Args:
+            to: Who gets it.
+        """
+        trace.stop()
+        return f"sent to {to}"
+
+    script = [call("send", to="Ann"), "done", call("send", to="Ann"), "done"]
+    mailer = Agent("mailer", "Send mail.", model=ScriptedModel(script), tools=[send])
+    async with running(folder, mailer) as runner:
+        tasks = Tasks(runner)
+        for wanted in (False, True):
+            task = await tasks.start(mailer, "Write to Ann.", task_id=f"task-{wanted}")
+            await task.settled()
+            (asked,) = await tasks.approvals()
+            if wanted:
+                trace.start()
+            await tasks.decide(asked.id, Allow())
+            await task.result()
+
+
+async def recovery(trace: Trace, folder: Path) -> None:
+    """From `recover` to the beginning of the step where a run was left."""
+    reached, begun = anyio.Event(), 0
+
+    @step
+    async def stays(_: Any) -> dict[str, int]:
+        nonlocal begun
+        begun += 1
+        trace.stop()
+        if begun == 1:
+            reached.set()
+            await anyio.sleep_forever()
+        return {}
+
+    left = Chain("left", [first, stays])
+    async with SqliteStore(folder / "runs.db") as store:
+        async with Runner(store, workflows=[left], grace=0) as runner:
+            await runner.start(left)
+            await reached.wait()
+        async with Runner(store, workflows=[left]) as runner:
+            trace.start()
+            report = await runner.recover()
+            await report.resumed[0].result()
+
+
+async def cancellation(trace: Trace, folder: Path) -> None:
+    """From `cancel` to the end of a run that is under way."""
+    reached = anyio.Event()
+
+    @step
+    async def stays(_: Any, context: StepContext) -> dict[str, int]:
+        reached.set()
+        await anyio.sleep_forever()
+        return {"run": len(context.run_id)}
+
+    endless = Chain("endless", [first, stays])
+    async with running(folder, endless) as runner:
+        run = await runner.start(endless)
+        await reached.wait()
+        trace.start()
+        cancelled = await runner.cancel(run.id)
+        trace.stop()
+        assert cancelled.status is RunStatus.CANCELLED
+
+
+JOURNEYS: Final[dict[str, Callable[[Trace, Path], Any]]] = {
+    each.__name__: each for each in (message, commit, answer, approval, recovery, cancellation)
+}
+
+
+def modules_of(name: str, folder: Path) -> set[str]:
+    """The modules that a journey passes."""
+    with tracing() as trace:
+        anyio.run(JOURNEYS[name], trace, folder)
+    return trace.modules

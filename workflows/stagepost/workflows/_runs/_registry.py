@@ -31,6 +31,11 @@ class Registry:
         for workflow in listed("Runner", "workflows=", workflows):
             self.add(workflow_of(workflow, "workflows= of a Runner"))
 
+    @property
+    def is_filled(self) -> bool:
+        """Whether any definition is known."""
+        return bool(self._known)
+
     def add(self, workflow: Pattern) -> None:
         """Add a definition with all its companions; the same one may be added again.
 

@@ -1,4 +1,4 @@
-"""What runs are executed with."""
+"""What a runner executes runs with."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,19 +7,18 @@ from typing import Any
 from stagepost.checkpoint import CheckpointStore, Lease, Snapshot
 from stagepost.hub import Emitter, Hub
 
-from .._execution._execution import Execution
-from .._execution._journal import Journal, Watch
-from .._execution._ledger import Ledger
 from .._values._secrets import Secrets
+from ._execution import Execution
+from ._journal import Journal, Watch
+from ._ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Environment:
     """What a runner executes runs with; each process supplies its own.
 
     Attributes:
         store: Where runs are saved.
-        owner: Name of the runner in the store.
         emitter: Where events go.
         hub: Where steps ask agents.
         deps: Given to steps.
@@ -29,7 +28,6 @@ class Means:
     """
 
     store: CheckpointStore
-    owner: str
     emitter: Emitter
     hub: Hub | None
     deps: Any
@@ -45,8 +43,8 @@ class Means:
             lease: The right to commit to it.
             watch: Is told of the waits that it opens.
         """
-        journal = Journal(self.store, lease, watch, is_attempt=snapshot.run.attempts > 0)
         run = snapshot.run
+        journal = Journal(self.store, lease, watch, is_attempt=run.attempts > 0, heard=run.news)
         execution = Execution(
             run.run_id,
             run.workflow,

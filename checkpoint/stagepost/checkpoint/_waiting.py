@@ -4,6 +4,7 @@ A *place* is a step of a run at one visit: its path from the root, with ``#`` an
 fan-outs around it, if there are any: ``approval``, ``orders[3]/charge``, ``review/ask#2``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -48,7 +49,7 @@ class NewWait:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class StoredWait:
     """A wait as it is stored.
 
     Attributes:
@@ -62,6 +63,7 @@ class Wait:
         by: Who has answered.
         opened_at: When it was opened (UTC).
         ended_at: When it was answered or expired (UTC).
+        refused: Why the last answer to it was dropped, so that it is open again.
     """
 
     place: str
@@ -74,6 +76,7 @@ class Wait:
     by: str | None
     opened_at: datetime
     ended_at: datetime | None
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +88,14 @@ class OpenWait:
         workflow: Name of its workflow.
         version: Declared version of that workflow.
         wait: The wait.
+        blocked: Why nobody can go on with the run.
     """
 
     run_id: str
     workflow: str
     version: int
-    wait: Wait
+    wait: StoredWait
+    blocked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +137,13 @@ class Effect(NamedTuple):
     value: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """What `CheckpointStore.expire` has done.
+class Latest(NamedTuple):
+    """What was written for a run from outside since its owner heard of it last.
 
     Attributes:
-        run_ids: Runs of which a wait has expired.
-        next_at: When the next one is due (UTC); None if none has a time.
+        waits: Those that have ended since, in the order in which they did.
+        news: How much was written for it until now, signals included: what its owner has heard of with this.
     """
 
-    run_ids: tuple[str, ...]
-    next_at: datetime | None
+    waits: Sequence[StoredWait]
+    news: int

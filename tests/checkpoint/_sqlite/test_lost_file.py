@@ -13,7 +13,7 @@ import anyio
 import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
-from tests.checkpoint._builders import new_run, save, started
+from tests.checkpoint._builders import claimed, new_run, save, started
 from tests.checkpoint._processes import environment, running
 
 from stagepost.checkpoint import Lease, SqliteStore, StoreLost
@@ -132,7 +132,7 @@ def copy(source: Path, target: Path) -> None:
 
 OTHER = """
 import sys, anyio
-from tests.checkpoint._builders import started
+from tests.checkpoint._builders import claimed, started
 from stagepost.checkpoint import SqliteStore
 
 async def main():
@@ -304,7 +304,7 @@ async def test_a_deleted_file_can_be_copied_while_its_process_lives(file: Path, 
 
 OWNER = """
 import sys, anyio
-from tests.checkpoint._builders import save, started
+from tests.checkpoint._builders import claimed, save, started
 from stagepost.checkpoint import CheckpointError, SqliteStore
 
 async def main():
@@ -336,8 +336,8 @@ async def test_p9_two_processes_do_not_run_one_run_though_lock_and_file_were_rep
             lose(file)
             beside(file, ".lock").unlink(missing_ok=True)
             async with SqliteStore(file, lock_timeout=0) as store:
-                found = [run.run_id for run in await store.find()]
-                leases = [await store.claim(run_id, "me") for run_id in found] or [await started(store)]
+                found = [run.run_id for run in (await store.find()).items]
+                leases = [await claimed(store, run_id) for run_id in found] or [await started(store)]
                 assert owner.process.stdin is not None
                 await owner.process.stdin.send(b"go\n")
                 assert await owner.rest() == ["StoreLost", "StoreLost", "left"]

@@ -11,24 +11,26 @@ from typing import Self, TypeVar
 
 import anyio
 
-from .._admission import Admission
+from .._feed import Feed
 from .._limits import DEFAULT, Limits
+from .._ownership import Owner
 from ..errors import NotAStore, StoreClosed, StoreError, StoreLocked
 from ._batch import run_batch
 from ._connect import Connection, Durability, connector, read_only
 from ._files import resolve
 from ._generation import taken_over
 from ._lock import FileLock
+from ._owners import changes
 from ._queries import Query, Row
 from ._reader import Reader, open_reader
-from ._runs import Runs
+from ._runs import SqlRuns
 from ._store_reader import StoreReader, check_backend, open_store_reader
 from ._writer import RunBatch, Writer
 
 T = TypeVar("T")
 
 
-class SqliteStore(Runs):
+class SqliteStore(SqlRuns):
     """Keeps runs in one SQLite file, owned by one process at a time.
 
     Beside the file stand its WAL and a lock file. Commits of concurrent runs share transactions and fsyncs.
@@ -71,14 +73,13 @@ class SqliteStore(Runs):
         clock: Callable[[], float] = time.time,
         run_batch: RunBatch = run_batch,
     ) -> None:
-        super().__init__(clock, Limits(max_value, warn_value, max_blob))
+        super().__init__(clock, Limits(max_value, warn_value, max_blob), str(path))
         self.path = Path(path)
         self._durability: Durability = durability
         self._lock_timeout = lock_timeout
         self._take_over = take_over
         self._run_batch = run_batch
         self._place = resolve(path)  # again on entering
-        self._admission = Admission(str(self.path))
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._stack = AsyncExitStack()
@@ -123,17 +124,18 @@ class SqliteStore(Runs):
         with anyio.CancelScope(shield=True):
             await self._stack.aclose()
 
-    def admit(self, owner: str) -> AbstractAsyncContextManager[None]:
-        """Hold the store for one runner."""
-        self._open_writer()
-        return self._admission.admit(owner)
-
     async def failure(self) -> StoreError:
         """Wait until the store takes nothing more, for good, and say why."""
         return StoreClosed(str(self.path)) if self._writer is None else await self._writer.failure()
 
-    def _write(self, work: Callable[[Connection], T]) -> Coroutine[None, None, T]:
-        return self._open_writer().write(work)  # likewise not awaited
+    def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> Coroutine[None, None, T]:
+        return self._open_writer().write(work, patient=patient)  # likewise not awaited
+
+    def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> Coroutine[None, None, T]:
+        return self._open_writer().write(work, patient=patient, tells=True)
+
+    async def _listen(self, owner: Owner, feed: Feed) -> None:
+        await self._open_writer().listen(partial(changes, owner=owner.id), feed.put)
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._open_reader().fetch(query)
@@ -171,6 +173,7 @@ class SqliteStore(Runs):
             await writer.close()
 
     def _forget(self) -> None:
+        self._end_feeds()
         self._writer = self._reader = None
 
     def _open_writer(self) -> Writer:

@@ -18,7 +18,7 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from copy import copy
 from pathlib import Path
@@ -27,6 +27,7 @@ from typing import Final, TypeAlias, TypeVar, cast
 
 import anyio
 
+from .._ownership import Change
 from ..errors import StoreClosed, StoreError, StoreFailed, StoreLost, StoreTakenOver
 from ._batch import Outcome, Work, is_final, run_batch
 from ._connect import LARGEST_WAL
@@ -36,6 +37,7 @@ from ._intake import Intake
 
 T = TypeVar("T")
 ErrorT = TypeVar("ErrorT", bound=StoreError)
+Ask: TypeAlias = Callable[[sqlite3.Connection], Sequence[Change]]
 RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]
 
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
@@ -52,15 +54,25 @@ class _Request:
         since: The tick at which it was asked for.
         outcome: What became of it; None until that is known.
         waiter: Wakes the caller. Cancelling a task cancels what it waits on, so this carries no answer.
+        patient: Whether it waits as long as another process holds the write lock.
+        tells: Whether whoever listens has to hear of it.
     """
 
-    __slots__ = ("outcome", "since", "waiter", "work")
+    __slots__ = ("outcome", "patient", "since", "tells", "waiter", "work")
 
-    def __init__(self, work: Work, since: int, waiter: asyncio.Future[None]) -> None:
+    def __init__(
+        self, work: Work, since: int, waiter: asyncio.Future[None], *, patient: bool = True, tells: bool = False
+    ) -> None:
         self.work = work
+        self.patient = patient
+        self.tells = tells
         self.since = since
         self.outcome: Outcome | None = None
         self.waiter = waiter
+
+
+def _nothing(_: sqlite3.Connection) -> None:
+    """Work that is none, to wake the thread."""
 
 
 def _again(failure: ErrorT) -> ErrorT:
@@ -109,6 +121,7 @@ class Writer:
         self._over: StoreError | None = None  # why nothing more is taken
         self._ending = anyio.Event()  # set with it
         self._closed = False
+        self._listener: tuple[Ask, Callable[[Iterable[Change]], None]] | None = None
         self._thread: threading.Thread | None = None
 
     async def start(self) -> None:
@@ -123,8 +136,23 @@ class Writer:
         with anyio.CancelScope(shield=True):
             await opened
 
-    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def listen(self, ask: Ask, put: Callable[[Iterable[Change]], None]) -> None:
+        """From now on put whatever is written for runs, by this process or another one.
+
+        Args:
+            ask: Says what nobody has heard of; called in the thread.
+            put: Takes it; called on the event loop.
+        """
+        self._listener = (ask, put)
+        await self.write(_nothing, tells=True)
+
+    async def write(self, work: Callable[[sqlite3.Connection], T], *, patient: bool = True, tells: bool = False) -> T:
         """Run `work` in a transaction and wait until it is committed.
+
+        Args:
+            work: It.
+            patient: Whether to wait as long as another process holds the write lock.
+            tells: Whether whoever listens has to hear of it.
 
         Raises:
             StoreClosed: The writer is closed.
@@ -134,7 +162,7 @@ class Writer:
             await self._has_room()
         if self._broken is not None or self._closed:
             raise self._refusal()
-        request = _Request(work, self._ticks, self._loop.create_future())
+        request = _Request(work, self._ticks, self._loop.create_future(), patient=patient, tells=tells)
         self._pending[request] = None
         self._intake.put(request)
         if self._watch is None:
@@ -283,8 +311,19 @@ class Writer:
             outcomes = self._commit(connection, batch)
             self._intake.note_commit(perf_counter() - since)
             self._call(self._deliver, batch, outcomes)
+            if self._listener is not None and any(request.tells for request in batch):
+                self._tell(connection, *self._listener)
             size = connection.files.wal_size if isinstance(connection, OwnedConnection) else self._wal_size()
             clean = size > LARGEST_WAL and self._shrink(connection)
+
+    def _tell(self, connection: sqlite3.Connection, ask: Ask, put: Callable[[Iterable[Change]], None]) -> None:
+        """Look for what nobody has heard of."""
+        try:
+            found = ask(connection)
+        except sqlite3.Error:  # the next batch meets a failing disk itself
+            return
+        if found:
+            self._call(put, found)
 
     def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Request]) -> list[Outcome]:
         """Run a batch; after a fatal error nothing touches the disk any more.

@@ -218,7 +218,7 @@ async def test_a_dead_child_fails_its_parent_and_is_opened_again_with_it(store: 
     async with running(store, parent, grace=0) as runner:
         await runner.start(parent, run_id="p")
         await gate.entered.wait()
-    await died(store, "p.kid", "p.kid")
+    await died(store, "p.kid", "p.kid", "p.kid")
     gate.open.set()
     async with running(store, parent, max_attempts=2) as runner:
         report = await runner.recover()
@@ -230,9 +230,9 @@ async def test_a_dead_child_fails_its_parent_and_is_opened_again_with_it(store: 
 
 async def died(store: Store, *run_ids: str) -> None:
     """Runs were recovered by processes that died with them."""
-    async with store:
-        for run_id in run_ids:
-            await store.claim(run_id, "somebody", recovering=True)
+    for run_id in run_ids:
+        async with store:
+            await store.claim(await store.join("somebody"), run_id)
 
 
 async def test_a_child_has_its_own_id_and_its_parents_trace_and_keep(store: Store) -> None:

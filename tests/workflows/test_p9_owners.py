@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 from anyio import fail_after
-from tests.workflows._words import PATIENCE, Counted, Gate, Store, running
+from tests.workflows._words import PATIENCE, Counted, Gate, Store, running, take_away
 
 from stagepost.checkpoint import MemoryStore, OwnershipLost, RunNotOpen, RunStatus
 from stagepost.workflows import Chain, Parallel, Pattern, Runner
@@ -19,7 +19,7 @@ async def test_p9_a_claim_fences_the_run_that_goes_on(store: Store) -> None:
         run = await runner.start(work, run_id="r1")
         await gate.entered.wait()
         before = (await store.load("r1")).root
-        await store.claim("r1", "another process")
+        await take_away(store, "r1")
         gate.open.set()
         with pytest.raises(OwnershipLost, match=r"run 'r1' has another owner \(epoch 2, ours was 1\)"):
             await run.result()
@@ -45,7 +45,7 @@ async def test_p9_a_claim_fences_every_worker_of_a_fan_out(store: Store) -> None
         for gate in gates:
             await gate.entered.wait()
         before = (await store.load("r1")).items
-        await store.claim("r1", "another process")
+        await take_away(store, "r1")
         gates[0].open.set()
         with pytest.raises(OwnershipLost):
             await run.result()
@@ -64,7 +64,7 @@ async def test_p9_a_claim_fences_the_failure_too(store: Store) -> None:
     async with running(store, work) as runner:
         run = await runner.start(work, run_id="r1")
         await gate.entered.wait()
-        await store.claim("r1", "another process")
+        await take_away(store, "r1")
         gate.open.set()
         with pytest.raises(OwnershipLost):
             await run.result()

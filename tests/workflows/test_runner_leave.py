@@ -8,7 +8,7 @@ import pytest
 from anyio import fail_after
 from tests.workflows._words import NOTHING, PATIENCE, Counted, Gate, Recorder, Store, running, until
 
-from stagepost.checkpoint import Lease, MemoryStore, NewRun, RunInfo, RunStatus
+from stagepost.checkpoint import Lease, MemoryStore, NewRun, Owner, RunInfo, RunStatus
 from stagepost.workflows import (
     Chain,
     ItemEnded,
@@ -182,9 +182,9 @@ class Slow(MemoryStore):
         await self.gate.pass_through(None)
         return await super().create(run)
 
-    async def claim(self, run_id: str, owner: str, **options: Any) -> Lease:
+    async def claim(self, owner: Owner, run_id: str, **options: Any) -> Lease:
         await self.gate.pass_through(None)
-        return await super().claim(run_id, owner, **options)
+        return await super().claim(owner, run_id, **options)
 
 
 async def failure_of(call: Callable[[], object], into: list[str]) -> None:

@@ -162,7 +162,9 @@ class RunInfo(NamedTuple):
         keep: What stays of it.
         traceback: Traceback of the error that it failed with, as text.
         news: How much was written for it from outside: answers, signals, words about effects, a cancellation.
+        heard: How much of that its owner, or who may claim it, has been told of.
         blocked: Why nobody can go on with it, as somebody who tried has found.
+        shape: Id of the shape that its workflow had when it was last claimed.
     """
 
     run_id: str
@@ -182,7 +184,9 @@ class RunInfo(NamedTuple):
     keep: Keep = Keep.RESULT
     traceback: str | None = None
     news: int = 0
+    heard: int = 0
     blocked: str | None = None
+    shape: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ._times import to_micros
 
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
-    "created_at, finished_at, trace, keep, news, blocked"
+    "created_at, finished_at, trace, keep, news, heard, blocked, shape"
 )
 WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at, refused"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"

@@ -28,7 +28,7 @@ def to_run(row: Row) -> RunInfo:
 
 def _to_run(row: Row) -> RunInfo:
     run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, *rest = row
-    created, finished, trace, keep, news, blocked = rest
+    created, finished, trace, keep, news, heard, blocked, shape = rest
     for text in (run_id, workflow, key, error, blocked):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
     why, traceback = split_failure(error)
@@ -50,7 +50,9 @@ def _to_run(row: Row) -> RunInfo:
         keep=Keep(keep),
         traceback=traceback,
         news=news,
+        heard=heard,
         blocked=blocked,
+        shape=shape,
     )
 
 

@@ -102,7 +102,7 @@ class FanOut:
             raise Parked
 
     async def _rests(self) -> bool:
-        """Whether news has come while nothing of the whole run was left to do; a fan-out inside of an item knows less."""
+        """Whether news has come while nothing of the run was left to do, which only the outermost fan-out knows."""
         return self._branch.path == "" and self._run.journal is not None and await self._run.rest()
 
     async def _freeze(self) -> list[ItemRecord]:

@@ -76,9 +76,7 @@ class Claims:
             raise RunCancelled(run_id)
         return snapshot, self._fitness.check(snapshot)
 
-    async def claim(
-        self, snapshot: Snapshot, prepared: Prepared, *, reopen: bool = False
-    ) -> tuple[Snapshot, Lease]:
+    async def claim(self, snapshot: Snapshot, prepared: Prepared, *, reopen: bool = False) -> tuple[Snapshot, Lease]:
         """Claim a run as it was read, and bring it up to the version of its workflow.
 
         Returns:

@@ -13,7 +13,6 @@ from stagepost.checkpoint import (
     RunInfo,
     RunNotFound,
     RunNotOpen,
-    RunOwned,
     RunStatus,
     Snapshot,
 )
@@ -182,12 +181,15 @@ class Dispatcher:
             with suppress(RunNotOpen, RunCancelled):  # it has ended since
                 if claim:
                     return await self.take_up(snapshot.run, urgent=urgent)
-                if snapshot.run.owner is None and snapshot.run.blocked is None:
+                if snapshot.run.owner is None and snapshot.run.news > snapshot.run.heard:
                     return self._freed(snapshot.run)
             snapshot = await self.store.load(info.run_id)
         reason = self._reason(snapshot) if snapshot.run.status.is_open else None
         if reason is not None and claim:
             raise reason
+        run = await self.find(info.run_id, urgent=urgent)
+        if run is not None:
+            return run
         return stored_handle(snapshot, self.registry, self.presence, reason)
 
     async def find(self, run_id: str, *, urgent: bool = False) -> Run | None:
@@ -257,6 +259,10 @@ class Dispatcher:
             await answer.get()
         else:
             self._scheduler.submit(record)
+            while record.stay is Stay.CLAIMING:
+                await record.changed()
+            if record.refused is not None:
+                raise record.refused
         return run
 
     async def _going_on(self, run_id: str, *, urgent: bool) -> Run | None:

@@ -220,6 +220,7 @@ class Executor:
     async def _give_up(self, record: Record, error: BaseException) -> None:
         """A run whose turn it was is not executed."""
         run_id = record.run_id
+        record.refused = error if isinstance(error, Exception) else RunnerStopped(run_id)
         match error:
             case RunCancelled():
                 self._presence.end(record, RunStatus.CANCELLED, error=error)

@@ -100,6 +100,7 @@ class Record:
         is_hearing: Whether a task is reading that news.
         freed: Whether the store has said that it goes on, though its execution has not returned yet.
         must_go_on: Whether it is taken up though it rests.
+        refused: Why it was not executed when its turn had come.
         execution: It, while it is executed.
         intermediates: Where the states after its steps go, if somebody wants them.
         handle: Its handle, if somebody holds one.
@@ -120,6 +121,7 @@ class Record:
         "intermediates",
         "is_hearing",
         "must_go_on",
+        "refused",
         "reopened",
         "run_id",
         "status",
@@ -142,6 +144,7 @@ class Record:
         self.is_hearing = self.freed = self.must_go_on = False
         self.awaited = True
         self.told = 0
+        self.refused: Exception | None = None
         self.execution: Execution | None = None
         self.intermediates: list[Intermediate] | None = None
         self.handle: ref[Any] | None = None
@@ -271,9 +274,7 @@ class Presence:
             return
         record.status, record.waits, record.children = RunStatus.WAITING, waits, children
 
-    def end(
-        self, record: Record, status: RunStatus, *, state: Any = None, error: BaseException | None = None
-    ) -> None:
+    def end(self, record: Record, status: RunStatus, *, state: Any = None, error: BaseException | None = None) -> None:
         """The end of a run is committed. What is said after it has ended or was lost does not count."""
         if record.is_over:
             return
@@ -285,7 +286,6 @@ class Presence:
         """This process does no more for a run, which stays open. After its end that does not count."""
         if record.is_over:
             return
-        self._failures.pop(record.run_id, None)
         record.say(RunStatus.RUNNING, None, error)
         self.move(record, Stay.LOST)
 

@@ -1,10 +1,11 @@
 """Taking up all that no living owner has."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 
-from stagepost.checkpoint import CorruptRun, RunInfo, RunNotFound, RunNotOpen, RunOwned, RunStatus, StoreError
+from stagepost.checkpoint import CorruptRun, Page, RunInfo, RunNotFound, RunNotOpen, RunOwned, RunStatus, StoreError
 
 from .._runs._compatibility import open_in, own
 from .._runs._fitness import Fitness
@@ -81,25 +82,24 @@ class Recovery:
         return self._max_attempts is not None and info.attempts >= self._max_attempts
 
     async def _unowned(self, found: _Notes) -> AsyncGenerator[RunInfo, None]:
-        """Running runs that no living owner has, and that nobody here works on; what cannot be read is noted."""
-        after: str | None = ""
-        while after is not None:
-            page = await self._store.acquire(self._dispatcher.claims.owner, after=after, limit=_PAGE)
-            for info in page.items:
-                if self._dispatcher.presence.find(info.run_id) is None:
+        """Running runs that no living owner has, and those of this one that nobody here works on."""
+        owner, find = self._dispatcher.claims.owner, self._dispatcher.presence.find
+        acquired = set[str]()
+        async with aclosing(_pages(partial(self._store.acquire, owner, limit=_PAGE), found)) as runs:
+            async for info in runs:
+                acquired.add(info.run_id)
+                if find(info.run_id) is None:
                     yield info
-            found.left_open |= {error.run_id: error for error in page.damaged}
-            after = page.next
+        async with aclosing(_pages(partial(self._store.find, status=RunStatus.RUNNING, limit=_PAGE), found)) as runs:
+            async for info in runs:
+                if info.owner == owner.id and info.run_id not in acquired and find(info.run_id) is None:
+                    yield info
 
     async def _look_at_parked(self, found: _Notes) -> None:
         """See that those that rest could go on: nobody would hear otherwise before they are to, in a month perhaps."""
-        after: str | None = ""
-        while after is not None:
-            page = await self._store.find(status=RunStatus.WAITING, after=after, limit=_PAGE)
-            for info in page.items:
+        async with aclosing(_pages(partial(self._store.find, status=RunStatus.WAITING, limit=_PAGE), found)) as runs:
+            async for info in runs:
                 await self._recover(info, found)
-            found.left_open |= {error.run_id: error for error in page.damaged}
-            after = page.next
 
     async def _recover(self, info: RunInfo, found: _Notes) -> None:
         try:
@@ -127,6 +127,17 @@ class Recovery:
         snapshot = await self._store.load(info.run_id)
         prepared = self._fitness.check(snapshot)
         return snapshot.run.status is RunStatus.WAITING and (prepared.migrated is not None or not open_in(snapshot))
+
+
+async def _pages(read: Callable[..., Awaitable[Page[RunInfo]]], found: _Notes) -> AsyncGenerator[RunInfo, None]:
+    """All runs, a page at a time; what cannot be read is noted."""
+    after: str | None = ""
+    while after is not None:
+        page = await read(after=after)
+        for info in page.items:
+            yield info
+        found.left_open |= {error.run_id: error for error in page.damaged}
+        after = page.next
 
 
 def _reason(run_id: str, error: Exception) -> WorkflowError | CorruptRun:

@@ -92,19 +92,17 @@ def stored_handle(
         IncompatibleCheckpoint: It has completed, and its state cannot be read any more.
     """
     run = snapshot.run
-    known = presence.find(run.run_id)
-    if known is not None:
-        return handle_of(known)
     if reason is None and run.status is RunStatus.RUNNING:
         reason = RunNotHeld(run.run_id)
-    state = _state_of(snapshot, registry)
-    record = presence.begin(run.run_id, run.workflow, Stay.PARKED)
+    if reason is None and run.status is RunStatus.WAITING:
+        record = presence.begin(run.run_id, run.workflow, Stay.PARKED)
+        presence.park(record, open_waits(snapshot), children_of(snapshot.waits))
+        return handle_of(record)
+    record = Record(run.run_id, run.workflow, Stay.PARKED)  # nothing more will come of it, so it is in no table
     if reason is not None:
         presence.lose(record, reason)
-    elif run.status is RunStatus.WAITING:
-        presence.park(record, open_waits(snapshot), children_of(snapshot.waits))
     else:
-        presence.end(record, run.status, state=state, error=_error_of(run, presence))
+        end_as_stored(record, snapshot, registry, presence)
     return handle_of(record)
 
 

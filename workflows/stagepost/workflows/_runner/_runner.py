@@ -80,6 +80,8 @@ class Runner(Views):
         StoreInUse: Another runner works on this store (on entering).
     """
 
+    _store: CheckpointStore
+
     def __init__(
         self,
         store: CheckpointStore,

@@ -24,13 +24,14 @@ from stagepost.checkpoint import (
     NewWait,
     OwnershipLost,
     RunNotFound,
-    StoredWait,
     StoreClosed,
+    StoredWait,
     StoreFailed,
     WaitKind,
 )
 
 from .._containment import own_failure
+from .._execution._children import is_child
 from .._patience import until_saved
 from ..errors import ChildElsewhere
 from ._claims import Claims
@@ -80,7 +81,7 @@ class Watcher:
         claims: Claims,
         presence: Presence,
         clock: Callable[[], float],
-        spawn: Callable[..., None],
+        spawn: Callable[..., object],
         *,
         log: "BoundLogger",
     ) -> None:
@@ -124,7 +125,7 @@ class Watcher:
                     self._lose(record)
 
     def cancel(self, run_id: str) -> None:
-        """The end of a run was asked for: what is executed is cancelled, and what is not is ended in a task of its own."""
+        """The end of a run was requested: what is executed is cancelled, the others are ended without a slot."""
         record = self._presence.find(run_id)
         if record is None:
             record = self._presence.begin(run_id, "", Stay.QUEUED)
@@ -143,8 +144,10 @@ class Watcher:
     def _free(self, run_id: str, record: Record | None) -> None:
         if record is None:
             record = self._presence.begin(run_id, "", Stay.QUEUED)
+            record.urgent = is_child(run_id)  # its parent may wait for it, in a slot
             self._submit(record)
         elif record.stay is Stay.PARKED:
+            record.urgent = is_child(run_id)
             self._schedule.free(record)
         elif record.stay is Stay.RUNNING:  # its task is about to see that it rests
             record.freed = True

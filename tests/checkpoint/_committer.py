@@ -13,7 +13,7 @@ from typing import cast
 import anyio
 
 from stagepost.checkpoint import Commit, Frame, NewRun, Owner, RunNotFound, SqliteStore
-from stagepost.checkpoint._sqlite import _connect, _writer
+from stagepost.checkpoint._sqlite import _connect, _thread
 from stagepost.checkpoint._sqlite._connect import Durability
 
 RUNS = 4
@@ -41,7 +41,7 @@ async def work(store: SqliteStore, owner: Owner, name: str, steps: int, told: in
 async def main(*arguments: str) -> None:
     """Commit, close, open and commit."""
     folder, durability, steps = arguments
-    for module in (_connect, _writer):
+    for module in (_connect, _thread):
         vars(module)["LARGEST_WAL"] = 150_000  # so that the WAL is copied and begun again in between
     told = os.open(Path(folder) / "told", os.O_CREAT | os.O_WRONLY)
     for _ in range(2):

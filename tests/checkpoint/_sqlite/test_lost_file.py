@@ -17,7 +17,7 @@ from tests.checkpoint._builders import claimed, new_run, save, started
 from tests.checkpoint._processes import environment, running
 
 from stagepost.checkpoint import Lease, SqliteStore, StoreLost
-from stagepost.checkpoint._sqlite import _files, _main_file, _writer
+from stagepost.checkpoint._sqlite import _files, _main_file, _thread
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 
 
@@ -271,7 +271,7 @@ async def test_the_index_of_the_wal_is_missed_at_the_latest_after_a_pause(
         async with SqliteStore(file) as store:
             lease = await started(store)
             delete_shm(file)
-            monkeypatch.setattr(_writer, "_LOOK", 0)  # no pause is too short
+            monkeypatch.setattr(_thread, "_LOOK", 0)  # no pause is too short
             with pytest.raises(StoreLost, match=r"its file runs\.db-shm was deleted or moved.*leave the store"):
                 await store.commit(save(lease, 2))
         async with SqliteStore(file) as store:
@@ -388,7 +388,7 @@ def idle(store: SqliteStore) -> None:
 
 
 async def test_copying_the_wal_is_no_loss(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 0)  # copied behind each batch
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 0)  # copied behind each batch
     with fail_after(10):
         async with SqliteStore(file) as store:
             lease = await started(store)
@@ -409,7 +409,7 @@ async def copied(file: Path, number: int | None) -> int:
 async def test_an_older_copy_that_is_written_over_the_file_is_found(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 0)
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 0)
     with fail_after(10):
         async with SqliteStore(file) as store:
             first = _main_file.read_alone(file)

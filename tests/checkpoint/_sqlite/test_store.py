@@ -24,7 +24,7 @@ from stagepost.checkpoint import (
     StoreTakenOver,
     WaitKind,
 )
-from stagepost.checkpoint._sqlite import _connect, _retention, _writer
+from stagepost.checkpoint._sqlite import _connect, _retention, _thread
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 from stagepost.checkpoint._sqlite._queries import Filters, Query, runs_query, waits_query
 
@@ -98,7 +98,7 @@ async def test_a_hundred_runs_share_a_few_transactions(file: Path) -> None:
 async def test_a_wal_that_has_been_copied_is_cut_so_that_it_is_not_copied_at_every_commit(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 500_000)
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 500_000)
     monkeypatch.setattr(_connect, "LARGEST_WAL", 500_000)
     copies: list[str] = []
     batches = Batches(lambda connection: connection.set_trace_callback(copies.append))

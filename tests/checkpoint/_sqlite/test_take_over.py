@@ -23,7 +23,7 @@ from stagepost.checkpoint import (
     StoreLocked,
     StoreTakenOver,
 )
-from stagepost.checkpoint._sqlite import _connect, _writer
+from stagepost.checkpoint._sqlite import _connect, _thread
 
 # works on a run, and when it is told to, tries whatever an owner can do
 OWNER = """
@@ -61,7 +61,7 @@ anyio.run(main)
 COMMITTER = """
 import os, sys, anyio
 from stagepost.checkpoint import CheckpointError, SqliteStore
-from stagepost.checkpoint._sqlite import _connect, _writer
+from stagepost.checkpoint._sqlite import _connect, _thread
 from tests.checkpoint._builders import claimed, save, started
 
 async def work(store, name):
@@ -71,7 +71,7 @@ async def work(store, name):
         os.write(1, f"{name} {seq}\\n".encode())
 
 async def main(path):
-    _connect.LARGEST_WAL = _writer.LARGEST_WAL = 200_000
+    _connect.LARGEST_WAL = _thread.LARGEST_WAL = 200_000
     async with SqliteStore(path, durability="process") as store:
         try:
             async with anyio.create_task_group() as tasks:
@@ -159,7 +159,7 @@ async def test_p9_whenever_the_owner_is_stopped_nothing_acknowledged_is_lost_and
     file: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_connect, "BUSY_TIMEOUT", 0.1)
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 200_000)
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 200_000)
     with fail_after(30):
         async with running(COMMITTER, file) as owner:
             heard = random.Random(seed).randrange(1, 400)  # noqa: S311  # nothing to guess

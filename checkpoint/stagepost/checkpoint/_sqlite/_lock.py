@@ -113,14 +113,6 @@ class FileLock:
             if fd is not None:
                 os.close(fd)
 
-    def holder(self) -> str:
-        """Who holds the lock, as written down by the holder; nothing if it has not yet."""
-        fd = _open(self.path)
-        try:
-            return os.pread(fd, 200, 0).decode(errors="replace")
-        finally:
-            os.close(fd)
-
     def _try(self) -> bool:
         """One try, at the file that is at the path now."""
         if self._fd is not None and not self._is_at_path(self._fd):
@@ -140,13 +132,43 @@ class FileLock:
             return False
 
     def _refuse(self, store: Path, waited: float) -> NoReturn:
-        holder = self.holder() or "a process that has not written its name yet"
+        holder = name_in(self.path)
         raise StoreLocked(store, holder, waited, is_ours=any(map(self._is_same, tuple(_OPEN))))
 
     def _is_same(self, other: "FileLock") -> bool:
         """Whether another lock of this process holds the file that this one wants."""
         held = other._fd  # noqa: SLF001  # of this class
         return other is not self and held is not None and self._is_at_path(held)
+
+
+def held_by(path: Path) -> str | None:
+    """Who holds the lock on a file, if there is one and somebody does."""
+    if not path.exists():
+        return None
+    fd = _open(path)
+    try:
+        return None if _try_lock(fd) else name_in(path)
+    finally:
+        os.close(fd)
+
+
+def name_in(path: Path) -> str:
+    """Who has the lock on a file, or was the last to have it, as written down by the holder."""
+    try:
+        found = path.read_bytes()[:200].decode(errors="replace")
+    except OSError:
+        found = ""
+    return found or "a process that has not written its name yet"
+
+
+def lock_of(path: Path) -> Path:
+    """The lock file of whoever owns a database."""
+    return path.with_name(f"{path.name}.lock")
+
+
+def inbox_lock_of(path: Path) -> Path:
+    """The lock file of whoever writes to a database beside its owner."""
+    return path.with_name(f"{path.name}.inbox.lock")
 
 
 def _open(path: Path) -> int:

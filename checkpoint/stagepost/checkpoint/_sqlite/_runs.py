@@ -71,6 +71,9 @@ class SqlRuns(SqlInbox):
     async def _listen(self, owner: Owner, feed: Feed) -> None:
         """From now on put into a feed whatever is written for runs."""
 
+    def _stop_listening(self, feed: Feed) -> None:
+        """Put nothing more into a feed."""
+
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
         return await self._write(Creation(run, self._now()), patient=False)
@@ -197,6 +200,7 @@ class SqlRuns(SqlInbox):
         for number, changes in lost.items():
             feed = self._feeds.pop(number, None)
             if feed is not None:
+                self._stop_listening(feed)
                 feed.put(changes)
                 feed.close()
 

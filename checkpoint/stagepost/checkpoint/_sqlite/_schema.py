@@ -16,6 +16,7 @@ TABLES = """
 CREATE TABLE meta (
   name        TEXT PRIMARY KEY,           -- generation: raised at every opening for writing, compared at every commit
   value       INTEGER NOT NULL            -- copied: raised before the WAL is copied; begins at random
+                                          -- synchronous: the owner's, for whoever writes beside it
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('generation', 0), ('copied', random() & 0x3fffffffffffffff);
 

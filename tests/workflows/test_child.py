@@ -425,7 +425,7 @@ async def test_leaving_the_runner_leaves_parent_and_child_open_at_once(store: St
     parent = Chain("parent", [fan], companions=[child])
 
     async def open_when_left() -> None:
-        await until(lambda: runner._reception is None)
+        await until(lambda: runner._dispatcher is None)
         gate.open.set()
 
     with fail_after(PATIENCE):
@@ -491,7 +491,7 @@ async def test_a_child_that_a_step_wants_while_the_runner_is_left_is_begun_by_th
     parent = Chain("parent", [ask], companions=[child])
 
     async def open_when_left() -> None:
-        await until(lambda: runner._reception is None)
+        await until(lambda: runner._dispatcher is None)
         await anyio.wait_all_tasks_blocked()
         gate.open.set()
 

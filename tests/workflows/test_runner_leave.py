@@ -26,7 +26,7 @@ from stagepost.workflows import (
 
 async def when_leaving(runner: Runner, *actions: Callable[[], object]) -> None:
     """Do things once the runner is being left, one after the other, all others having their turn between."""
-    await until(lambda: runner._reception is None)
+    await until(lambda: runner._dispatcher is None)
     for action in actions:
         action()
         await anyio.wait_all_tasks_blocked()

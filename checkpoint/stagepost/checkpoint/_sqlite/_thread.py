@@ -214,15 +214,14 @@ class WritingThread:
         outcomes = self._commit(connection, batch)
         now = perf_counter()
         self.intake.note_commit(now - since)
+        if self.listener is not None and any(request.tells for request in batch):
+            self._tell(connection, self.listener)  # first, so that whoever has written it finds that it was told
         if any(outcome.error is not None and is_busy(outcome.error) for outcome in outcomes):
             self._put_off(batch, outcomes)
         else:
             self._call(self._reports.delivered, batch, outcomes)
-        if self.listener is not None:
-            if any(request.tells for request in batch):
-                self._tell(connection, self.listener)
-            if now - self._heard_at > _HEAR:
-                self._hear(connection)
+        if self.listener is not None and now - self._heard_at > _HEAR:
+            self._hear(connection)
 
     def _commit(self, connection: sqlite3.Connection, batch: Sequence[Request]) -> list[Outcome]:
         """Run a batch; after a fatal error nothing touches the disk any more.

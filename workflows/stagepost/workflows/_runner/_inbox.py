@@ -109,6 +109,9 @@ class Sending:
     def _check_open(self) -> None:
         """See that anything may be asked now."""
 
+    async def _passed_on(self) -> None:
+        """Something was written: let whoever owns the run in this process hear of it before the caller goes on."""
+
     async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
         """What runs wait for, in the order of their ids: an inbox for whoever answers.
 
@@ -154,6 +157,7 @@ class Sending:
         try:
             data, asked = self._answer_to(wait_id, value, workflow)
             await self._store.answer(run_id, place, data, name=name or asked, by=by)
+            await self._passed_on()
         except (WaitNotFound, CannotStore) as error:
             instead = await ended_by(self._store, run_id, place)
             if instead is not None:
@@ -192,7 +196,9 @@ class Sending:
         if workflow is not None and name not in workflow.signals:
             raise UnknownSignal(run_id, name, tuple(workflow.signals))
         data = self._stored(value, None if workflow is None else workflow.signals[name], shown)
-        return await self._store.signal(run_id, name, data, dedup=dedup)
+        is_new = await self._store.signal(run_id, name, data, dedup=dedup)
+        await self._passed_on()
+        return is_new
 
     async def settle(
         self, run_id: str, key: str, *, value: object = None, retry: bool = False, place: str | None = None
@@ -230,6 +236,7 @@ class Sending:
         if not found:
             raise await no_doubt(self._store, run_id, key, place)
         await self._store.settle(run_id, found[0], key, data)
+        await self._passed_on()
 
     async def _workflow(self, run_id: str) -> Pattern | None:
         """The workflow of an open run: nothing is accepted for one that has ended, or that cannot go on."""

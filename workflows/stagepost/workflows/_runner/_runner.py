@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import cancel_shielded_checkpoint
 from pydantic import BaseModel
 
 from stagepost.checkpoint import CheckpointStore, CorruptRun, Keep, Owner, RunInfo, RunNotFound, RunStatus, StoreError
@@ -310,6 +311,7 @@ class Runner(Views):
         """
         report = await Recovery(self._open(), self._fitness, self._grace, self._max_attempts).recover()
         self._has_recovered = True
+        await self._passed_on()
         return report
 
     async def resume(self, run_id: str) -> Run:
@@ -402,6 +404,9 @@ class Runner(Views):
 
     def _check_open(self) -> None:
         self._open()
+
+    async def _passed_on(self) -> None:
+        await cancel_shielded_checkpoint()  # the store has told of it by now, and so the watcher has its turn
 
     async def _definition(self, info: RunInfo) -> Pattern:
         """As an inbox, but looking at the run: nothing is accepted for one that the code of this process misfits."""

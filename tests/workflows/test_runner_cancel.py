@@ -7,7 +7,16 @@ import pytest
 from anyio import fail_after
 from tests.workflows._words import PATIENCE, Counted, Gate, Recorder, Store, running
 
-from stagepost.checkpoint import Commit, ItemStatus, MemoryStore, Owner, OwnershipLost, RunNotFound, RunNotOpen, RunStatus
+from stagepost.checkpoint import (
+    Commit,
+    ItemStatus,
+    MemoryStore,
+    Owner,
+    OwnershipLost,
+    RunNotFound,
+    RunNotOpen,
+    RunStatus,
+)
 from stagepost.workflows import Chain, Parallel, RunCancelled, RunEnded, Runner, State, UnknownWorkflow, step
 
 

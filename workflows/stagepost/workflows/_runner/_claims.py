@@ -12,6 +12,7 @@ from stagepost.checkpoint import (
     Commit,
     Lease,
     Owner,
+    OwnerExpired,
     OwnershipLost,
     RunInfo,
     RunNotFound,
@@ -60,6 +61,16 @@ class Claims:
         self._log = log
         self.owner = owner
         self.is_leaving = False
+
+    async def join_again(self) -> None:
+        """Become another owner, after this one was found to be dead: it had given no sign of life, so its runs are free.
+
+        Raises:
+            StoreError: It could not be said.
+        """
+        dead = self.owner
+        self._presence.lose_all(lambda _: OwnerExpired(dead.name))
+        self.owner = await self._store.join(dead.name)
 
     # claiming
 

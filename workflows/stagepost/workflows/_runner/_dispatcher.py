@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import (
     KeyRemembered,
     NewRun,
+    OwnershipLost,
     RunInfo,
     RunNotFound,
     RunNotOpen,
@@ -322,13 +323,15 @@ class Dispatcher:
             after = page.next
 
     async def _end(self, run_ids: Sequence[str], patience: float) -> None:
-        for run_id in run_ids:
-            if self.presence.find(run_id) is not None:
+        records = {run_id: self.presence.find(run_id) for run_id in run_ids}
+        for run_id, record in records.items():
+            if record is not None:
                 self.watcher.cancel(run_id)
         with anyio.move_on_after(patience):
-            await self.presence.until(lambda: not any(map(self.presence.find, run_ids)))
-        for run_id in run_ids:
-            await self.claims.cancel(run_id)
+            await self.presence.until(lambda: all(record is None or record.is_over for record in records.values()))
+        for run_id, record in records.items():
+            if record is None or not (record.stay is Stay.ENDED or isinstance(record.left_with, OwnershipLost)):
+                await self.claims.cancel(run_id)
 
     # leaving
 

@@ -232,6 +232,13 @@ class Presence:
         """Those that are executed."""
         return [record for record in self._here() if record.stay is Stay.RUNNING]
 
+    def lose_all(self, why: Callable[[str], BaseException]) -> None:
+        """All runs are another owner's from now on: what is executed is cancelled."""
+        for record in self._here():
+            if record.execution is not None:
+                record.execution.scope.cancel()
+            self.lose(record, why(record.run_id))
+
     def below(self, run_id: str) -> Sequence[Record]:
         """Those of the runs that the steps of a run have started, or the steps of these."""
         return [record for record in self._here() if record.run_id.startswith(below(run_id))]
@@ -268,7 +275,7 @@ class Presence:
 
     def park(self, record: Record, waits: Sequence[str], children: Collection[str] = ()) -> None:
         """A run rests until one of these waits ends; unless nothing goes on here any more."""
-        if record.stay is not Stay.PARKED:
+        if record.stay is not Stay.PARKED and not record.is_over:
             self.move(record, Stay.PARKED)
         if record.is_over:
             return

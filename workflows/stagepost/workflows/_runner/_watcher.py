@@ -22,10 +22,13 @@ from stagepost.checkpoint import (
     Lost,
     News,
     NewWait,
+    Owner,
+    OwnerExpired,
     OwnershipLost,
     RunNotFound,
     StoreClosed,
     StoredWait,
+    StoreError,
     StoreFailed,
     WaitKind,
 )
@@ -96,15 +99,36 @@ class Watcher:
         self._next_at: datetime | None = None
         self._earlier = anyio.Event()
         self._keeps_time = False
+        self._has_recovered = False
 
     # changes
 
     async def run(self, scheduling: Scheduling) -> None:
         """Do what the store tells, until it tells nothing more for good: every run hears of that by itself."""
         self._scheduling = scheduling
+        owner: Owner | None = None
         with suppress(StoreClosed, StoreFailed):
-            async for change in self._store.changes(self._claims.owner):
-                self.take(change)
+            while owner is not self._claims.owner:  # a dead one is told nothing more; there is another one by then
+                owner = self._claims.owner
+                if owner.ttl is not None:
+                    self._spawn(self._live, owner, owner.ttl)
+                async for change in self._store.changes(owner):
+                    self.take(change)
+                if owner.ttl is not None and not self._claims.is_leaving:
+                    await self._claims.join_again()
+
+    async def _live(self, owner: Owner, ttl: float) -> None:
+        """Give signs of life, where there may be several owners, and take up the runs of those that give none."""
+        while self._claims.owner is owner:
+            await anyio.sleep(ttl / 4)
+            with suppress(StoreError, OwnerExpired):
+                if await self._store.heartbeat(owner) and self._has_recovered:
+                    await self._take_over(owner)
+
+    async def _take_over(self, owner: Owner) -> None:
+        """Runs of owners that have left or are dead go on here."""
+        for info in (await self._store.acquire(owner)).items:
+            self._free(info.run_id, self._presence.find(info.run_id))
 
     def take(self, change: Change) -> None:
         """Do what a change asks for; nothing, where it was done already."""
@@ -168,9 +192,11 @@ class Watcher:
     def _tell(self, record: Record, count: int) -> None:
         """Have a run that is executed read what has come."""
         record.told = max(record.told, count)
-        if record.execution is not None and not record.is_hearing and record.told > record.execution.heard:
-            record.is_hearing = True
-            self._spawn(self._hear, record)
+        if record.execution is not None and record.told > record.execution.heard:
+            record.execution.signals.notice()  # it may be one; a step that looks for signals now reads them
+            if not record.is_hearing:
+                record.is_hearing = True
+                self._spawn(self._hear, record)
 
     async def _hear(self, record: Record) -> None:
         try:
@@ -248,6 +274,7 @@ class Watcher:
                     damaged[child] = error
         await self._expire()
         self._keep_time()
+        self._has_recovered = True
         return damaged
 
     async def _look_after(self, child: str) -> None:
@@ -287,8 +314,10 @@ class Watcher:
         """End those that are due now."""
         more = True
         while more:
-            self._next_at = None
+            before = self._next_at
             due_at = await self._store.expire(self._clock(), _AT_ONCE)
+            if self._next_at == before:
+                self._next_at = None  # else an earlier one was opened meanwhile
             if due_at is not None:
                 self._expect(due_at)
             more = due_at is not None and self._left(due_at) <= 0

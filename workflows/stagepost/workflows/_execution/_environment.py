@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stagepost.checkpoint import CheckpointStore, Lease, Snapshot
+from stagepost.checkpoint import CheckpointStore, Lease, Snapshot, StoredWait
 from stagepost.hub import Emitter, Hub
 
 from .._values._secrets import Secrets
@@ -35,16 +35,26 @@ class Environment:
     secrets: Secrets
     check_states: bool = False
 
-    def execution(self, snapshot: Snapshot, lease: Lease, watch: Watch) -> Execution:
+    def execution(
+        self, snapshot: Snapshot, lease: Lease, watch: Watch, misfit: Callable[[StoredWait], str | None]
+    ) -> Execution:
         """A stored run in this process.
 
         Args:
             snapshot: It as it is stored.
             lease: The right to commit to it.
             watch: Is told of the waits that it opens.
+            misfit: Says why a step of it cannot read what has ended a wait.
         """
         run = snapshot.run
-        journal = Journal(self.store, lease, watch, is_attempt=run.attempts > 0, heard=run.news)
+        journal = Journal(
+            self.store,
+            lease,
+            watch,
+            is_attempt=run.attempts > 0,
+            heard=run.news,
+            misfit=lambda wait: self._masked(misfit(wait)),
+        )
         execution = Execution(
             run.run_id,
             run.workflow,
@@ -62,3 +72,6 @@ class Environment:
         )
         execution.restore(snapshot)
         return execution
+
+    def _masked(self, why: str | None) -> str | None:
+        return None if why is None else self.secrets.mask(why)

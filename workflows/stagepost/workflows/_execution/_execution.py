@@ -326,7 +326,7 @@ class Execution:
         self.journal.heard = count
         if count - before > len(waits):
             self.signals.notice()
-        self.hear(waits)
+        self.hear([wait if wait.checked else await self.journal.fitting(wait) for wait in waits])
 
     def hear(self, waits: Iterable[StoredWait]) -> None:
         """Tell those who wait which waits have ended."""

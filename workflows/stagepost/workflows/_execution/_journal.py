@@ -1,6 +1,6 @@
 """Where a run is saved."""
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict
 
 from stagepost.checkpoint import (
@@ -15,6 +15,7 @@ from stagepost.checkpoint import (
     NewWait,
     StoredValue,
     StoredWait,
+    WaitStatus,
 )
 
 
@@ -57,18 +58,27 @@ class Journal:
         watch: Is told of waits.
         is_attempt: Whether the run counts as an attempt to recover it until its first commit.
         heard: How much news of the run was known when it was read.
+        misfit: Says why a step cannot read what has ended a wait; None if it can.
 
     Attributes:
         heard: How much news of the run its execution has heard; only news after that is read.
     """
 
     def __init__(
-        self, store: CheckpointStore, lease: Lease, watch: Watch, *, is_attempt: bool = False, heard: int = 0
+        self,
+        store: CheckpointStore,
+        lease: Lease,
+        watch: Watch,
+        *,
+        is_attempt: bool = False,
+        heard: int = 0,
+        misfit: Callable[[StoredWait], str | None] = lambda _: None,
     ) -> None:
         self._store = store
         self._lease = lease
         self._watch = watch
         self._is_attempt = is_attempt
+        self._misfit = misfit
         self.heard = heard
 
     @property
@@ -82,11 +92,17 @@ class Journal:
             return self._settle(parts)
         return self._store.commit(Commit(self._lease, **parts))
 
+    async def fitting(self, wait: StoredWait) -> StoredWait:
+        """A wait; where somebody has ended it who could not check the value, and that misfits, it is open again."""
+        while not wait.checked and wait.status is WaitStatus.ANSWERED and (why := self._misfit(wait)) is not None:
+            wait = await self._store.reopen(self._lease, wait.place, why)  # answered again, if a signal is queued
+        return wait
+
     async def wait(self, wait: NewWait) -> StoredWait:
         """Open a wait, or get the one that a signal has answered already."""
         self._store.limits.check(len(wait.prompt or b""), f"what {wait.place!r} shows")
         await self._watch.expect(wait)
-        return await self._store.wait(self._lease, wait)
+        return await self.fitting(await self._store.wait(self._lease, wait))
 
     async def opened(self, wait: StoredWait) -> None:
         """A wait was opened, and everybody here knows."""

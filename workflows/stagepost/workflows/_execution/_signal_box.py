@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from stagepost.checkpoint import CheckpointStore, Codec, SentSignal
+from stagepost.checkpoint import CannotRead, CheckpointStore, Codec, SentSignal
 
 from ..errors import UnknownSignal
 
@@ -54,6 +54,7 @@ class SignalBox:
         self._heeded = 0  # which of these times the store was asked about
         self._reading: anyio.Lock | None = None  # made when somebody reads: most runs are sent nothing
         self._known: list[SentSignal] = []
+        self._last = 0  # number of the last one that was read
         self.read_at: str | None = None
 
     def notice(self) -> None:
@@ -87,9 +88,20 @@ class SignalBox:
             noticed = self._noticed  # what is sent from now on is another time
             if self._heeded == noticed:
                 return
-            after: str | None = str(self._known[-1].number if self._known else 0)
+            after: str | None = str(self._last)
             while after is not None:
                 page = await store.signals(self._run_id, after=after, limit=_PAGE)
-                self._known += page.items
+                self._last = page.items[-1].number if page.items else self._last
+                self._known += filter(self._is_fit, page.items)
                 after = page.next
             self._heeded = noticed
+
+    def _is_fit(self, sent: SentSignal) -> bool:
+        """Whether a signal can be read; one that nobody has checked and that misfits is as if it had not been sent."""
+        if sent.checked or sent.name not in self._codecs:
+            return True
+        try:
+            self._codecs[sent.name].load(sent.value)
+        except CannotRead:
+            return False
+        return True

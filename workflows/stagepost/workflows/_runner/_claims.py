@@ -102,7 +102,9 @@ class Claims:
         lease = await self._store.claim(self.owner, run.run_id, reopen=reopen, shape=shape)
         if prepared.migrated is not None:
             await self._store.migrate(lease, prepared.migrated)
-        if prepared.migrated is not None or reopen:
+        for place, why in prepared.unfit.items():
+            await self._store.reopen(lease, place, self._secrets.mask(why))
+        if prepared.migrated is not None or prepared.unfit or reopen:
             return await self._store.load(run.run_id), lease
         is_attempt = run.owner not in (None, self.owner.id)
         return snapshot._replace(run=run._replace(attempts=run.attempts + is_attempt)), lease

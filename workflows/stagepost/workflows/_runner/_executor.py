@@ -1,6 +1,7 @@
 """Taking runs to their ends, or until they rest, each by one task."""
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 
 from stagepost.checkpoint import CheckpointError, Lease, RunNotFound, RunNotOpen, RunOwned, RunStatus, Snapshot
@@ -15,7 +16,7 @@ from .._execution._signal_box import SignalBox
 from .._execution._signals import Left, Parked, Stopping
 from .._lifespans import Lifespans
 from .._pattern_errors import describe
-from .._runs._compatibility import own
+from .._runs._compatibility import misfit, own
 from .._runs._fitness import Fitness
 from .._runs._ids import open_waits, wait_id_of
 from ..errors import (
@@ -174,12 +175,12 @@ class Executor:
 
     def _execution(self, record: Record, snapshot: Snapshot, lease: Lease) -> Execution:
         assert record.definition is not None  # noqa: S101  # as above
-        execution = self._environment.execution(snapshot, lease, self._watcher)
+        workflow = record.definition.workflow
+        execution = self._environment.execution(snapshot, lease, self._watcher, partial(misfit, workflow.plan))
         execution.stopping = self._stopping
         execution.intermediates = record.intermediates
         execution.children = self._children
-        signals = record.definition.workflow.signals
-        execution.signals = SignalBox(record.run_id, signals, self._environment.store, is_new=lease.epoch == 1)
+        execution.signals = SignalBox(record.run_id, workflow.signals, self._environment.store, is_new=lease.epoch == 1)
         execution.reopened = set() if record.reopened else None
         return execution
 

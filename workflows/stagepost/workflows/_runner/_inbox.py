@@ -156,7 +156,8 @@ class Sending:
         workflow = await self._workflow(run_id)
         try:
             data, asked = self._answer_to(wait_id, value, workflow)
-            await self._store.answer(run_id, place, data, name=name or asked, by=by)
+            checked = workflow is not None
+            await self._store.answer(run_id, place, data, name=name or asked, by=by, checked=checked)
             await self._passed_on()
         except (WaitNotFound, CannotStore) as error:
             instead = await ended_by(self._store, run_id, place)
@@ -196,7 +197,7 @@ class Sending:
         if workflow is not None and name not in workflow.signals:
             raise UnknownSignal(run_id, name, tuple(workflow.signals))
         data = self._stored(value, None if workflow is None else workflow.signals[name], shown)
-        is_new = await self._store.signal(run_id, name, data, dedup=dedup)
+        is_new = await self._store.signal(run_id, name, data, dedup=dedup, checked=workflow is not None)
         await self._passed_on()
         return is_new
 

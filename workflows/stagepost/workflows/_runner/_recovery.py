@@ -124,6 +124,8 @@ class Recovery:
             WorkflowError: It could not go on.
             CorruptRun: It is not what was stored.
         """
+        if info.blocked is None and self._fitness.is_known(info):
+            return not (await self._store.waits(run_id=info.run_id, limit=1)).items
         snapshot = await self._store.load(info.run_id)
         prepared = self._fitness.check(snapshot)
         return snapshot.run.status is RunStatus.WAITING and (prepared.migrated is not None or not open_in(snapshot))

@@ -410,7 +410,8 @@ class Runner(Views):
 
     async def _definition(self, info: RunInfo) -> Pattern:
         """As an inbox, but looking at the run: nothing is accepted for one that the code of this process misfits."""
-        if self._open().is_executed(info.run_id) or (self._has_recovered and info.blocked is None):
+        is_fit = info.blocked is None and (self._has_recovered or self._fitness.is_known(info))
+        if is_fit or self._open().is_executed(info.run_id):
             return self._registry.find(info).workflow
         return self._fitness.check(await self._store.load(info.run_id)).definition.workflow
 

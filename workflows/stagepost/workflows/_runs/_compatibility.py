@@ -4,7 +4,7 @@ Whatever reading a stored run raises is the reason why that run cannot go on; it
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pydantic_core import from_json
@@ -26,6 +26,7 @@ from stagepost.checkpoint import (
     split_values,
 )
 
+from .._containment import own_failure
 from .._pattern_errors import describe
 from .._plans._places import plan_at, step_at
 from .._plans._plan import COUNTER, FanOutPlace, FoldPlace, Place, Plan
@@ -121,6 +122,24 @@ def unheeded_in(snapshot: Snapshot) -> Sequence[StoredWait]:
         return ()
     standing = Standing(snapshot)
     return [wait for wait in sent if wait.place in standing]
+
+
+def misfit(plan: Plan, wait: StoredWait) -> str | None:
+    """Why the step at the place of a wait cannot read what has ended it, in words; None if it can."""
+    step = step_at(plan, wait.place)
+    if wait.value is None or step is None or step.receives is None:
+        return None
+    try:
+        step.receives.codec.load(wait.value)
+    except BaseException as error:  # noqa: BLE001  # a validator is a user's; what is no failure is raised again
+        return describe(own_failure(error))
+    return None
+
+
+def unfit_in(snapshot: Snapshot, plan: Plan) -> Mapping[str, str]:
+    """What a run was sent by somebody who could not check it, and what does not fit, by place, with the reason."""
+    found = {wait.place: misfit(plan, wait) for wait in unheeded_in(snapshot) if not wait.checked}
+    return {place: why for place, why in found.items() if why is not None}
 
 
 def fits(plan: Plan, wait: StoredWait) -> bool:

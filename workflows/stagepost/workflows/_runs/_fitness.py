@@ -53,6 +53,14 @@ class Fitness:
             self._mask(error)
             raise
 
+    def is_known(self, info: RunInfo) -> bool:
+        """Whether a run can go on as far as that can be known without reading it: nothing that it depends on has changed.
+
+        So of a run that was claimed with a workflow of the very same shape, and whose values have no types.
+        """
+        workflow = self.registry.same(info)
+        return workflow is not None and info.shape == workflow.shape.id and workflow.is_plain
+
     def reason(self, snapshot: Snapshot) -> WorkflowError | CorruptRun | None:
         """Why a run cannot go on; None if it can."""
         try:

@@ -24,7 +24,7 @@ from .._plans._plan import Plan
 from .._values._layout import lay_out
 from .._values._schema import to_values
 from ..errors import IncompatibleCheckpoint
-from ._compatibility import check_compatible, concerning, fits, unheeded_in
+from ._compatibility import check_compatible, concerning, fits, unfit_in, unheeded_in
 from ._standing import Standing
 
 Migration: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -49,10 +49,14 @@ class Definition:
             IncompatibleCheckpoint: It cannot, whatever the reason is.
         """
         migrated = self.migrated(snapshot)
+        unfit = unfit_in(snapshot, self.workflow.plan)
         upgraded = _upgraded(snapshot, migrated)
+        if unfit:
+            heeded = tuple(wait for wait in upgraded.waits if wait.place not in unfit)
+            upgraded = upgraded._replace(waits=heeded)
         with concerning(snapshot.run, "its state does not fit any more"):
             check_compatible(upgraded, self.workflow.plan)
-        return Prepared(self, migrated)
+        return Prepared(self, migrated, unfit)
 
     def view(self, snapshot: Snapshot) -> Any:
         """The run's state, as its next step sees it, or as it has ended.
@@ -110,10 +114,12 @@ class Prepared:
     Attributes:
         definition: What it is executed by.
         migrated: It as one of the definition's version; None if it is one already.
+        unfit: What it was sent unchecked and does not fit, by place, with the reason: to be dropped.
     """
 
     definition: Definition
     migrated: Migrated | None
+    unfit: Mapping[str, str]
 
 
 def _upgraded(snapshot: Snapshot, migrated: Migrated | None) -> Snapshot:

@@ -97,6 +97,10 @@ class Registry:
         """What runs of these workflows may not keep, whether or not somebody has given it as a secret."""
         return frozenset(chain.from_iterable(workflow.hidden for workflow in self._known.values()))
 
+    def same(self, info: RunInfo) -> Pattern | None:
+        """The definition of a stored run's own version, if there is one."""
+        return self._known.get((info.workflow, info.version))
+
     def find(self, info: RunInfo) -> Definition:
         """The definition that a stored run belongs to: of its own version, or of the next that it can be migrated to.
 

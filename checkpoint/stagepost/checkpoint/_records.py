@@ -163,6 +163,7 @@ class RunInfo(NamedTuple):
         traceback: Traceback of the error that it failed with, as text.
         news: How much was written for it from outside: answers, signals, words about effects, a cancellation.
         blocked: Why nobody can go on with it, as somebody who tried has found.
+        shape: Id of the shape that its workflow had when it was last claimed; None if nobody has said.
     """
 
     run_id: str
@@ -183,6 +184,7 @@ class RunInfo(NamedTuple):
     traceback: str | None = None
     news: int = 0
     blocked: str | None = None
+    shape: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

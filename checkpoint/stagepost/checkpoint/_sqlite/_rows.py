@@ -28,7 +28,7 @@ def to_run(row: Row) -> RunInfo:
 
 def _to_run(row: Row) -> RunInfo:
     run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, *rest = row
-    created, finished, trace, keep, news, blocked = rest
+    created, finished, trace, keep, news, blocked, shape = rest
     for text in (run_id, workflow, key, error, blocked):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
     why, traceback = split_failure(error)
@@ -51,6 +51,7 @@ def _to_run(row: Row) -> RunInfo:
         traceback=traceback,
         news=news,
         blocked=blocked,
+        shape=shape,
     )
 
 
@@ -145,7 +146,7 @@ def _to_item(columns: Row) -> Item:
 
 def to_wait(columns: Row) -> StoredWait:
     """The columns of `WAIT_COLUMNS`."""
-    place, kind, name, prompt, due_at, status, value, by, opened_at, ended_at, refused, *_ = columns
+    place, kind, name, prompt, due_at, status, value, by, opened_at, ended_at, checked, refused, *_ = columns
     return StoredWait(
         place=place,
         kind=WaitKind(kind),
@@ -157,6 +158,7 @@ def to_wait(columns: Row) -> StoredWait:
         by=by,
         opened_at=to_time(opened_at),
         ended_at=None if ended_at is None else to_time(ended_at),
+        checked=bool(checked),
         refused=refused,
     )
 
@@ -191,9 +193,9 @@ def to_signal(run_id: str, row: Row) -> SentSignal:
     Raises:
         CorruptRun: They make no sense.
     """
-    number, name, value = row
+    number, name, value, checked = row
     with making_sense(run_id):
-        return SentSignal(number, name, _json(value))
+        return SentSignal(number, name, _json(value), bool(checked))
 
 
 def _to_effect(columns: Row) -> Effect:

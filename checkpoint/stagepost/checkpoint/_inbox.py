@@ -11,7 +11,14 @@ class Inbox(Protocol):
     """Answers, signals, words about effects, cancellations, and what ends by itself."""
 
     async def answer(
-        self, run_id: str, place: str, value: bytes, *, name: str | None = None, by: str | None = None
+        self,
+        run_id: str,
+        place: str,
+        value: bytes,
+        *,
+        name: str | None = None,
+        by: str | None = None,
+        checked: bool = True,
     ) -> None:
         """Answer a wait; a parked run is running again, and nobody's until it is claimed.
 
@@ -21,6 +28,7 @@ class Inbox(Protocol):
             value: JSON.
             name: What it has to wait for, since a step may ask one thing after the other; None for whatever it is.
             by: Who answers.
+            checked: Whether whoever answers knows that the value fits.
 
         Raises:
             RunNotFound: There is no such run.
@@ -30,7 +38,9 @@ class Inbox(Protocol):
         """
         ...
 
-    async def signal(self, run_id: str, name: str, value: bytes, *, dedup: str | None = None) -> bool:
+    async def signal(
+        self, run_id: str, name: str, value: bytes, *, dedup: str | None = None, checked: bool = True
+    ) -> bool:
         """Send a signal: to the wait that was opened for its name first, or into the queue for the next one.
 
         Args:
@@ -38,6 +48,7 @@ class Inbox(Protocol):
             name: The signal's name.
             value: JSON.
             dedup: Two signals of one name and `dedup` are one.
+            checked: Whether whoever sends it knows that the value fits.
 
         Returns:
             Whether it is new.
@@ -48,8 +59,15 @@ class Inbox(Protocol):
         """
         ...
 
-    async def settle(self, run_id: str, place: str, key: str, value: bytes | None) -> None:
+    async def settle(self, run_id: str, place: str, key: str, value: bytes | None, *, checked: bool = True) -> None:
         """Say what became of an effect that its run waits for word of: done with this value, or (None) undone.
+
+        Args:
+            run_id: The run.
+            place: The step that waits.
+            key: The effect's key.
+            value: JSON of what it returned; None: it did not happen.
+            checked: Whether whoever says so knows that the value fits.
 
         Raises:
             RunNotFound: There is no such run.

@@ -35,7 +35,7 @@ class News(NamedTuple):
 
 
 class Cancelled(NamedTuple):
-    """The end of a run of this owner was requested.
+    """The end of a run was requested: of this owner's, or of one that nobody owns.
 
     Attributes:
         run_id: The run.
@@ -47,7 +47,7 @@ class Cancelled(NamedTuple):
 
 
 class Freed(NamedTuple):
-    """A run that nobody owns can go on: one of its waits has ended, its end was requested, or its owner has left it.
+    """A run that nobody owns can go on: one of its waits has ended, or its owner has left it.
 
     Attributes:
         run_id: The run.

@@ -164,7 +164,7 @@ class RunInfo(NamedTuple):
         news: How much was written for it from outside: answers, signals, words about effects, a cancellation.
         heard: How much of that its owner, or who may claim it, has been told of.
         blocked: Why nobody can go on with it, as somebody who tried has found.
-        shape: Id of the shape that its workflow had when it was last claimed.
+        shape: Id of the shape that its workflow had when it was last claimed; None if nobody has said.
     """
 
     run_id: str

@@ -63,6 +63,7 @@ class StoredWait:
         by: Who has answered.
         opened_at: When it was opened (UTC).
         ended_at: When it was answered or expired (UTC).
+        checked: Whether it was ended by somebody who knew that the value fits.
         refused: Why the last answer to it was dropped, so that it is open again.
     """
 
@@ -76,6 +77,7 @@ class StoredWait:
     by: str | None
     opened_at: datetime
     ended_at: datetime | None
+    checked: bool = True
     refused: str | None = None
 
 
@@ -106,11 +108,13 @@ class SentSignal:
         number: Its place among all signals of its run.
         name: Its name.
         value: JSON.
+        checked: Whether it was sent by somebody who knew that the value fits.
     """
 
     number: int
     name: str
     value: bytes
+    checked: bool = True
 
 
 class EffectStatus(StrEnum):

@@ -124,7 +124,7 @@ async def check_a_cancellation_is_told_and_takes_all_below_along(store: Checkpoi
     await store.commit(Commit(lease=ended, closing=Closing(RunStatus.COMPLETED)))
     await store.cancel("a")
     found = {change.run_id: change for change in [await anext(changes) for _ in range(3)]}
-    equal(found, {"a": Cancelled("a", 1), "a.x": Freed("a.x", 1), "a.x.y": Cancelled("a.x.y", 1)})
+    equal(found, {"a": Cancelled("a", 1), "a.x": Cancelled("a.x", 1), "a.x.y": Cancelled("a.x.y", 1)})
     for run_id in ("a-b", "ab", "a.ended"):
         equal((await store.info(run_id)).cancelling, promised=False)
     for run_id in ("a.new", "a.x.new", "a.unknown.new"):
@@ -195,16 +195,20 @@ async def check_an_answer_that_does_not_fit_is_dropped(store: CheckpointStore) -
     lease = await begun(store, me, "run", "step")
     with refuses(StaleCheckpoint):
         await store.reopen(lease, "step", "not answered")
-    await store.answer("run", "step", b"1", by="them")
+    await store.answer("run", "step", b"1", by="them", checked=False)
+    equal([wait.checked for wait in (await store.news("run", 0)).waits], [False])
     wait = await store.reopen(lease, "step", "no number")
-    equal((wait.status, wait.value, wait.by, wait.refused), (WaitStatus.OPEN, None, None, "no number"))
+    equal((wait.status, wait.value, wait.by, wait.checked), (WaitStatus.OPEN, None, None, True))
     equal([wait.wait.refused for wait in (await store.waits()).items], ["no number"])
     await store.answer("run", "step", b"2")
-    equal([(wait.value, wait.refused) for wait in (await store.news("run", 1)).waits], [(b"2", None)])
+    (wait,) = (await store.news("run", 1)).waits
+    equal((wait.value, wait.checked, wait.refused), (b"2", True, None))
     await store.wait(lease, ask("signal", WaitKind.SIGNAL))
     for value in (b"1", b"2"):
-        await store.signal("run", "name", value)
-    equal((await store.reopen(lease, "signal", "no number")).value, b"2")
+        await store.signal("run", "name", value, checked=value == b"1")
+    wait = await store.reopen(lease, "signal", "no number")
+    equal((wait.value, wait.checked), (b"2", False))
+    equal([signal.checked for signal in (await store.signals("run")).items], [True, False])
 
 
 CHECKS: Final[tuple[Check, ...]] = (

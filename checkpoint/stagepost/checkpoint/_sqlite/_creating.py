@@ -118,6 +118,7 @@ class Creation:
             finished_at=None,
             trace=run.trace,
             keep=run.keep,
+            shape=None if run.shape is None else run.shape.id,
         )
 
     def _existing(self, connection: sqlite3.Connection) -> RunInfo:

@@ -37,22 +37,30 @@ class SqlInbox(Reading):
         """
 
     async def answer(
-        self, run_id: str, place: str, value: bytes, *, name: str | None = None, by: str | None = None
+        self,
+        run_id: str,
+        place: str,
+        value: bytes,
+        *,
+        name: str | None = None,
+        by: str | None = None,
+        checked: bool = True,
     ) -> None:
         """Answer a wait."""
-        await self._tell(
-            partial(words.answer, run_id=run_id, place=place, value=value, name=name, by=by, now=self._now())
-        )
+        given = partial(words.answer, run_id=run_id, place=place, value=value, name=name, by=by)
+        await self._tell(partial(given, checked=checked, now=self._now()))
 
-    async def signal(self, run_id: str, name: str, value: bytes, *, dedup: str | None = None) -> bool:
+    async def signal(
+        self, run_id: str, name: str, value: bytes, *, dedup: str | None = None, checked: bool = True
+    ) -> bool:
         """Send a signal to a run."""
-        return await self._tell(
-            partial(words.signal, run_id=run_id, name=name, value=value, dedup=dedup, now=self._now())
-        )
+        sent = partial(words.signal, run_id=run_id, name=name, value=value, dedup=dedup)
+        return await self._tell(partial(sent, checked=checked, now=self._now()))
 
-    async def settle(self, run_id: str, place: str, key: str, value: bytes | None) -> None:
+    async def settle(self, run_id: str, place: str, key: str, value: bytes | None, *, checked: bool = True) -> None:
         """Say what became of an effect in doubt."""
-        await self._tell(partial(words.settle, run_id=run_id, place=place, key=key, value=value, now=self._now()))
+        said = partial(words.settle, run_id=run_id, place=place, key=key, value=value)
+        await self._tell(partial(said, checked=checked, now=self._now()))
 
     async def cancel(self, run_id: str) -> None:
         """Request the end of an open run and of all below it."""

@@ -16,8 +16,8 @@ from typing import Final, TypeVar, cast
 import anyio
 
 from .._limits import Limits
-from ..errors import NotAStore, StoreError, StoreNotReadable
-from ._batch import Outcome, Work, run_batch
+from ..errors import StoreError, StoreNotReadable
+from ._batch import Outcome, Work, is_busy, run_batch
 from ._connect import Connection, restrict, synchronous
 from ._faults import ANOTHER_PROGRAM, TRY, translate_read
 from ._files import Files, open_known
@@ -31,7 +31,8 @@ from ._writer import Writer
 
 T = TypeVar("T")
 
-_POLL: Final = 0.01  # seconds between tries to sign
+_POLL: Final = 0.005  # seconds between tries to sign
+_STEP: Final = 0.002  # seconds between tries to begin a transaction
 
 
 class InboxConnection(WritingConnection):
@@ -118,7 +119,7 @@ class SignedBatches:
             if not self._sign():
                 raise _busy()
             cast("InboxConnection", connection).synchronize()
-            return run_batch(connection, batch)
+            return _run(connection, batch)
         except (StoreError, sqlite3.Error) as error:
             return [Outcome(error=copy(error)) for _ in batch]
         finally:
@@ -136,6 +137,16 @@ class SignedBatches:
                 return True
             sleep(_POLL)
         return False
+
+
+def _run(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+    """Run a batch as soon as nobody writes; SQLite itself would look too seldom, and the owner waits meanwhile."""
+    for _ in range(round(TRY / _STEP)):
+        outcomes = run_batch(connection, batch)
+        if not any(outcome.error is not None and is_busy(outcome.error) for outcome in outcomes):
+            break
+        sleep(_STEP)
+    return outcomes
 
 
 def _connect(path: Path, name: Path) -> InboxConnection:
@@ -162,14 +173,12 @@ def _connect(path: Path, name: Path) -> InboxConnection:
 
 def _set_up(connection: InboxConnection, files: Files) -> None:
     restrict(connection)
-    ((mode,),) = connection.execute("PRAGMA journal_mode").fetchall()
-    if mode != "wal":
-        raise NotAStore(files.path, f"its journal mode is {mode!r}, and a store's is WAL; open it as its owner first")
     connection.execute("PRAGMA wal_autocheckpoint = 0")  # the owner copies the WAL, and knows when the file has changed
     connection.path, connection.files = files.path, files
     connection.synchronous = -1
     connection.synchronize()
     files.add_beside()
+    connection.execute("PRAGMA busy_timeout = 0")
 
 
 def _busy() -> sqlite3.OperationalError:

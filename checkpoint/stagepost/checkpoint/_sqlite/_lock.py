@@ -15,12 +15,15 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import sleep
 from typing import Final, NoReturn
 
 import anyio
 
 from ..errors import StoreLocked, StoreNotWritable, StoreTakenOver
 
+_STEP: Final = 0.001  # seconds between looks at whoever writes beside the owner
+_TURN: Final = 25  # looks for which it waits for them
 _POLL: Final = 0.05  # seconds between tries: flock cannot be waited for without blocking a thread for good
 
 
@@ -139,6 +142,50 @@ class FileLock:
         """Whether another lock of this process holds the file that this one wants."""
         held = other._fd  # noqa: SLF001  # of this class
         return other is not self and held is not None and self._is_at_path(held)
+
+
+class Beside:
+    """Whoever writes to a database beside its owner, as the owner sees it.
+
+    SQLite gives the write lock to whoever asks at the right moment, and an owner that commits without pause leaves
+    hardly any. So it looks from time to time whether somebody has signed the lock file, and lets them write first.
+
+    Args:
+        path: The database.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = inbox_lock_of(path)
+        self._fd: int | None = None
+
+    def holder(self) -> str | None:
+        """Who writes beside the owner at this moment."""
+        return held_by(self._path)
+
+    def give_way(self) -> bool:
+        """Wait a moment for whoever wants to write; False if they have not done so by then."""
+        for _ in range(_TURN):
+            if not self._is_there():
+                return True
+            sleep(_STEP)
+        return False
+
+    def close(self) -> None:
+        """Look no more."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+    def _is_there(self) -> bool:
+        if self._fd is None:
+            try:
+                self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+            except OSError:  # nobody has ever written beside an owner, or it is none of our business
+                return False
+        if not _try_lock(self._fd):
+            return True
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+        return False
 
 
 def held_by(path: Path) -> str | None:

@@ -184,6 +184,6 @@ def _refusal(connection: sqlite3.Connection, run_id: str) -> CheckpointError:
 
 
 def _change(run_id: str, news: int, is_held: int, cancelling: int) -> Change:
-    if not is_held:
-        return Freed(run_id, news)
-    return Cancelled(run_id, news) if cancelling else News(run_id, news)
+    if cancelling:
+        return Cancelled(run_id, news)
+    return News(run_id, news) if is_held else Freed(run_id, news)

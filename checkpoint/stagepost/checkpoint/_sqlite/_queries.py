@@ -13,7 +13,7 @@ RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
     "created_at, finished_at, trace, keep, news, heard, blocked, shape"
 )
-WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at, refused"
+WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at, checked, refused"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
 SNAPSHOT_PARTS = {
     "shape": ("skeleton", "shapes WHERE id = (SELECT shape FROM run)"),
@@ -121,8 +121,8 @@ def history_query(run_id: str, after: int, limit: int) -> Query:
 def signals_query(run_id: str, after: int, limit: int) -> Query:
     """A page of the signals of one run."""
     text = """
-    SELECT id, name, value FROM signals WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND id > ?
-    ORDER BY id LIMIT ?
+    SELECT id, name, value, checked FROM signals
+    WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND id > ? ORDER BY id LIMIT ?
     """
     return Query(text, (as_bytes(run_id), after, limit))
 

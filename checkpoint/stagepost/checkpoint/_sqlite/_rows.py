@@ -147,7 +147,7 @@ def _to_item(columns: Row) -> Item:
 
 def to_wait(columns: Row) -> StoredWait:
     """The columns of `WAIT_COLUMNS`."""
-    place, kind, name, prompt, due_at, status, value, by, opened_at, ended_at, refused, *_ = columns
+    place, kind, name, prompt, due_at, status, value, by, opened_at, ended_at, checked, refused, *_ = columns
     return StoredWait(
         place=place,
         kind=WaitKind(kind),
@@ -159,6 +159,7 @@ def to_wait(columns: Row) -> StoredWait:
         by=by,
         opened_at=to_time(opened_at),
         ended_at=None if ended_at is None else to_time(ended_at),
+        checked=bool(checked),
         refused=refused,
     )
 
@@ -193,9 +194,9 @@ def to_signal(run_id: str, row: Row) -> SentSignal:
     Raises:
         CorruptRun: They make no sense.
     """
-    number, name, value = row
+    number, name, value, checked = row
     with making_sense(run_id):
-        return SentSignal(number, name, _json(value))
+        return SentSignal(number, name, _json(value), bool(checked))
 
 
 def _to_effect(columns: Row) -> Effect:

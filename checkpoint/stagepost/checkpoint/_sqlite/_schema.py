@@ -136,6 +136,7 @@ CREATE TABLE waits (                      -- what parks a run
   opened_at INTEGER NOT NULL,
   ended_at  INTEGER,
   news      INTEGER,                      -- the number of its run's news by which it has ended
+  checked   INTEGER NOT NULL DEFAULT 1,   -- 0: whoever ended it did not know whether the value fits
   refused   TEXT,                         -- why an answer was dropped, and the wait is open again
   PRIMARY KEY (rk, place)
 ) STRICT;
@@ -151,6 +152,7 @@ CREATE TABLE signals (                    -- sent and not yet received, or kept 
   dedup TEXT,
   value BLOB NOT NULL,
   taken INTEGER NOT NULL DEFAULT 0,
+  checked INTEGER NOT NULL DEFAULT 1,     -- as of waits
   UNIQUE (rk, name, dedup)
 ) STRICT;
 

@@ -21,7 +21,7 @@ from ._faults import ANOTHER_PROGRAM
 from ._files import resolve
 from ._generation import refused
 from ._inbox_store import SqliteInbox, open_inbox
-from ._lock import FileLock, held_by, inbox_lock_of, lock_of, name_in
+from ._lock import Beside, FileLock, lock_of, name_in
 from ._owners import changes
 from ._queries import Query, Row
 from ._reader import Reader, open_reader
@@ -199,26 +199,29 @@ class SqliteStore(SqlRuns):
     @asynccontextmanager
     async def _writing(self, lock: FileLock) -> AsyncIterator[Writer]:
         path, name = self._place
+        beside = Beside(path)
         writer = Writer(
             path,
             connector(path, self._durability, partial(lock.confirm, path), name=name),
             run_batch=self._run_batch,
             may_checkpoint=lambda connection: lock.is_alone() and not refused(connection),
-            holder=lambda: held_by(inbox_lock_of(path)) or ANOTHER_PROGRAM,
+            holder=lambda: beside.holder() or ANOTHER_PROGRAM,
+            give_way=beside.give_way,
         )
         try:
             await writer.start()
             yield writer
         except StoreLocked as error:
-            beside = held_by(inbox_lock_of(path))
-            if beside is not None:
-                raise StoreLocked(path, beside, error.waited, is_writing=True) from error
+            holder = beside.holder()
+            if holder is not None:
+                raise StoreLocked(path, holder, error.waited, is_writing=True) from error
             if lock.is_held:
                 raise
             owner = f"{name_in(lock.path)} (stopped in the middle of a commit)"
             raise StoreLocked(path, owner, error.waited) from error
         finally:
             await writer.close()
+            beside.close()
 
     def _forget(self) -> None:
         self._end_feeds()

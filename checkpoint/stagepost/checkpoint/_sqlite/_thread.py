@@ -35,6 +35,8 @@ RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcom
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
 _HEAR: Final = 0.2  # seconds after which SQLite is asked whether another process has written
 _LOOK: Final = 0.05  # seconds after which all files are looked at again before a batch
+_WAY: Final = 0.02  # seconds after which those who write beside the owner have their turn
+_VAIN: Final = 1.0  # the same if they have not used it
 _TRIES: Final = 5  # each takes what SQLite waits for the write lock, a second
 _PAUSE: Final = 0.01  # seconds between them, lest an error that comes at once keep a processor busy
 
@@ -120,6 +122,7 @@ class WritingThread:
         run_batch: Runs a batch in one transaction.
         may_checkpoint: Whether the WAL may be copied now; asked in the thread.
         holder: Who holds the write lock, as far as that is known; asked in the thread.
+        give_way: Waits a moment for others who want to write; whether they have; called in the thread.
     """
 
     def __init__(
@@ -131,6 +134,7 @@ class WritingThread:
         run_batch: RunBatch,
         may_checkpoint: Callable[[sqlite3.Connection], bool],
         holder: Callable[[], str],
+        give_way: Callable[[], bool],
     ) -> None:
         self.intake: Intake[Request] = Intake()
         self.broken: StoreFailed | StoreLost | None = None
@@ -143,6 +147,8 @@ class WritingThread:
         self._run_batch = run_batch
         self._may_checkpoint = may_checkpoint
         self._holder = holder
+        self._give_way = give_way
+        self._way_at = 0.0  # when it has to be given again
         self._is_closing = False
         self._heard_at = 0.0
         self._version: object = None
@@ -198,6 +204,8 @@ class WritingThread:
                 self._shrink(connection, "TRUNCATE")
                 return
             rested, since = 0.0, perf_counter()
+            if since > self._way_at:
+                self._way_at = since + (_WAY if self._give_way() else _VAIN)
             if since - looked > _LOOK:
                 self._look_for_files(connection)
                 looked = since

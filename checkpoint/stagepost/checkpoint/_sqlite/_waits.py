@@ -16,18 +16,20 @@ SELECT ?, ?, ?, ?, ?, ?, ?, 'open', ?
 WHERE {FENCE}
 ON CONFLICT (rk, place) DO UPDATE SET
   kind = excluded.kind, name = excluded.name, prompt = excluded.prompt, due_at = excluded.due_at, status = 'open',
-  value = NULL, by = NULL, opened_at = excluded.opened_at, ended_at = NULL, news = NULL, refused = NULL
+  value = NULL, by = NULL, opened_at = excluded.opened_at, ended_at = NULL, news = NULL, checked = 1, refused = NULL
 """
 _SELECT = f"SELECT {WAIT_COLUMNS} FROM waits WHERE rk = ? AND place = ?"
 _PARK = f"""
 UPDATE runs SET status = 'waiting', attempts = 0, owner = NULL, heard = news WHERE rk = ? AND {FENCE} AND news <= ?
 """
 _SETTLES = "UPDATE runs SET attempts = 0 WHERE rk = ? AND attempts > 0"
-_QUEUED = "SELECT id, value FROM signals WHERE rk = ? AND name = ? AND taken = 0 ORDER BY id LIMIT 1"
-_DELIVER = "UPDATE waits SET status = 'answered', value = ?, ended_at = max(?, opened_at) WHERE rk = ? AND place = ?"
+_QUEUED = "SELECT id, value, checked FROM signals WHERE rk = ? AND name = ? AND taken = 0 ORDER BY id LIMIT 1"
+_DELIVER = """
+UPDATE waits SET status = 'answered', value = ?, checked = ?, ended_at = max(?, opened_at) WHERE rk = ? AND place = ?
+"""
 _RECEIVED = "UPDATE signals SET taken = 1 WHERE id = ?"
 _REOPEN = """
-UPDATE waits SET status = 'open', value = NULL, by = NULL, ended_at = NULL, news = NULL, refused = ?
+UPDATE waits SET status = 'open', value = NULL, by = NULL, ended_at = NULL, news = NULL, checked = 1, refused = ?
 WHERE rk = ? AND place = ? AND status = 'answered' AND kind IN ('answer', 'signal', 'effect') RETURNING kind, name
 """
 _DOUBT = "INSERT OR REPLACE INTO effects (rk, place, key, status) VALUES (?, ?, ?, 'intent')"
@@ -75,6 +77,6 @@ def _stored(connection: sqlite3.Connection, lease: Lease, place: str) -> StoredW
 def _deliver_queued(connection: sqlite3.Connection, lease: Lease, place: str, name: str, now: int) -> None:
     queued = connection.execute(_QUEUED, (lease.row, name)).fetchone()
     if queued is not None:
-        number, value = queued
-        connection.execute(_DELIVER, (value, now, lease.row, place))
+        number, value, checked = queued
+        connection.execute(_DELIVER, (value, checked, now, lease.row, place))
         connection.execute(_RECEIVED, (number,))

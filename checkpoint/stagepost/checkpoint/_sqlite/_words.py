@@ -19,12 +19,14 @@ UPDATE runs SET news = news + 1, heard = heard + (status = 'waiting') -- as far 
 WHERE run_id = ?
 """
 _END = """
-UPDATE waits SET status = ?, value = ?, by = ?, news = ?, refused = NULL, ended_at = max(?, opened_at)
+UPDATE waits SET status = ?, value = ?, by = ?, news = ?, checked = ?, refused = NULL, ended_at = max(?, opened_at)
 WHERE rk = ? AND place = ? AND kind = ? AND status = 'open'
 """
 _RK = "(SELECT rk FROM runs WHERE run_id = ?)"
 _STATUS = f"SELECT kind, status, name FROM waits WHERE rk = {_RK} AND place = ?"
-_SEND = f"INSERT INTO signals (rk, name, dedup, value) VALUES ({_RK}, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id"
+_SEND = f"""
+INSERT INTO signals (rk, name, dedup, value, checked) VALUES ({_RK}, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id
+"""
 _RECEIVER = f"""
 SELECT place FROM waits WHERE rk = {_RK} AND kind = 'signal' AND name = ? AND status = 'open'
 ORDER BY waits.rowid LIMIT 1 -- as they were opened: clocks are set back at times
@@ -60,6 +62,7 @@ def answer(
     *,
     name: str | None,
     by: str | None,
+    checked: bool,
     now: int,
 ) -> None:
     """Give the answer that a wait is open for."""
@@ -67,31 +70,47 @@ def answer(
     asked = connection.execute(_STATUS, (run_id, place)).fetchone()
     if asked is not None and asked[0] == WaitKind.ANSWER and name not in (None, asked[2]):
         raise AlreadyAnswered(run_id, place, WaitStatus.ANSWERED)
-    if not _end(connection, run_id, place, WaitKind.ANSWER, value=value, by=by, now=now):
+    if not _end(connection, run_id, place, WaitKind.ANSWER, value=value, by=by, checked=checked, now=now):
         _refuse(connection, run_id, place)
 
 
 def signal(
-    connection: sqlite3.Connection, run_id: str, name: str, value: bytes, *, dedup: str | None, now: int
+    connection: sqlite3.Connection,
+    run_id: str,
+    name: str,
+    value: bytes,
+    *,
+    dedup: str | None,
+    checked: bool,
+    now: int,
 ) -> bool:
     """Send a signal to whoever waits for it first, or queue it; False if it was sent before."""
     _check_open(connection, run_id)
-    sent = connection.execute(_SEND, (run_id, name, dedup, value)).fetchone()
+    sent = connection.execute(_SEND, (run_id, name, dedup, value, checked)).fetchone()
     if sent is None:
         return False
     receiver = connection.execute(_RECEIVER, (run_id, name)).fetchone()
     if receiver is None:
         connection.execute(_RAISE_QUIETLY, (run_id,))
     else:
-        _end(connection, run_id, receiver[0], WaitKind.SIGNAL, value=value, now=now)
+        _end(connection, run_id, receiver[0], WaitKind.SIGNAL, value=value, checked=checked, now=now)
         connection.execute(_RECEIVED, sent)
     return True
 
 
-def settle(connection: sqlite3.Connection, run_id: str, place: str, key: str, *, value: bytes | None, now: int) -> None:
+def settle(
+    connection: sqlite3.Connection,
+    run_id: str,
+    place: str,
+    key: str,
+    *,
+    value: bytes | None,
+    checked: bool,
+    now: int,
+) -> None:
     """Say what became of an effect in doubt: it was done and returned `value`, or (None) it did not happen."""
     _check_open(connection, run_id)
-    if not _end(connection, run_id, place, WaitKind.EFFECT, value=value, now=now):
+    if not _end(connection, run_id, place, WaitKind.EFFECT, value=value, checked=checked, now=now):
         raise EffectNotFound(run_id, key, place)
     if value is None:
         changed = connection.execute(_FORGET, (run_id, place, key)).rowcount
@@ -131,11 +150,12 @@ def _end(
     status: WaitStatus = WaitStatus.ANSWERED,
     value: bytes | None = None,
     by: str | None = None,
+    checked: bool = True,
     now: int,
 ) -> bool:
     """End an open wait of this kind, and tell its run; False if there is none."""
     row, news = connection.execute(_RAISE, (run_id,)).fetchone()
-    values = (str(status), value, by, news, now, row, place, str(kind))
+    values = (str(status), value, by, news, checked, now, row, place, str(kind))
     return connection.execute(_END, values).rowcount == 1
 
 

@@ -44,6 +44,7 @@ class Writer:
         run_batch: Runs a batch in one transaction; tests give their own to inject faults.
         may_checkpoint: Whether the WAL may be copied now; asked in the thread.
         holder: Who holds the write lock, as far as that is known; asked in the thread.
+        give_way: Waits a moment for others who want to write; whether they have; called in the thread.
         limit: Seconds that a caller waits for an answer before the store counts as failed.
         backlog: How many requests may wait; more wait outside.
     """
@@ -56,12 +57,19 @@ class Writer:
         run_batch: RunBatch = run_batch,
         may_checkpoint: Callable[[sqlite3.Connection], bool] = lambda _: True,
         holder: Callable[[], str] = lambda: ANOTHER_PROGRAM,
+        give_way: Callable[[], bool] = lambda: True,
         limit: float = 30.0,
         backlog: int = 10_000,
     ) -> None:
         self._path = path
         self._thread = WritingThread(
-            path, connect, self, run_batch=run_batch, may_checkpoint=may_checkpoint, holder=holder
+            path,
+            connect,
+            self,
+            run_batch=run_batch,
+            may_checkpoint=may_checkpoint,
+            holder=holder,
+            give_way=give_way,
         )
         self._limit = limit
         self._tick = min(_TICK, limit / _TICKS)

@@ -1,13 +1,13 @@
 """The suite itself: it tells on stores that break their promises."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from anyio import fail_after
 
-from stagepost.checkpoint import Commit, CorruptRun, Lease, MemoryStore, NewRun, OwnershipLost, RunInfo, RunStatus
+from stagepost.checkpoint import Commit, Lease, MemoryStore, NewRun, OwnershipLost, Page, RunInfo, RunStatus
 from stagepost.checkpoint.testing import CHECKS
 
 
@@ -40,8 +40,7 @@ class Unfiltered(MemoryStore):
         until: datetime | None = None,  # noqa: ARG002  # a fourth
         after: str = "",
         limit: int = 100,
-        damaged: list[CorruptRun] | None = None,  # noqa: ARG002  # none here
-    ) -> Sequence[RunInfo]:
+    ) -> Page[RunInfo]:
         return await super().find(after=after, limit=limit)
 
 

@@ -8,7 +8,7 @@ import anyio
 from anyio import fail_after
 from tests.workflows._words import PATIENCE
 
-from stagepost.checkpoint import Commit, Lease, MemoryStore, NewWait, Wait
+from stagepost.checkpoint import Commit, Lease, MemoryStore, NewWait, StoredWait
 from stagepost.hub import Event
 from stagepost.workflows import Pattern, Runner, State
 
@@ -32,7 +32,7 @@ class Mortal(MemoryStore):
     async def commit(self, commit: Commit) -> None:
         await self._save(partial(super().commit, commit))
 
-    async def wait(self, lease: Lease, wait: NewWait) -> Wait:
+    async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
         return await self._save(partial(super().wait, lease, wait))
 
     async def park(self, lease: Lease, heard: int) -> bool:

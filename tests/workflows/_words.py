@@ -9,7 +9,7 @@ import anyio
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
 
-from stagepost.checkpoint import CheckpointStore, MemoryStore, SqliteStore
+from stagepost.checkpoint import CheckpointStore, Lease, MemoryStore, Owner, SqliteStore
 from stagepost.hub import Event
 from stagepost.workflows import Pattern, Runner, Servable, State, Step, step
 
@@ -42,6 +42,27 @@ class Recorder:
 
     def of(self, kind: type[EventT]) -> list[EventT]:
         return [event for event in self.events if isinstance(event, kind)]
+
+
+async def take_away(store: CheckpointStore, run_id: str) -> Lease:
+    """Claim a run over the head of whoever executes it, as another process does that has become its owner."""
+    info = await store.info(run_id)
+    assert info.owner is not None
+    return await store.claim(Owner(info.owner, "another process"), run_id, force=True)
+
+
+@asynccontextmanager
+async def dying(store: Store, *workflows: Servable, **options: Any) -> AsyncIterator[Runner]:
+    """A runner whose process dies instead of leaving it: it does not say to the store that its runs are free."""
+    leave = store.leave
+    async with running(store, *workflows, **{"grace": 0, **options}) as runner:
+        yield runner
+        store.leave = _nothing_said  # type: ignore[method-assign]  # what is tested
+    store.leave = leave  # type: ignore[method-assign]  # as it was
+
+
+async def _nothing_said(_: Owner) -> None:
+    """No word to the store."""
 
 
 class Gate:

@@ -24,9 +24,9 @@ from stagepost.workflows import (
     RunParked,
     State,
     Wait,
+    _patience,
     step,
 )
-from stagepost.workflows._background import _patience
 
 
 @asynccontextmanager

@@ -218,7 +218,7 @@ async def test_a_dead_child_fails_its_parent_and_is_opened_again_with_it(store: 
     async with running(store, parent, grace=0) as runner:
         await runner.start(parent, run_id="p")
         await gate.entered.wait()
-    await died(store, "p.kid", "p.kid")
+    await died(store, "p.kid", "p.kid", "p.kid")
     gate.open.set()
     async with running(store, parent, max_attempts=2) as runner:
         report = await runner.recover()
@@ -230,9 +230,9 @@ async def test_a_dead_child_fails_its_parent_and_is_opened_again_with_it(store: 
 
 async def died(store: Store, *run_ids: str) -> None:
     """Runs were recovered by processes that died with them."""
-    async with store:
-        for run_id in run_ids:
-            await store.claim(run_id, "somebody", recovering=True)
+    for run_id in run_ids:
+        async with store:
+            await store.claim(await store.join("somebody"), run_id)
 
 
 async def test_a_child_has_its_own_id_and_its_parents_trace_and_keep(store: Store) -> None:
@@ -425,7 +425,7 @@ async def test_leaving_the_runner_leaves_parent_and_child_open_at_once(store: St
     parent = Chain("parent", [fan], companions=[child])
 
     async def open_when_left() -> None:
-        await until(lambda: runner._reception is None)
+        await until(lambda: runner._dispatcher is None)
         gate.open.set()
 
     with fail_after(PATIENCE):
@@ -491,7 +491,7 @@ async def test_a_child_that_a_step_wants_while_the_runner_is_left_is_begun_by_th
     parent = Chain("parent", [ask], companions=[child])
 
     async def open_when_left() -> None:
-        await until(lambda: runner._reception is None)
+        await until(lambda: runner._dispatcher is None)
         await anyio.wait_all_tasks_blocked()
         gate.open.set()
 

@@ -288,7 +288,7 @@ async def test_what_waits_and_cannot_go_on_is_refused_and_marked(store: Store, r
             await runner.start(now[0], {"log": 5, "n": {"n": 1}}, run_id="work")
         with pytest.raises(IncompatibleCheckpoint):
             await (await runner.get("work")).settled()
-        assert {found.status for found in await store.find()} == {RunStatus.WAITING}
+        assert {found.status for found in (await store.find()).items} == {RunStatus.WAITING}
     async with running(store, Chain("work", [Wait("ask")])) as runner:
         await runner.answer("work/ask", 1)
         assert (await (await runner.get("work")).result())["ask"] == 1
@@ -442,7 +442,7 @@ async def test_values_that_a_step_would_read_are_looked_at_wherever_they_are(sto
 async def test_whatever_is_raised_when_a_run_is_worked_on_and_is_no_failure_leaves_it_open(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from stagepost.workflows._background import _shift  # what is replaced here
+    from stagepost.workflows._runner import _executor  # what is replaced here
 
     gate = Gate()
     work = Chain("work", [gate.step])
@@ -453,7 +453,7 @@ async def test_whatever_is_raised_when_a_run_is_worked_on_and_is_no_failure_leav
     async with running(store, work, OTHER) as runner:
         run = await runner.start(OTHER)
         await run.result()
-        monkeypatch.setattr(_shift, "observed", broken)
+        monkeypatch.setattr(_executor, "observed", broken)
         run = await runner.start(work, run_id="r1")
         with pytest.raises(RunLeftOpen, match="a defect"):
             await run.result()
@@ -513,7 +513,7 @@ async def test_what_else_the_store_says_of_one_run_is_that_runs_reason() -> None
     class Taken(MemoryStore):
         """Somebody else is quicker."""
 
-        async def claim(self, run_id: str, *_: object, **__: object) -> NoReturn:
+        async def claim(self, _: object, run_id: str, **__: object) -> NoReturn:
             raise OwnershipLost(run_id, 1, 2)
 
     gate, store = Gate(), Taken()

@@ -5,13 +5,14 @@ from tests.workflows._words import PATIENCE
 
 from stagepost.checkpoint import RunStatus
 from stagepost.workflows import Run, RunFailed, RunnerStopped
+from stagepost.workflows._runner._presence import Presence, Stay
 from stagepost.workflows._runs._ids import new_run_id
-from stagepost.workflows._runs._run import Outcome
 
 
 async def test_any_number_of_tasks_may_wait_for_a_result() -> None:
-    outcome = Outcome()
-    run = Run("r1", "work", outcome)
+    presence = Presence()
+    record = presence.begin("r1", "work", Stay.PARKED)
+    run = Run("r1", "work", record)
     results: list[object] = []
 
     async def wait() -> None:
@@ -21,15 +22,16 @@ async def test_any_number_of_tasks_may_wait_for_a_result() -> None:
         async with anyio.create_task_group() as group:
             for _ in range(3):
                 group.start_soon(wait)
-            outcome.complete({"a": 1})
+            presence.end(record, RunStatus.COMPLETED, state={"a": 1})
     assert results == [{"a": 1}] * 3
     assert (await run.result(), run.status, run.workflow, run.id) == ({"a": 1}, RunStatus.COMPLETED, "work", "r1")
 
 
 async def test_a_failure_is_raised_at_everybody() -> None:
-    outcome = Outcome()
-    run = Run("r1", "work", outcome)
-    outcome.fail(RunFailed("r1", "no luck"))
+    presence = Presence()
+    record = presence.begin("r1", "work", Stay.PARKED)
+    run = Run("r1", "work", record)
+    presence.end(record, RunStatus.FAILED, error=RunFailed("r1", "no luck"))
     for _ in range(2):
         with pytest.raises(RunFailed, match="run 'r1' failed: no luck"):
             await run.result()
@@ -38,11 +40,12 @@ async def test_a_failure_is_raised_at_everybody() -> None:
 
 
 async def test_only_the_first_end_counts() -> None:
-    outcome = Outcome()
-    outcome.complete(1)
-    outcome.leave(RunnerStopped("r1"))
-    outcome.fail(RunFailed("r1", "late"))
-    assert await Run("r1", "work", outcome).result() == 1
+    presence = Presence()
+    record = presence.begin("r1", "work", Stay.PARKED)
+    presence.end(record, RunStatus.COMPLETED, state=1)
+    presence.lose(record, RunnerStopped("r1"))
+    presence.end(record, RunStatus.FAILED, error=RunFailed("r1", "late"))
+    assert await Run("r1", "work", record).result() == 1
 
 
 def test_ids_of_runs_sort_by_time_and_differ() -> None:

@@ -7,7 +7,16 @@ import pytest
 from anyio import fail_after
 from tests.workflows._words import PATIENCE, Counted, Gate, Recorder, Store, running
 
-from stagepost.checkpoint import Commit, ItemStatus, MemoryStore, OwnershipLost, RunNotFound, RunNotOpen, RunStatus
+from stagepost.checkpoint import (
+    Commit,
+    ItemStatus,
+    MemoryStore,
+    Owner,
+    OwnershipLost,
+    RunNotFound,
+    RunNotOpen,
+    RunStatus,
+)
 from stagepost.workflows import Chain, Parallel, RunCancelled, RunEnded, Runner, State, UnknownWorkflow, step
 
 
@@ -140,7 +149,7 @@ class Stolen(MemoryStore):
 
     async def commit(self, commit: Commit) -> None:
         if commit.closing is not None:
-            await self.claim(commit.lease.run_id, "thief")
+            await self.claim(Owner(commit.lease.owner, "thief"), commit.lease.run_id)
         await super().commit(commit)
 
 

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ import pytest
 from anyio import fail_after
 from tests.workflows._crashes import Mortal
 from tests.workflows._doors import Door
-from tests.workflows._words import Counted, Gate, Store, leave_at, running
+from tests.workflows._words import Counted, Gate, Store, dying, leave_at, running
 
-from stagepost.checkpoint import Closing, Commit, MemoryStore, RunInfo, RunStatus, SqliteStore
+from stagepost.checkpoint import Closing, Commit, MemoryStore, Owner, Page, RunInfo, RunStatus, SqliteStore
 from stagepost.hub import Hub
 from stagepost.workflows import Ask, Chain, RunDead, RunFailed, Runner, RunnerStopped, Wait, step
 
@@ -92,7 +92,7 @@ async def test_a_run_that_kills_its_process_each_time_is_dead_and_the_others_go_
 
 async def left_while_running(store: Store, work: Chain, gate: Gate, **options: int) -> None:
     """A process that ends without a commit."""
-    async with running(store, work, grace=0, **options) as runner:
+    async with dying(store, work, **options) as runner:
         (run,) = (await runner.recover()).resumed
         await gate.entered.wait()
     with pytest.raises(RunnerStopped):
@@ -103,7 +103,7 @@ async def left_while_running(store: Store, work: Chain, gate: Gate, **options: i
 async def test_attempts_are_counted_and_a_commit_begins_anew(store: Store) -> None:
     first, second = Gate("first"), Gate("second")
     work = Chain("work", [first.step, second.step])
-    async with running(store, work, grace=0) as runner:
+    async with dying(store, work) as runner:
         await runner.start(work, run_id="r1")
         await first.entered.wait()
     first.entered = anyio.Event()
@@ -125,11 +125,11 @@ async def test_a_run_that_rests_has_got_somewhere(store: Store) -> None:
     gate = Gate()
     work = Chain("work", [Wait("ask"), gate.step])
     door = Door(store, "park")
-    async with running(store, work, grace=0) as runner:
+    async with dying(store, work) as runner:
         await runner.start(work, run_id="r1")
         await door.reached.wait()
     door.open.set()
-    async with running(store, work, grace=0, max_attempts=1) as runner:
+    async with dying(store, work, max_attempts=1) as runner:
         (run,) = (await runner.recover()).resumed
         assert await run.settled() is RunStatus.WAITING
         assert (await store.info("r1")).attempts == 0
@@ -146,7 +146,7 @@ async def test_what_is_committed_behind_news_counts_too(store: Store) -> None:
     gate = Gate()
     work = Chain("work", [Wait("ask"), gate.step])
     door = Door(store, "park")
-    async with running(store, work, grace=0) as runner:
+    async with dying(store, work) as runner:
         await runner.start(work, run_id="r1")
         await door.reached.wait()
     door.reached = anyio.Event()
@@ -178,7 +178,7 @@ async def test_a_rest_is_no_attempt_that_failed(store: Store) -> None:
 async def test_without_a_limit_no_run_is_dead(store: Store) -> None:
     gate = Gate()
     work = Chain("work", [gate.step])
-    async with running(store, work, grace=0) as runner:
+    async with dying(store, work) as runner:
         await runner.start(work, run_id="r1")
         await gate.entered.wait()
     gate.entered = anyio.Event()
@@ -193,13 +193,13 @@ async def test_without_a_limit_no_run_is_dead(store: Store) -> None:
 async def test_a_run_that_has_not_been_worked_on_for_want_of_a_slot_has_made_no_attempt(store: Store) -> None:
     gate = Gate()
     work = Chain("work", [gate.step])
-    async with running(store, work, grace=0, max_running=1) as runner:
+    async with dying(store, work, max_running=1) as runner:
         for number in range(3):
             await runner.start(work, run_id=f"r{number}")
         await gate.entered.wait()
     for _ in range(3):
         gate.entered = anyio.Event()
-        async with running(store, work, grace=0, max_running=1) as runner:
+        async with dying(store, work, max_running=1) as runner:
             await runner.recover()
             await gate.entered.wait()
     async with store:
@@ -210,14 +210,14 @@ async def test_a_child_that_is_dead_fails_the_run_that_asked(store: Store) -> No
     gate = Gate()
     child = Chain("child", [Wait("ask"), gate.step])
     parent = Chain("parent", [Ask("child", lambda _: {}, name="ask", into="asked")])
-    async with Hub(grace=0) as hub, running(store, child, parent, hub=hub, grace=0) as runner:
+    async with Hub(grace=0) as hub, killed(store, child, parent, hub=hub) as runner:
         await runner.serve(child)
         await (await runner.start(parent, run_id="p1")).settled()
         (wait,) = await runner.waits("p1")
         await runner.answer(wait.id, 1)
         await gate.entered.wait()
     gate.entered = anyio.Event()
-    async with running(store, child, grace=0) as runner:
+    async with dying(store, child) as runner:
         await runner.recover()
         await gate.entered.wait()
     async with Hub(grace=0) as hub, running(store, child, parent, hub=hub, max_attempts=1) as runner:
@@ -261,10 +261,10 @@ async def test_a_run_that_gets_a_little_further_each_time_is_never_dead(commits:
 class Hasty(MemoryStore):
     """Whose runs end by themselves as soon as they are listed."""
 
-    async def find(self, **options: Any) -> Sequence[RunInfo]:
-        found = await super().find(**options)
-        for info in found:
-            lease = await self.claim(info.run_id, "somebody")
+    async def acquire(self, owner: Owner, **options: Any) -> Page[RunInfo]:
+        found = await super().acquire(owner, **options)
+        for info in found.items:
+            lease = await self.claim(owner, info.run_id)
             await self.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
         return found
 
@@ -273,8 +273,9 @@ async def test_a_run_that_ends_while_it_is_recovered_is_not_dead() -> None:
     gate, store = Gate(), Hasty()
     work = Chain("work", [gate.step])
     await leave_at(gate, store, work)
-    async with store:
-        await store.claim("r1", "somebody", recovering=True)
+    for _ in range(2):
+        async with store:
+            await store.claim(await store.join("somebody"), "r1")
     async with running(store, work, max_attempts=1) as runner:
         report = await runner.recover()
         assert (dict(report.dead), report.resumed, dict(report.left_open)) == ({}, (), {})

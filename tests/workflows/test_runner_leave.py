@@ -8,7 +8,7 @@ import pytest
 from anyio import fail_after
 from tests.workflows._words import NOTHING, PATIENCE, Counted, Gate, Recorder, Store, running, until
 
-from stagepost.checkpoint import Lease, MemoryStore, NewRun, RunInfo, RunStatus
+from stagepost.checkpoint import Lease, MemoryStore, NewRun, Owner, RunInfo, RunStatus
 from stagepost.workflows import (
     Chain,
     ItemEnded,
@@ -26,7 +26,7 @@ from stagepost.workflows import (
 
 async def when_leaving(runner: Runner, *actions: Callable[[], object]) -> None:
     """Do things once the runner is being left, one after the other, all others having their turn between."""
-    await until(lambda: runner._reception is None)
+    await until(lambda: runner._dispatcher is None)
     for action in actions:
         action()
         await anyio.wait_all_tasks_blocked()
@@ -182,9 +182,9 @@ class Slow(MemoryStore):
         await self.gate.pass_through(None)
         return await super().create(run)
 
-    async def claim(self, run_id: str, owner: str, **options: Any) -> Lease:
+    async def claim(self, owner: Owner, run_id: str, **options: Any) -> Lease:
         await self.gate.pass_through(None)
-        return await super().claim(run_id, owner, **options)
+        return await super().claim(owner, run_id, **options)
 
 
 async def failure_of(call: Callable[[], object], into: list[str]) -> None:

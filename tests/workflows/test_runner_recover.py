@@ -102,7 +102,7 @@ async def test_runs_that_cannot_go_on_are_left_open_each_time_with_the_reason(st
             "(gone: gate (step); new: nothing (step)); register the old definition beside the new one under its "
             "version, or give the new one another version and the runner a migration (migrations=)"
         )
-        assert {run.epoch for run in await store.find()} == {1}  # nobody has claimed them
+        assert {run.epoch for run in (await store.find()).items} == {1}  # nobody has claimed them
     gate.open.set()
     async with running(store, *stale) as runner:
         for run in (await runner.recover()).resumed:
@@ -182,7 +182,7 @@ async def test_a_run_that_has_ended_meanwhile_is_not_recovered() -> None:
     class Late(MemoryStore):
         """Says of a run that it is open when somebody else has just ended it."""
 
-        async def claim(self, run_id: str, *_: object, **__: object) -> NoReturn:
+        async def claim(self, _: object, run_id: str, **__: object) -> NoReturn:
             raise RunNotOpen(run_id, "completed")
 
     gate, store = Gate(), Late()

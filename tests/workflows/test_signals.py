@@ -6,9 +6,10 @@ from typing import Any
 import anyio
 import pytest
 from pydantic import BaseModel
-from tests.workflows._words import Gate, Store, running
+from tests.workflows._doors import Door
+from tests.workflows._words import Counted, Gate, Store, running
 
-from stagepost.checkpoint import CannotStore, RunStatus, SentSignal
+from stagepost.checkpoint import CannotStore, Page, RunStatus, SentSignal
 from stagepost.workflows import (
     Chain,
     ChainError,
@@ -157,10 +158,38 @@ async def test_a_run_does_not_end_without_a_signal_that_is_being_sent(store: Sto
         group.start_soon(lambda: runner.signal("r", "note", Note(text="late")))
         await sent.wait()
         gate.open.set()
-        await anyio.wait_all_tasks_blocked()
-        assert run.status is RunStatus.RUNNING
-        go_on.set()
         assert (await run.result())["a"] == ["late"]
+        go_on.set()
+
+
+@pytest.mark.parametrize("via", ["runner", "store"])
+async def test_a_step_that_has_looked_for_signals_runs_again_if_one_comes_before_the_run_has_ended(
+    store: Store, via: str
+) -> None:
+    work = Chain("work", [reads("a")])
+    door = Door(store, "commit")
+    async with running(store, work) as runner:
+        run = await runner.start(work, run_id="r")
+        await door.reached.wait()
+        if via == "runner":
+            await runner.signal("r", "note", Note(text="late"))
+        else:
+            await store.signal("r", "note", b'{"text":"late"}')
+        door.open.set()
+        assert (await run.result())["a"] == ["late"]
+
+
+async def test_a_run_whose_last_step_does_not_look_for_signals_ends_with_one_step(store: Store) -> None:
+    counted = Counted()
+    work = Chain("work", [reads("a"), counted.adds("b")])
+    door = Door(store, "commit", when=lambda commit: commit.closing is not None)
+    async with running(store, work) as runner:
+        run = await runner.start(work, run_id="r")
+        await door.reached.wait()
+        await runner.signal("r", "note", Note(text="late"))
+        door.open.set()
+        assert (await run.result())["a"] == []
+        assert counted.calls == ["b"]
 
 
 async def test_a_parked_run_stays_parked(store: Store) -> None:
@@ -236,12 +265,11 @@ async def test_a_read_that_fails_is_made_again(store: Store) -> None:
         await runner.signal("r", "note", Note(text="x"))
         signals, failed = store.signals, list[int]()
 
-        async def fail_once(run_id: str, *, after: int = 0, limit: int = 100) -> Any:
+        async def fail_once(run_id: str, *, after: str = "", limit: int = 100) -> Page[SentSignal]:
             if not failed:
                 failed.append(1)
                 raise OSError("no")
-            found: list[SentSignal] = list(await signals(run_id, after=after, limit=limit))
-            return found
+            return await signals(run_id, after=after, limit=limit)
 
         store.signals = fail_once  # type: ignore[method-assign]  # to refuse
         gate.open.set()

@@ -12,7 +12,6 @@ from tests.workflows._words import Counted, Recorder, Store, running
 from stagepost.checkpoint import (
     AlreadyAnswered,
     CannotStore,
-    Due,
     MemoryStore,
     RunNotFound,
     RunNotOpen,
@@ -37,9 +36,9 @@ from stagepost.workflows import (
     Wait,
     WaitExpired,
     WaitOpened,
+    _patience,
     step,
 )
-from stagepost.workflows._background import _patience
 
 
 class Decision(BaseModel):
@@ -292,7 +291,7 @@ async def test_a_full_store_does_not_end_the_runner() -> None:
     class Full(MemoryStore):
         times = 0
 
-        async def expire(self, now: float, limit: int = 100) -> Due:
+        async def expire(self, now: float, limit: int = 100) -> datetime | None:
             Full.times += 1
             if Full.times == 1:
                 raise StoreFull(Path("runs.db"))
@@ -311,7 +310,7 @@ async def test_a_broken_store_ends_the_timers_and_nothing_else() -> None:
     broke = anyio.Event()
 
     class Broken(MemoryStore):
-        async def expire(self, now: float, limit: int = 100) -> Due:  # noqa: ARG002  # the store's signature
+        async def expire(self, now: float, limit: int = 100) -> datetime | None:  # noqa: ARG002  # the store's signature
             broke.set()
             raise StoreFailed(Path("runs.db"), "a test")
 

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
-from tests.checkpoint._builders import Batches, failed, new_run, save, sqlite_error, started
+from tests.checkpoint._builders import Batches, claimed, failed, new_run, save, sqlite_error, started
 
 from stagepost.checkpoint import (
     Lease,
@@ -24,7 +24,7 @@ from stagepost.checkpoint import (
     StoreTakenOver,
     WaitKind,
 )
-from stagepost.checkpoint._sqlite import _connect, _retention, _writer
+from stagepost.checkpoint._sqlite import _connect, _retention, _thread
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 from stagepost.checkpoint._sqlite._queries import Filters, Query, runs_query, waits_query
 
@@ -46,7 +46,7 @@ async def test_one_object_can_be_entered_again(file: Path) -> None:
     for run_id in ("a", "b"):
         async with store:
             await started(store, run_id)
-            assert len(await store.find()) == (1 if run_id == "a" else 2)
+            assert len((await store.find()).items) == (1 if run_id == "a" else 2)
 
 
 @pytest.mark.parametrize("entered", [False, True], ids=["not yet", "no longer"])
@@ -61,7 +61,7 @@ async def test_a_store_that_is_not_open_refuses_everything(
     lease = Lease("run", 1, 1)
     for call in (
         lambda: store.create(new_run()),
-        lambda: store.claim("run", "me"),
+        lambda: claimed(store, "run"),
         lambda: store.commit(save(lease, 2)),
         lambda: store.load("run"),
         store.find,
@@ -69,14 +69,14 @@ async def test_a_store_that_is_not_open_refuses_everything(
         with pytest.raises(StoreClosed, match="use it inside `async with`"):
             await call()
     with pytest.raises(StoreClosed):
-        store.admit("runner")
+        await store.join("runner")
 
 
 async def test_p9_a_lease_of_an_earlier_process_is_fenced(file: Path) -> None:
     async with SqliteStore(file) as store:
         old = await started(store)
     async with SqliteStore(file) as store:
-        await store.claim("run", "second")
+        await claimed(store, "run")
         with pytest.raises(OwnershipLost, match=r"epoch 2, ours was 1"):
             await store.commit(save(old, 2))
 
@@ -98,7 +98,7 @@ async def test_a_hundred_runs_share_a_few_transactions(file: Path) -> None:
 async def test_a_wal_that_has_been_copied_is_cut_so_that_it_is_not_copied_at_every_commit(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 500_000)
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 500_000)
     monkeypatch.setattr(_connect, "LARGEST_WAL", 500_000)
     copies: list[str] = []
     batches = Batches(lambda connection: connection.set_trace_callback(copies.append))
@@ -257,7 +257,7 @@ async def test_after_an_io_error_only_reopening_helps(file: Path) -> None:
                     await store.commit(save(lease, 2))
             broken.clear()
             with pytest.raises(StoreFailed):
-                await store.claim("run", "me")
+                await claimed(store, "run")
             assert (await store.load("run")).root.seq == 1
         async with SqliteStore(file) as store:
             await store.commit(save(lease, 2))
@@ -266,8 +266,10 @@ async def test_after_an_io_error_only_reopening_helps(file: Path) -> None:
 async def test_find_takes_words_for_words(file: Path) -> None:
     async with SqliteStore(file) as store:
         await started(store, "a'b")
-        assert await store.find(workflow="digest' OR '1'='1") == ()
-        assert [run.run_id for run in await store.find(status=RunStatus.RUNNING, after="a' OR 1=1 --")] == ["a'b"]
+        assert (await store.find(workflow="digest' OR '1'='1")).items == ()
+        assert [run.run_id for run in (await store.find(status=RunStatus.RUNNING, after="a' OR 1=1 --")).items] == [
+            "a'b"
+        ]
         with pytest.raises(RunNotFound):
             await store.load("a' OR '1'='1")
         with pytest.raises(ValueError, match="is not a valid RunStatus"):

@@ -33,11 +33,11 @@ from ._patterns._parallel import Parallel
 from ._patterns._pattern import Pattern, Servable
 from ._patterns._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
 from ._progress import ProgressObserver
-from ._runner._inbox import PendingWait
-from ._runner._inspecting import RunView
+from ._runner._inbox import Inbox, PendingWait
+from ._runner._recovery import RecoveryReport
+from ._runner._run import Run
 from ._runner._runner import Runner
-from ._runs._recovery import RecoveryReport
-from ._runs._run import Run
+from ._runner._views import RunView
 from ._steps._ask import Ask
 from ._steps._context import StepContext
 from ._steps._retry import Retry
@@ -125,6 +125,7 @@ __all__ = [
     "Graph",
     "GraphError",
     "HubRequired",
+    "Inbox",
     "IncompatibleCheckpoint",
     "Intermediate",
     "ItemAccounts",

@@ -8,7 +8,20 @@ from .._records import Closing, Commit, Keep, RunStatus, StoredValue
 from .._store import CheckpointStore
 from .._waiting import Effect, EffectStatus, NewWait, WaitKind
 from ..errors import RunNotEnded, RunNotFound
-from ._words import Check, a_frame, an_item, end, equal, found_ids, lease_of, new_run, refuses, started, started_fan
+from ._words import (
+    Check,
+    a_frame,
+    an_item,
+    claimed,
+    end,
+    equal,
+    found_ids,
+    lease_of,
+    new_run,
+    refuses,
+    started,
+    started_fan,
+)
 
 _A_MOMENT = timedelta(microseconds=1)
 
@@ -40,7 +53,7 @@ async def check_a_run_that_has_ended_can_be_deleted(store: CheckpointStore) -> N
     for status in (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.DEAD):
         lease, _ = await store.create(replace(new_run("run", key="once")))
         equal(lease is not None, True)
-        lease = await store.claim("run", "me")
+        lease = await claimed(store, "run")
         await store.commit(
             Commit(
                 lease=lease,
@@ -52,7 +65,7 @@ async def check_a_run_that_has_ended_can_be_deleted(store: CheckpointStore) -> N
         )
         await store.wait(lease, NewWait("step", WaitKind.SIGNAL, "name"))
         await store.signal("run", "other name", b"1")
-        await store.commit(Commit(lease=lease, closing=Closing(status)))
+        await store.commit(Commit(lease=lease, closing=Closing(status, heard=1)))
         await store.delete("run")
         with refuses(RunNotFound):
             await store.load("run")
@@ -81,7 +94,7 @@ async def check_prune_deletes_what_ended_before_a_time(store: CheckpointStore) -
         await started(store, run_id)
     for run_id in "dbca":
         await end(store, run_id, RunStatus.COMPLETED)
-    ends = {run.run_id: run.finished_at for run in await store.find() if run.finished_at is not None}
+    ends = {run.run_id: run.finished_at for run in (await store.find()).items if run.finished_at is not None}
     equal(await store.prune(min(ends.values())), 0)
     after_all = max(ends.values()) + _A_MOMENT
     equal(await store.prune(after_all, limit=1), 1)
@@ -95,7 +108,7 @@ async def check_a_run_that_was_opened_again_is_not_pruned(store: CheckpointStore
     """Its end is forgotten when it is resumed."""
     await started(store, "run")
     await end(store, "run", RunStatus.FAILED)
-    await store.claim("run", "me", reopen=True)
+    await claimed(store, "run", reopen=True)
     equal(await store.prune(datetime(3000, 1, 1, tzinfo=UTC)), 0)
     equal(await found_ids(store), "run")
 
@@ -107,7 +120,7 @@ async def check_runs_below_another_are_deleted_with_it(store: CheckpointStore) -
         if run_id != "run.open":
             await end(store, run_id, RunStatus.COMPLETED)
     await store.delete("run")
-    equal([run.run_id for run in await store.find()], ["run-a", "run.open", "run0"])
+    equal([run.run_id for run in (await store.find()).items], ["run-a", "run.open", "run0"])
 
 
 async def check_runs_below_another_are_not_pruned_before_it(store: CheckpointStore) -> None:
@@ -117,7 +130,7 @@ async def check_runs_below_another_are_not_pruned_before_it(store: CheckpointSto
         if run_id != "run":
             await end(store, run_id, RunStatus.COMPLETED)
     equal(await store.prune(datetime(3000, 1, 1, tzinfo=UTC)), 1)
-    equal([run.run_id for run in await store.find()], ["run", "run.a", "run.a.b"])
+    equal([run.run_id for run in (await store.find()).items], ["run", "run.a", "run.a.b"])
     await end(store, "run", RunStatus.COMPLETED)
     ended = (await store.info("run")).finished_at
     equal(ended is not None and await store.prune(ended), 0)
@@ -131,7 +144,7 @@ async def check_a_run_that_keeps_nothing_takes_those_below_it_along(store: Check
     await end(store, "run.a", RunStatus.COMPLETED)
     await started(store, "other.a")
     await store.commit(Commit(lease=lease_of(lease), closing=Closing(RunStatus.COMPLETED)))
-    equal([run.run_id for run in await store.find()], ["other.a"])
+    equal([run.run_id for run in (await store.find()).items], ["other.a"])
 
 
 CHECKS: Final[tuple[Check, ...]] = (

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import anyio
 
 from .._codec import PLAIN
-from .._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Lease, NewRun, RunStatus
+from .._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Lease, NewRun, RunStatus, Shape
 from .._store import CheckpointStore
 from ..errors import CheckpointError
 
@@ -17,7 +17,7 @@ Check: TypeAlias = Callable[[CheckpointStore], Awaitable[None]]
 
 def new_run(run_id: str, *, workflow: str = "conformance", key: str | None = None) -> NewRun:
     """A run of one frame."""
-    return NewRun(run_id, workflow, 1, key, b"{}", "me", a_frame(1))
+    return NewRun(run_id, workflow, 1, key, b"{}", 0, a_frame(1))
 
 
 def json_of(values: Mapping[str, object]) -> dict[str, bytes]:
@@ -63,9 +63,19 @@ def one_of_each(lease: Lease) -> list[Commit]:
 
 
 async def end(store: CheckpointStore, run_id: str, status: RunStatus) -> None:
-    """Claim a run and end it."""
-    lease = await store.claim(run_id, "closer")
-    await store.commit(Commit(lease=lease, closing=Closing(status)))
+    """Claim a run, hear all that it was sent, and end it."""
+    lease = await claimed(store, run_id)
+    news = (await store.info(run_id)).news
+    await store.commit(Commit(lease=lease, closing=Closing(status, heard=news)))
+
+
+async def claimed(store: CheckpointStore, run_id: str, *, reopen: bool = False, shape: Shape | None = None) -> Lease:
+    """The lease of somebody who joins for a claim, and leaves."""
+    owner = await store.join("somebody")
+    try:
+        return await store.claim(owner, run_id, reopen=reopen, shape=shape)
+    finally:
+        await store.leave(owner)
 
 
 async def found_ids(
@@ -79,8 +89,8 @@ async def found_ids(
     limit: int = 100,
 ) -> str:
     """The ids that `find` gives, in its order."""
-    runs = await store.find(status=status, workflow=workflow, since=since, until=until, after=after, limit=limit)
-    return "".join(run.run_id for run in runs)
+    page = await store.find(status=status, workflow=workflow, since=since, until=until, after=after, limit=limit)
+    return "".join(run.run_id for run in page.items)
 
 
 async def at_once(work: Callable[[int], Coroutine[None, None, None]], times: int) -> None:

@@ -11,9 +11,9 @@ from ._times import to_micros
 
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
-    "created_at, finished_at, trace, keep"
+    "created_at, finished_at, trace, keep, news, heard, blocked, shape"
 )
-WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at"
+WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at, checked, refused"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
 SNAPSHOT_PARTS = {
     "shape": ("skeleton", "shapes WHERE id = (SELECT shape FROM run)"),
@@ -121,10 +121,28 @@ def history_query(run_id: str, after: int, limit: int) -> Query:
 def signals_query(run_id: str, after: int, limit: int) -> Query:
     """A page of the signals of one run."""
     text = """
-    SELECT id, name, value FROM signals WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND id > ?
-    ORDER BY id LIMIT ?
+    SELECT id, name, value, checked FROM signals
+    WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND id > ? ORDER BY id LIMIT ?
     """
     return Query(text, (as_bytes(run_id), after, limit))
+
+
+def free_runs_query(owner: int, after: str, limit: int) -> Query:
+    """A page of the running runs that only one owner can have, and has not."""
+    text = f"""
+    SELECT {RUN_COLUMNS} FROM runs WHERE status = 'running' AND run_id > CAST(? AS TEXT) AND owner IS NOT ?
+    ORDER BY run_id LIMIT ?
+    """
+    return Query(text, (as_bytes(after), owner, limit))
+
+
+def latest_query(run_id: str, after: int) -> Query:
+    """How much news a run has, and the waits that have ended since a number of it; a row without one if none has."""
+    text = f"""
+    SELECT runs.news, {WAIT_COLUMNS} FROM runs LEFT JOIN waits ON waits.rk = runs.rk AND waits.news > ?
+    WHERE run_id = CAST(? AS TEXT) ORDER BY waits.news
+    """
+    return Query(text, (after, as_bytes(run_id)))
 
 
 def ended_query(before: int) -> Query:
@@ -150,7 +168,7 @@ def waits_query(run_id: str | None, below: str | None, kind: WaitKind | None, af
         filters.append("kind = ?")
         values.append(WaitKind(kind).value)
     text = f"""
-    SELECT id, run_id, workflow, version, {WAIT_COLUMNS} FROM waits JOIN runs USING (rk)
+    SELECT id, run_id, workflow, version, blocked, {WAIT_COLUMNS} FROM waits JOIN runs USING (rk)
     WHERE {" AND ".join(filters)} ORDER BY id LIMIT ?
     """
     return Query(text, (*values, limit))

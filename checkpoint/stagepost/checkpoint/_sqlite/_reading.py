@@ -4,13 +4,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
+from .._catalogue import Damage
+from .._pages import Page
 from .._records import RunInfo, RunStatus, Snapshot, Version
-from .._waiting import OpenWait, SentSignal, WaitKind
+from .._waiting import Latest, OpenWait, SentSignal, WaitKind
 from ..errors import (
     BlobNotFound,
-    CorruptBlob,
     CorruptRun,
     CorruptStore,
     OrphanedRows,
@@ -33,15 +34,15 @@ from ._queries import (
     as_bytes,
     history_query,
     ids_query,
+    latest_query,
     runs_query,
     signals_query,
     snapshot_query,
     waits_query,
 )
-from ._rows import odd_run, to_open_wait, to_run, to_signal, to_snapshot, to_version
+from ._rows import odd_run, to_latest, to_open_wait, to_run, to_signal, to_snapshot, to_version
 
 T = TypeVar("T")
-Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs
 _PAGE = 200  # runs looked at in one query
 
 
@@ -76,16 +77,15 @@ class Reading(ABC):
         until: datetime | None = None,
         after: str = "",
         limit: int = 100,
-        damaged: list[CorruptRun] | None = None,
-    ) -> Sequence[RunInfo]:
+    ) -> Page[RunInfo]:
         """Runs in the order of their ids."""
-        query = partial(runs_query, Filters(status, workflow, since, until))
-        return await self._page(query, to_run, lambda row: str(row[0]), after, limit, damaged=damaged)
+        return await self._page(partial(runs_query, Filters(status, workflow, since, until)), to_run, after, limit)
 
-    async def history(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[Version]:
+    async def history(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[Version]:
         """What the frames of a run were before."""
         await self.info(run_id)
-        return [to_version(run_id, row) for row in await self._read(history_query(run_id, after, limit))]
+        rows = await self._read(history_query(run_id, int(after or 0), limit))
+        return Page(tuple(to_version(run_id, row) for row in rows), _following(rows, limit))
 
     async def waits(
         self,
@@ -95,14 +95,21 @@ class Reading(ABC):
         kind: WaitKind | None = None,
         after: str = "",
         limit: int = 100,
-    ) -> Sequence[OpenWait]:
+    ) -> Page[OpenWait]:
         """Open waits in the order of their ids."""
-        query = partial(waits_query, run_id, below, kind)
-        return await self._page(query, to_open_wait, lambda row: str(row[0]), after, limit)
+        return await self._page(partial(waits_query, run_id, below, kind), to_open_wait, after, limit)
 
-    async def signals(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[SentSignal]:
+    async def news(self, run_id: str, after: int) -> Latest:
+        """What was written for a run since its owner heard of it last."""
+        rows = await self._read(latest_query(run_id, after))
+        if not rows:
+            raise RunNotFound(run_id)
+        return to_latest(run_id, rows)
+
+    async def signals(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[SentSignal]:
         """Signals that were sent to a run."""
-        return [to_signal(run_id, row) for row in await self._read(signals_query(run_id, after, limit))]
+        rows = await self._read(signals_query(run_id, int(after or 0), limit))
+        return Page(tuple(to_signal(run_id, row) for row in rows), _following(rows, limit))
 
     async def blob(self, digest: str) -> bytes:
         """Bytes that a run refers to, by their digest."""
@@ -149,24 +156,25 @@ class Reading(ABC):
         self,
         query: Callable[[str, int], Query],
         convert: Callable[[Row], T],
-        place_of: Callable[[Row], str],
         after: str,
         limit: int,
-        *,
-        damaged: list[CorruptRun] | None = None,
-    ) -> Sequence[T]:
-        """The first rows behind a place that make sense: damaged ones neither count nor end the page."""
-        found: list[T] = []
-        damaged = [] if damaged is None else damaged
+    ) -> Page[T]:
+        """The first rows after a place, their first column, that make sense: damaged ones do not count."""
+        found, damaged = list[T](), list[CorruptRun]()
         while len(found) < limit:
             wanted = limit - len(found)
             rows = await self._read(query(after, wanted))
             for row in rows:
-                after = place_of(row)
+                after = str(row[0])
                 try:
                     found.append(convert(row))
                 except CorruptRun as error:
                     damaged.append(error)
             if len(rows) < wanted:
-                break
-        return tuple(found)
+                return Page(tuple(found), None, tuple(damaged))
+        return Page(tuple(found), after, tuple(damaged))
+
+
+def _following(rows: Sequence[Row], limit: int) -> str | None:
+    """Where the page after this one begins: after the number of its last row, unless it is the last page."""
+    return str(rows[-1][0]) if rows and len(rows) == limit else None

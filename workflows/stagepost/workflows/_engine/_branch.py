@@ -12,6 +12,7 @@ from stagepost.checkpoint import (
     Frame,
     ItemStatus,
     Joined,
+    NewsFirst,
     Ref,
     RunStatus,
     ValueTooLarge,
@@ -148,6 +149,7 @@ class Branch:
 
         Raises:
             WorkflowError: An arrow cannot be followed, or a value is too large.
+            NewsFirst: The run would end, and signals have come since this step has looked for them.
         """
         new = updates.values()
         blobs = blobs_of(new, attached)
@@ -227,7 +229,13 @@ class Branch:
             parts = self._all_parts(own, layout, position, joined)
             if blobs:
                 parts["blobs"] = blobs
-            await self.execution.save(parts)
+            try:
+                await self.execution.save(parts)
+            except NewsFirst:
+                await self.execution.listen()
+                if self.execution.signals.read_at == self.standing:
+                    raise
+                return await self._save(updates, own, position, joined, blobs)
             refs = layout.refs
         if blobs:
             self.execution.blobs.keep(blobs)
@@ -257,7 +265,7 @@ class Branch:
         if layout.rows:
             parts["values"] = layout.rows
         if position.next is None:
-            parts["closing"] = Closing(RunStatus.COMPLETED)
+            parts["closing"] = Closing(RunStatus.COMPLETED, heard=self.execution.heard)
         return parts
 
     def _frame(self, own: Values, refs: Mapping[str, Ref], position: Position, width: int | None = None) -> Frame:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any
 
-from stagepost.checkpoint import CancelRequested
+from stagepost.checkpoint import CancelRequested, NewsFirst
 from stagepost.hub import Hub
 
 from .._containment import own_failure
@@ -60,14 +60,16 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
 async def _to_its_end(execution: Execution, branch: Branch) -> None:
     """Take a stored run to its end, and store that."""
     with execution.scope:
-        try:
-            await advance(branch)
-        except WorkflowError as error:
-            await execution.fail(error, branch.standing)
-            raise
-        except Parked:
-            await execution.park()
-        return
+        while True:
+            news = execution.news
+            try:
+                return await advance(branch)
+            except WorkflowError as error:
+                await execution.fail(error, branch.standing)
+                raise
+            except Parked:
+                if execution.news in (news, execution.settled_news):  # else some has come that nothing was done about
+                    await execution.park()
     raise CancelRequested(execution.run_id)
 
 
@@ -116,7 +118,10 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
         run.emit(StepEnded, path=path, ok=False, seconds=perf_counter() - started)
         raise failure from failure.__cause__
     straight_on = bool(run.straight) and run.goes_straight_on(path)
-    await branch.move(updates, place.after, straight_on=straight_on, attached=context.attached)
+    try:
+        await branch.move(updates, place.after, straight_on=straight_on, attached=context.attached)
+    except NewsFirst:
+        return  # the run would end, and the step has looked for signals: it runs again, and finds what has come
     if run.intermediates is not None:
         keep(branch, path)
     if run.is_observed:

@@ -95,11 +95,15 @@ class FanOut:
                 self._give_up()
             if self._run.must_pause:
                 await self._run.pause()  # here the workers have ended early if the runner is being left
-            if not queue.has_work:
+            if not queue.has_work and not (queue.is_resting and await self._rests()):
                 break
         if queue.is_resting:
             self._run.items[self._path] = self._items
             raise Parked
+
+    async def _rests(self) -> bool:
+        """Whether news has come while nothing of the run was left to do, which only the outermost fan-out knows."""
+        return self._branch.path == "" and self._run.journal is not None and await self._run.rest()
 
     async def _freeze(self) -> list[ItemRecord]:
         items = take_items(self._branch, self._place.within, self._pattern)

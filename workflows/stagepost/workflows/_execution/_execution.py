@@ -6,7 +6,7 @@ from operator import attrgetter
 from time import perf_counter, time
 from typing import Any, TypeAlias
 
-from anyio import CancelScope
+from anyio import CancelScope, move_on_after
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from stagepost.checkpoint import (
@@ -16,12 +16,14 @@ from stagepost.checkpoint import (
     ItemStatus,
     Keep,
     Limits,
+    NewsFirst,
     RunStatus,
     Snapshot,
-    Wait,
+    StoredWait,
 )
 from stagepost.hub import Emitter, Hub, get_logger, traceback_text
 
+from .._bell import Bell
 from .._events import Checkpointed, EventKind
 from .._pattern_errors import describe
 from .._values._secrets import NO_SECRETS, Secrets
@@ -38,6 +40,7 @@ Listener: TypeAlias = Callable[[Sequence[str]], None]
 _FAIR = 0.001  # seconds that the engine works before it lets others run
 _ASK_EVERY = 16  # commits
 _FEW = 8  # scopes that are looked at sooner than the event loop is asked
+_CHEAP = 0.005  # seconds: a run that was taken up in less rests in the store at once
 _LIMITS = Limits()
 _IS_CANCELLED = attrgetter("cancel_called")
 
@@ -92,7 +95,11 @@ class Execution:
         intermediates: Where the states behind its steps go; None if nobody wants them.
         stopping: Whether the runner is being left.
         news: How often it was told of waits that have ended.
-        parked: Whether it rests in the store.
+        settled_news: The same when it last had nothing left to do.
+        patience: Seconds that taking it up took. For as long it stays in memory before it rests in the store, since
+            news that comes meanwhile would have it taken up again. Whatever comes, this takes at most twice as long as
+            the best choice would have, made by somebody who knew when news comes (the ski rental problem).
+        held_up: Why children that it waits for cannot go on, by their ids.
         straight: Paths of steps behind which nothing may come before the next one is begun.
         reopened: Ids of the children that were opened again; None unless the run itself was.
         is_observed: Whether anybody hears its events: worth asking before their details are put together.
@@ -124,7 +131,9 @@ class Execution:
     intermediates: list[Any] | None = None
     stopping: bool = False
     news: int = 0
-    parked: bool = False
+    settled_news: int = -1
+    patience: float = 0.0
+    held_up: dict[str, Exception] = field(default_factory=dict)
     straight: set[str] = field(default_factory=set)
     reopened: set[str] | None = None
     is_observed: bool = False
@@ -138,6 +147,7 @@ class Execution:
     signals: SignalBox = field(init=False)
     kept: dict[str, bytes] | None = None
     _blobs: Blobs | None = None
+    _told: Bell = field(default_factory=Bell)
     _pauses: int = 0
     _cancelled: list[Item] = field(default_factory=list)
     _worked_since: float = field(default_factory=perf_counter)
@@ -259,7 +269,7 @@ class Execution:
             place: Where in the workflow.
         """
         self.traceback = traceback = traceback_text(error, self.secrets.mask)
-        await self._end(Closing(RunStatus.FAILED, self.secrets.mask(describe(error)), traceback))
+        await self._end(RunStatus.FAILED, self.secrets.mask(describe(error)), traceback)
         get_logger("workflows", mask=self.secrets.mask).error(
             "run failed",
             run_id=self.run_id,
@@ -273,27 +283,71 @@ class Execution:
 
     async def cancel(self) -> None:
         """Commit that the run was cancelled, and which of its items with it."""
-        await self._end(Closing(RunStatus.CANCELLED))
+        await self._end(RunStatus.CANCELLED)
+
+    @property
+    def heard(self) -> int:
+        """How much news of the run it has heard, as the store counts it."""
+        return 0 if self.journal is None else self.journal.heard
+
+    async def rest(self) -> bool:
+        """Stay in memory with nothing left to do, for as long as `patience` says; returns whether news has come."""
+        if self.patience >= _CHEAP:
+            news = self.news
+            with move_on_after(self.patience):
+                while self.news == news and not self.stopping:
+                    await self._told.wait()
+            if self.news != news:
+                return True
+        self.settled_news = self.news
+        return False
 
     async def park(self) -> None:
-        """Let the run rest until one of its waits ends.
+        """Let the run rest in the store until one of its waits ends; returns if there is news that comes first.
 
         Raises:
-            Parked: It rests, or one of its waits has ended meanwhile: what is stored tells.
+            Parked: It rests.
         """
         assert self.journal is not None  # noqa: S101  # a run in memory cannot wait
-        self.parked = await self.journal.park(self.ledger.heard)
-        raise Parked
+        if self.settled_news != self.news and await self.rest():
+            return
+        if await self.journal.park():
+            raise Parked
+        await self.listen()
 
-    def hear(self, waits: Iterable[Wait]) -> None:
+    async def listen(self) -> None:
+        """Read what has ended or come since the last time, and tell those who wait for it."""
+        assert self.journal is not None  # noqa: S101  # a run in memory is sent nothing
+        while True:
+            before = self.journal.heard
+            waits, count = await self.journal.news()
+            if self.journal.heard == before:  # otherwise somebody has heard meanwhile, and this may be older
+                break
+        self.journal.heard = count
+        if count - before > len(waits):
+            self.signals.notice()
+        self.hear([wait if wait.checked else await self.journal.fitting(wait) for wait in waits])
+
+    def hear(self, waits: Iterable[StoredWait]) -> None:
         """Tell those who wait which waits have ended."""
         ended = self.ledger.hear(waits)
         self.news += 1
         for listener in tuple(self.listeners):
             listener(ended)
+        self._told.ring()
 
-    async def _end(self, closing: Closing) -> None:
-        await self.save(Parts(closing=closing, outcomes=self.take_cancelled()))
+    def stop(self) -> None:
+        """Begin no further step."""
+        self.stopping = True
+        self._told.ring()
+
+    async def _end(self, status: RunStatus, error: str | None = None, traceback: str | None = None) -> None:
+        outcomes = self.take_cancelled()
+        while True:
+            try:
+                return await self.save(Parts(closing=Closing(status, error, traceback, self.heard), outcomes=outcomes))
+            except NewsFirst:  # nothing that has come changes this end
+                await self.listen()
 
 
 def _saved(parts: Parts) -> tuple[str, int | None]:

@@ -1,6 +1,6 @@
 """Where a run is saved."""
 
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict
 
 from stagepost.checkpoint import (
@@ -14,7 +14,8 @@ from stagepost.checkpoint import (
     Lease,
     NewWait,
     StoredValue,
-    Wait,
+    StoredWait,
+    WaitStatus,
 )
 
 
@@ -43,7 +44,7 @@ class Watch(Protocol):
         """
         ...
 
-    async def opened(self, wait: Wait) -> None:
+    async def opened(self, wait: StoredWait) -> None:
         """A wait was opened."""
         ...
 
@@ -56,13 +57,29 @@ class Journal:
         lease: The right to commit to the run.
         watch: Is told of waits.
         is_attempt: Whether the run counts as an attempt to recover it until its first commit.
+        heard: How much news of the run was known when it was read.
+        misfit: Says why a step cannot read what has ended a wait; None if it can.
+
+    Attributes:
+        heard: How much news of the run its execution has heard; only news after that is read.
     """
 
-    def __init__(self, store: CheckpointStore, lease: Lease, watch: Watch, *, is_attempt: bool = False) -> None:
+    def __init__(
+        self,
+        store: CheckpointStore,
+        lease: Lease,
+        watch: Watch,
+        *,
+        is_attempt: bool = False,
+        heard: int = 0,
+        misfit: Callable[[StoredWait], str | None] = lambda _: None,
+    ) -> None:
         self._store = store
         self._lease = lease
         self._watch = watch
         self._is_attempt = is_attempt
+        self._misfit = misfit
+        self.heard = heard
 
     @property
     def epoch(self) -> int:
@@ -75,13 +92,19 @@ class Journal:
             return self._settle(parts)
         return self._store.commit(Commit(self._lease, **parts))
 
-    async def wait(self, wait: NewWait) -> Wait:
+    async def fitting(self, wait: StoredWait) -> StoredWait:
+        """A wait; where somebody has ended it who could not check the value, and that misfits, it is open again."""
+        while not wait.checked and wait.status is WaitStatus.ANSWERED and (why := self._misfit(wait)) is not None:
+            wait = await self._store.reopen(self._lease, wait.place, why)  # answered again, if a signal is queued
+        return wait
+
+    async def wait(self, wait: NewWait) -> StoredWait:
         """Open a wait, or get the one that a signal has answered already."""
         self._store.limits.check(len(wait.prompt or b""), f"what {wait.place!r} shows")
         await self._watch.expect(wait)
-        return await self._store.wait(self._lease, wait)
+        return await self.fitting(await self._store.wait(self._lease, wait))
 
-    async def opened(self, wait: Wait) -> None:
+    async def opened(self, wait: StoredWait) -> None:
         """A wait was opened, and everybody here knows."""
         await self._watch.opened(wait)
 
@@ -101,9 +124,13 @@ class Journal:
         """What is stored of effects."""
         return (await self._store.load(self._lease.run_id)).effects
 
-    async def park(self, heard: int) -> bool:
-        """Let the run rest, unless more of its waits have ended than this process has heard of."""
-        return await self._store.park(self._lease, heard)
+    async def news(self) -> tuple[Sequence[StoredWait], int]:
+        """The waits that have ended since `heard`, and how much news there is now."""
+        return await self._store.news(self._lease.run_id, self.heard)
+
+    async def park(self) -> bool:
+        """Let the run rest, unless there is news that its execution has not heard."""
+        return await self._store.park(self._lease, self.heard)
 
     async def _settle(self, parts: Parts) -> None:
         """Make the first commit since the run was recovered, which so has got somewhere."""

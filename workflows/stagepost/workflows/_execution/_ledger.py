@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from stagepost.checkpoint import Effect, EffectStatus, NewWait, Snapshot, Wait, WaitKind, WaitStatus
+from stagepost.checkpoint import Effect, EffectStatus, NewWait, Snapshot, StoredWait, WaitKind, WaitStatus
 
 from ._signals import Parks
 
@@ -11,11 +11,11 @@ from ._signals import Parks
 class Records(Protocol):
     """Where waits and effects are saved."""
 
-    async def wait(self, wait: NewWait) -> Wait:
+    async def wait(self, wait: NewWait) -> StoredWait:
         """Open a wait, or get the one that a signal has answered already."""
         ...
 
-    async def opened(self, wait: Wait) -> None:
+    async def opened(self, wait: StoredWait) -> None:
         """A wait was opened, and everybody here knows."""
         ...
 
@@ -37,7 +37,7 @@ class Ledger:
 
     def __init__(self, records: Records | None) -> None:
         self._records = records
-        self._waits: dict[str, Wait] = {}
+        self._waits: dict[str, StoredWait] = {}
         self._effects: dict[tuple[str, str], Effect] = {}
         self._doubts: dict[str, Parks] = {}
         self._under_way: set[tuple[str, str]] = set()
@@ -69,21 +69,16 @@ class Ledger:
         wait = self._waits.get(place)
         return wait is not None and wait.status is WaitStatus.OPEN
 
-    def ended(self, place: str) -> Wait | None:
+    def ended(self, place: str) -> StoredWait | None:
         """The wait of the step there, if it has ended."""
         wait = self._waits.get(place)
         return None if wait is None or wait.status is WaitStatus.OPEN else wait
 
     @property
-    def open_waits(self) -> tuple[Wait, ...]:
+    def open_waits(self) -> tuple[StoredWait, ...]:
         """All that are open, in the order of their places."""
         found = [wait for wait in self._waits.values() if wait.status is WaitStatus.OPEN]
         return tuple(sorted(found, key=lambda wait: wait.place))
-
-    @property
-    def heard(self) -> int:
-        """How many have ended."""
-        return sum(wait.status is not WaitStatus.OPEN for wait in self._waits.values())
 
     async def open(self, place: str, request: Parks) -> None:
         """Save that the step there waits.
@@ -94,14 +89,21 @@ class Ledger:
         assert self._records is not None  # noqa: S101  # `perform` asks beforehand
         self._waits.pop(place, None)
         wait = await self._records.wait(NewWait(place, request.kind, request.name, request.prompt, request.due_at))
-        self._waits.setdefault(place, wait)  # somebody may have heard of its end before us
+        known = self._waits.get(place)
+        if known is None or known.opened_at < wait.opened_at:  # its end may have been heard of before this returned
+            self._waits[place] = wait
         await self._records.opened(wait)
 
-    def hear(self, waits: Iterable[Wait]) -> tuple[str, ...]:
+    def hear(self, waits: Iterable[StoredWait]) -> tuple[str, ...]:
         """Take note of waits as they are stored now; returns the places of those that have ended since."""
-        ended = [wait for wait in waits if wait.status is not WaitStatus.OPEN and self.ended(wait.place) is None]
+        ended = [wait for wait in waits if wait.status is not WaitStatus.OPEN and self._is_news(wait)]
         self._waits.update({wait.place: wait for wait in ended})
         return tuple(wait.place for wait in ended)
+
+    def _is_news(self, wait: StoredWait) -> bool:
+        """Whether the end of a wait is not known yet, and no later wait was opened at its place."""
+        known = self._waits.get(wait.place)
+        return known is None or (known.status is WaitStatus.OPEN and known.opened_at <= wait.opened_at)
 
     # effects
 

@@ -1,15 +1,13 @@
 """Signals that steps read without taking them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
-from stagepost.checkpoint import CheckpointStore, Codec, SentSignal
+from stagepost.checkpoint import CannotRead, CheckpointStore, Codec, SentSignal
 
-from .._bell import Bell
 from ..errors import UnknownSignal
 
 _PAGE = 200
@@ -36,6 +34,9 @@ class SignalBox:
         codecs: Those that its workflow receives, with what each carries.
         store: Where they are kept; None in memory, where there are none.
         is_new: Whether the run was begun by this process, so that there are none yet.
+
+    Attributes:
+        read_at: Path of the step that has last looked for some.
     """
 
     def __init__(
@@ -51,20 +52,10 @@ class SignalBox:
         self._store = store
         self._noticed = 0 if is_new else 1  # how often it was told that there may be more
         self._heeded = 0  # which of these times the store was asked about
-        self._coming = 0
-        self._come = Bell()
         self._reading: anyio.Lock | None = None  # made when somebody reads: most runs are sent nothing
         self._known: list[SentSignal] = []
-
-    @contextmanager
-    def coming(self) -> Iterator[None]:
-        """One is being sent: whoever looks for signals meanwhile waits for it, lest the run end without it."""
-        self._coming += 1
-        try:
-            yield
-        finally:
-            self._coming -= 1
-            self._come.ring()
+        self._last = 0  # number of the last one that was read
+        self.read_at: str | None = None
 
     def notice(self) -> None:
         """One was sent."""
@@ -73,7 +64,7 @@ class SignalBox:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was sent, as this process knows without asking."""
-        return not (self._known or self._coming or (self._store is not None and self._heeded < self._noticed))
+        return not (self._known or (self._store is not None and self._heeded < self._noticed))
 
     async def find(self, name: str, after: int) -> Sequence[Signal]:
         """Those of a name with a number above one, in the order in which they were sent.
@@ -83,8 +74,6 @@ class SignalBox:
         """
         if name not in self._codecs:
             raise UnknownSignal(self._run_id, name, tuple(self._codecs))
-        while self._coming:
-            await self._come.wait()
         if self._store is not None and self._heeded < self._noticed:
             await self._read(self._store)
         if not self._known:
@@ -97,13 +86,22 @@ class SignalBox:
         self._reading = self._reading or anyio.Lock()
         async with self._reading:
             noticed = self._noticed  # what is sent from now on is another time
-            while self._heeded < noticed and (page := await self._page(store)):
-                self._known += page
+            if self._heeded == noticed:
+                return
+            after: str | None = str(self._last)
+            while after is not None:
+                page = await store.signals(self._run_id, after=after, limit=_PAGE)
+                self._last = page.items[-1].number if page.items else self._last
+                self._known += filter(self._is_fit, page.items)
+                after = page.next
             self._heeded = noticed
 
-    async def _page(self, store: CheckpointStore) -> Sequence[SentSignal]:
-        return await store.signals(self._run_id, after=self._last, limit=_PAGE)
-
-    @property
-    def _last(self) -> int:
-        return self._known[-1].number if self._known else 0
+    def _is_fit(self, sent: SentSignal) -> bool:
+        """Whether a signal can be read; one that nobody has checked and that misfits is as if it had not been sent."""
+        if sent.checked or sent.name not in self._codecs:
+            return True
+        try:
+            self._codecs[sent.name].load(sent.value)
+        except CannotRead:
+            return False
+        return True

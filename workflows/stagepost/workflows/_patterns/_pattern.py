@@ -18,7 +18,7 @@ from .._lifespans import Lifespan
 from .._plans._diagram import mermaid
 from .._plans._places import signals_of
 from .._plans._plan import Builder, Plan, StepPlace, Within
-from .._plans._shape import shape_of
+from .._plans._shape import is_plain, shape_of
 from .._steps._step import Step, StepFunction, own_name, step, wants_context
 from .._values._schema import ModelSchema, PlainSchema, Schema
 from .._values._secrets import Given
@@ -153,6 +153,11 @@ class Pattern(ABC):
     def shape(self) -> Shape:
         """What the workflow is made of, as it is stored with its runs."""
         return shape_of(self.plan)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether no value of its runs has a type, which may change while they are stored."""
+        return is_plain(self.plan)
 
     def compile_alone(self, inherited: Types) -> Plan:
         """A plan of its own: at the top, or as the worker of a fan-out.

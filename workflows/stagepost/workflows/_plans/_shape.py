@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from stagepost.checkpoint import Shape
+from stagepost.checkpoint import PLAIN, Shape
 
 from .._steps._step import Step
 from ._places import items_in
@@ -22,9 +22,19 @@ _KINDS: Mapping[type[Place], str] = {
 
 
 def shape_of(plan: Plan) -> Shape:
-    """Kinds, names and ways of a plan; the same plan always has the same shape."""
+    """Kinds, names and ways of a plan, and in its id also what its steps wait for; the same plan has the same shape."""
     skeleton = to_json(_outline(plan))
-    return Shape(hashlib.sha256(skeleton).hexdigest()[:32], skeleton)
+    waits = to_json([_awaited(step) for step in _steps(plan)])
+    return Shape(hashlib.sha256(skeleton + waits).hexdigest()[:32], skeleton)
+
+
+def is_plain(plan: Plan) -> bool:
+    """Whether all values of its runs are plain JSON, so that no stored one can misfit a type that has changed."""
+    if plan.schema.model is not None or plan.schema.lists or getattr(plan.schema, "types", None):
+        return False
+    if any(step.receives is not None and step.receives.codec is not PLAIN for step in _steps(plan)):
+        return False
+    return all(_has_plain_items(place) for place in plan.places.values())
 
 
 def places_in(skeleton: bytes) -> Mapping[str, str]:
@@ -70,3 +80,30 @@ def _places(outline: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]
         for worker in place.get("workers", ()):
             if worker is not None:
                 yield from _places(worker, f"{prefix}{path}[]/")
+
+
+def _steps(plan: Plan) -> Iterator[Step]:
+    """All steps of a plan, those of workers too, in their order."""
+    for place in plan.places.values():
+        match place:
+            case StepPlace() | RoutePlace() | FoldPlace():
+                yield place.step
+            case FanOutPlace():
+                for worker in place.workers:
+                    yield from [worker] if isinstance(worker, Step) else _steps(worker)
+
+
+def _awaited(step: Step) -> object:
+    receives = step.receives
+    return None if receives is None else (receives.kind.value, receives.name, receives.only)
+
+
+def _has_plain_items(place: Place) -> bool:
+    match place:
+        case FoldPlace():
+            return place.source.item_codec is PLAIN
+        case FanOutPlace():
+            workers = [worker for worker in place.workers if not isinstance(worker, Step)]
+            codecs = (place.pattern.item_codec, place.pattern.value_codec)
+            return all(codec is PLAIN for codec in codecs) and all(map(is_plain, workers))
+    return True

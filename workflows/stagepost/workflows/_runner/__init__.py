@@ -1,8 +1,10 @@
-"""What may be asked of a runner.
+"""The runner: it starts runs, goes on with them, and hears what others write for them.
 
-`_runner` is what users see, and may be made from a `_config`. `_reception` starts runs and attaches to them,
-`_recovering` takes up what a process before has left open, `_cancelling` ends runs for good, and `_inspecting` looks at
-one. `_correspondence` is what goes by the ids of runs: looking at them, and through the `_inbox` sending to them.
-`_hints` says what somebody may have meant, `_checks` refuses what a runner cannot work with. `_serving` puts workflows
-on a hub, `_stored_children` starts the runs that steps want, `_retention` deletes what has been kept long enough.
+`_runner` is what users see, and may be made from a `_config`. Where a run is says its record in `_presence`, and nothing
+else; a `_run` is the handle of one. The `_dispatcher` starts runs, attaches to them and cancels them, `_recovery` takes
+up those that no living owner has. The `_scheduler` gives them slots, the `_executor` takes each to its end or until it
+rests, with what `_claims` has made this runner the owner of. The `_watcher` is told by the store what was written for
+them. What is written goes through the `_inbox`, of this process or of another; `_views` shows runs, and `_hints` says
+what somebody may have meant. `_serving` puts workflows on a hub, `_children` are the runs that steps start, and
+`_retention` deletes what has been kept long enough.
 """

@@ -1,12 +1,14 @@
-"""What may have been meant by who names a wait or an effect that there is none of."""
+"""What may have been meant by whoever gives something that is refused: a wait, an effect, an id, a store."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from difflib import get_close_matches
 from typing import Final
 
-from stagepost.checkpoint import CheckpointStore, EffectNotFound, OpenWait, WaitKind, WaitNotFound
+from stagepost.checkpoint import Catalogue, EffectNotFound, OpenWait, WaitKind, WaitNotFound
 
 from .._runs._ids import wait_id_of
+from ._run import Run
 
 _PAGE = 200
 _NEAR = 3  # ids of waits that an error names
@@ -20,17 +22,18 @@ _ENDED_BY: Final = {
 
 
 async def open_waits(
-    store: CheckpointStore, *, run_id: str | None = None, below: str | None = None
+    store: Catalogue, *, run_id: str | None = None, below: str | None = None, kind: WaitKind | None = None
 ) -> AsyncIterator[OpenWait]:
     """The open waits of all runs, of one, or of those below one."""
-    after = ""
-    while page := await store.waits(run_id=run_id, below=below, after=after, limit=_PAGE):
-        for wait in page:
+    after: str | None = ""
+    while after is not None:
+        page = await store.waits(run_id=run_id, below=below, kind=kind, after=after, limit=_PAGE)
+        for wait in page.items:
             yield wait
-        after = f"{page[-1].run_id}/{page[-1].wait.place}"
+        after = page.next
 
 
-async def ended_by(store: CheckpointStore, run_id: str, place: str) -> str | None:
+async def ended_by(store: Catalogue, run_id: str, place: str) -> str | None:
     """What ends the wait that is open at a place of a run, if no answer does."""
     for found in [wait async for wait in open_waits(store, run_id=run_id)]:
         if found.wait.place == place and found.wait.kind in _ENDED_BY:
@@ -38,9 +41,9 @@ async def ended_by(store: CheckpointStore, run_id: str, place: str) -> str | Non
     return None
 
 
-async def no_wait(store: CheckpointStore, wait_id: str, run_id: str, place: str) -> WaitNotFound:
+async def no_wait(store: Catalogue, wait_id: str, run_id: str, place: str) -> WaitNotFound:
     """The error for an id that is none of a wait, with ids of the same run, of the same place, or alike."""
-    page = await store.waits(limit=_PAGE)
+    page = (await store.waits(limit=_PAGE)).items
     known = {wait_id_of(wait.run_id, wait.wait): wait for wait in page if wait.wait.kind is WaitKind.ANSWER}
     run, _, step = wait_id.rpartition("/")
     same = [id_ for id_, wait in known.items() if wait.run_id in (run, wait_id) or id_.endswith(f"/{step}")]
@@ -48,7 +51,7 @@ async def no_wait(store: CheckpointStore, wait_id: str, run_id: str, place: str)
     return WaitNotFound(run_id, place, near=near)
 
 
-async def no_doubt(store: CheckpointStore, run_id: str, key: str, place: str | None) -> EffectNotFound:
+async def no_doubt(store: Catalogue, run_id: str, key: str, place: str | None) -> EffectNotFound:
     """The error for an effect that is not in doubt, with the wait that may have been meant, if there is one."""
     for found in [wait async for wait in open_waits(store, run_id=run_id)]:
         wait = found.wait
@@ -58,3 +61,29 @@ async def no_doubt(store: CheckpointStore, run_id: str, key: str, place: str | N
         if wait.kind is WaitKind.EFFECT:
             return EffectNotFound(run_id, key, place, f"in doubt is effect {wait.name!r} at {wait.place!r}")
     return EffectNotFound(run_id, key, place)
+
+
+def check_means(store: object, **times: object) -> None:
+    """See that a runner can work with its store, and that times to keep something are some.
+
+    Raises:
+        TypeError: It cannot, or is none.
+    """
+    if not callable(getattr(store, "join", None)) or isinstance(store, type):
+        raise TypeError(f"Runner(store): {store!r:.80} is no store: give SqliteStore(path) or MemoryStore(), opened")
+    for name, time in times.items():
+        if time is not None and not isinstance(time, timedelta):
+            raise TypeError(f"{name}={time!r}: give timedelta(days=…), or None for ever")
+
+
+def check_id(given: str, what: str = "a run") -> str:
+    """See that something is an id, and not the thing that has it.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not isinstance(given, str):
+        has_it = hasattr(given, "id") and isinstance(given, Run) is (what == "a run")
+        hint = f"give its .id, {given.id!r}" if has_it else "give a text"
+        raise TypeError(f"the id of {what} is wanted, and not a {type(given).__name__}: {hint}")
+    return given

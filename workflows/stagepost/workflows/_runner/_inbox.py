@@ -1,10 +1,13 @@
-"""What somebody outside sends to runs: answers, signals, and word of effects in doubt."""
+"""What somebody outside sends to runs: answers, signals, word of effects in doubt, and requests to end.
 
-from collections.abc import AsyncIterator, Sequence
+All of it is only written. Whoever owns the run, in this process or another, hears of it from the store.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 from pydantic_core import from_json
@@ -12,27 +15,37 @@ from pydantic_core import from_json
 from stagepost.checkpoint import (
     PLAIN,
     CannotStore,
-    CorruptRun,
+    Catalogue,
+    Codec,
+    Limits,
     OpenWait,
+    RunInfo,
     RunNotFound,
     RunNotOpen,
     WaitKind,
     WaitNotFound,
     codec_for,
 )
+from stagepost.checkpoint import Inbox as StoreInbox
 
-from .._background._desk import Desk
 from .._execution._children import below
-from .._pattern_errors import describe
-from .._patterns._pattern import Pattern
+from .._patterns._pattern import Pattern, Servable
 from .._plans._places import step_at
-from .._runs._fitness import Fitness
 from .._runs._ids import read_wait_id, wait_id_of
-from .._runs._registry import Registry
+from .._runs._registry import Migrations, Registry
 from .._steps._step import Receives
-from ..errors import UnknownSignal
-from ._checks import check_id
-from ._hints import ended_by, no_doubt, no_wait, open_waits
+from .._values._secrets import Given, Secrets
+from ..errors import RunLeftOpen, UnknownSignal
+from ._hints import check_id, ended_by, no_doubt, no_wait, open_waits
+
+
+class InboxStore(StoreInbox, Catalogue, Protocol):
+    """A store as far as an inbox needs it: `SqliteStore.inbox` gives one to other processes."""
+
+    @property
+    def limits(self) -> Limits:
+        """How large values may be."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,7 @@ class PendingWait:
         opened_at: Since when the run waits (UTC).
         blocked: Why the run (or the other one, if it waits for that) cannot go on in this process; None if it can.
             Answers, signals and word of effects are refused until it can.
+        refused: Why the last answer was dropped, which came from a process that could not check it.
     """
 
     id: str
@@ -64,43 +78,87 @@ class PendingWait:
     due_at: datetime | None
     opened_at: datetime
     blocked: str | None = None
+    refused: str | None = None
 
 
-class Inbox:
-    """Checks what is sent against the definition of the run's workflow, and stores it.
+class Sending:
+    """Checks what is sent against the definition of the run's workflow, and stores it."""
 
-    Args:
-        desk: Where runs are worked on.
-        registry: Their definitions.
-        fitness: Says which of them can go on.
-    """
+    _store: InboxStore
+    _registry: Registry
+    _secrets: Secrets
 
-    def __init__(self, desk: Desk, registry: Registry, fitness: Fitness) -> None:
-        self._desk = desk
-        self._store = desk.means.store
-        self._secrets = desk.means.secrets
-        self._registry = registry
-        self._fitness = fitness
+    async def _definition(self, info: RunInfo) -> Pattern | None:
+        """The workflow of an open run that can go on; None if nobody knows it here.
 
-    async def waits(self, run_id: str | None, kind: WaitKind | None) -> Sequence[PendingWait]:
-        """Open waits of all runs; or of one run and those below it and, instead of waits for other runs, of those."""
+        Raises:
+            WorkflowError: It cannot go on.
+            CorruptRun: It is not what was stored.
+        """
+        raise NotImplementedError
+
+    async def _blocked(self, run_id: str, why: str | None) -> str | None:
+        """Why a run cannot go on.
+
+        Args:
+            run_id: The run.
+            why: What stands in its row.
+        """
+        raise NotImplementedError
+
+    def _check_open(self) -> None:
+        """See that anything may be asked now."""
+
+    async def _passed_on(self) -> None:
+        """Something was written: let whoever owns the run in this process hear of it before the caller goes on."""
+
+    async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
+        """What runs wait for, in the order of their ids: an inbox for whoever answers.
+
+        Args:
+            run_id: Only what this run and those that its steps have started wait for; where it waits for other runs,
+                what those wait for instead.
+            kind: Only waits of this kind, such as ``WaitKind.ANSWER``.
+
+        Raises:
+            RunNotFound: There is no such run.
+        """
+        self._check_open()
         if run_id is not None:
             await self._store.info(check_id(run_id))  # raises if there is none
-        found = [wait async for wait in self._all(run_id)]
-        waits = [await self._pending(wait) for wait in found if kind is None or wait.wait.kind is kind]
+        found = [wait async for wait in self._all(run_id) if kind is None or wait.wait.kind is kind]
+        waits = [_pending(wait, await self._why(wait)) for wait in found]
         return tuple(waits if run_id is None else sorted(waits, key=attrgetter("id")))
 
-    async def answer(self, wait_id: str, value: object, by: str | None) -> str:
-        """Store an answer; returns the run's id."""
+    async def answer(self, wait_id: str, value: object, *, by: str | None = None) -> None:
+        """Answer a `Wait`; when this returns the answer is on disk, and the run goes on.
+
+        Args:
+            wait_id: The wait, as in `PendingWait.id`.
+            value: The answer; checked against the wait's ``expect=``.
+            by: Who answers; stored with it.
+
+        Raises:
+            WaitNotFound: No step waits there for an answer.
+            AlreadyAnswered: Another answer came first, or the time was up.
+            CannotStore: It is no valid answer; the wait stays open.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: The run cannot go on in its workflow as it is now defined; nothing is stored.
+        """
+        self._check_open()
         check_id(wait_id, "a wait")
         self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
         run_id, place, name = read_wait_id(wait_id)
         if not (run_id and place):
             raise await no_wait(self._store, wait_id, wait_id, "")
-        step = step_at((await self._workflow(run_id)).plan, place)
-        receives = None if step is None else step.receives
+        workflow = await self._workflow(run_id)
         try:
-            await self._answer(wait_id, value, receives, name=name, by=by)
+            data, asked = self._answer_to(wait_id, value, workflow)
+            checked = workflow is not None
+            await self._store.answer(run_id, place, data, name=name or asked, by=by, checked=checked)
+            await self._passed_on()
         except (WaitNotFound, CannotStore) as error:
             instead = await ended_by(self._store, run_id, place)
             if instead is not None:
@@ -108,39 +166,68 @@ class Inbox:
             if isinstance(error, CannotStore):
                 raise
             raise await no_wait(self._store, wait_id, run_id, place) from error
-        return run_id
 
-    async def _answer(
-        self, wait_id: str, value: object, receives: Receives | None, *, name: str, by: str | None
+    async def signal(self, run_id: str, name: str, value: object = None, *, dedup: str | None = None) -> bool:
+        """Send a signal to a run: to the `Receive` that waits for it, or kept until one does.
+
+        Steps that read signals (`StepContext.signals`) find it as well; a run that is parked is not woken by that.
+
+        Args:
+            run_id: The run.
+            name: The signal's name.
+            value: What it carries; checked against ``expect=`` of the step that receives it.
+            dedup: A signal of this name and `dedup` is taken once, however often it is sent.
+
+        Returns:
+            Whether it is new.
+
+        Raises:
+            UnknownSignal: The workflow receives no such signal.
+            CannotStore: `value` is not what the step expects.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: The run cannot go on in its workflow as it is now defined; nothing is stored.
+        """
+        self._check_open()
+        check_id(run_id)
+        shown = f"signal {self._secrets.mask(name)!r} to run {self._secrets.mask(run_id)!r}"
+        self._secrets.check_text(dedup, f"dedup= of {shown}")
+        workflow = await self._workflow(run_id)
+        if workflow is not None and name not in workflow.signals:
+            raise UnknownSignal(run_id, name, tuple(workflow.signals))
+        data = self._stored(value, None if workflow is None else workflow.signals[name], shown)
+        is_new = await self._store.signal(run_id, name, data, dedup=dedup, checked=workflow is not None)
+        await self._passed_on()
+        return is_new
+
+    async def settle(
+        self, run_id: str, key: str, *, value: object = None, retry: bool = False, place: str | None = None
     ) -> None:
-        run_id, place, _ = read_wait_id(wait_id)
-        if receives is None or receives.kind is not WaitKind.ANSWER:
-            raise WaitNotFound(run_id, place)
-        where = f"the answer to {wait_id}"
-        data = receives.codec.dump(receives.codec.convert(value, where), where)
-        self._secrets.check(data, where)
-        self._store.limits.check(len(data), where)
-        await self._store.answer(run_id, place, data, name=name or _asked(receives), by=by)
+        """Say what became of an effect in doubt (see `StepContext.once`), so that its run goes on.
 
-    async def signal(self, run_id: str, name: str, value: object, dedup: str | None) -> bool:
-        """Store a signal; returns whether it is new."""
-        check_id(run_id)
-        self._secrets.check_text(
-            dedup, f"dedup= of signal {self._secrets.mask(name)!r} to run {self._secrets.mask(run_id)!r}"
-        )
-        codecs = (await self._workflow(run_id)).signals
-        if name not in codecs:
-            raise UnknownSignal(run_id, name, tuple(codecs))
-        where = f"signal {name!r} to run {run_id!r}"
-        data = codecs[name].dump(codecs[name].convert(value, where), where)
-        self._secrets.check(data, where)
-        self._store.limits.check(len(data), where)
-        return await self._store.signal(run_id, name, data, dedup=dedup)
+        Args:
+            run_id: The run.
+            key: The effect's key.
+            value: It has happened, and this is what it returned.
+            retry: It has not happened: the step does it now.
+            place: Which step, if several are in doubt about an effect of this key.
 
-    async def settle(self, run_id: str, key: str, value: bytes | None, place: str | None) -> None:
-        """Store what became of an effect in doubt."""
+        Raises:
+            ValueError: Both `value` and `retry`, or several steps and no `place`.
+            EffectNotFound: The run waits for no word of such an effect.
+            CannotStore: `value` has no stored form.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: The run cannot go on in its workflow as it is now defined; nothing is stored.
+        """
+        self._check_open()
+        if retry and value is not None:
+            raise ValueError("settle() takes value= (it has happened) or retry=True (it has not), and got both")
+        data = None if retry else stored(value, f"what effect {key!r} returned")
         check_id(run_id)
-        self._secrets.check(value or b"", f"the value of effect {key!r}")
+        self._secrets.check(data or b"", f"the value of effect {key!r}")
         await self._workflow(run_id)
         found = [
             wait.wait.place async for wait in open_waits(self._store, run_id=run_id) if _is_effect(wait, key, place)
@@ -149,44 +236,44 @@ class Inbox:
             raise ValueError(f"effect {key!r} of run {run_id!r} is in doubt at {', '.join(found)}: give place= too")
         if not found:
             raise await no_doubt(self._store, run_id, key, place)
-        await self._store.settle(run_id, found[0], key, value)
+        await self._store.settle(run_id, found[0], key, data)
+        await self._passed_on()
 
-    async def _workflow(self, run_id: str) -> Pattern:
-        """The workflow of an open run that can go on: nothing is accepted for one that cannot.
-
-        Raises:
-            RunNotFound: There is none.
-            RunNotOpen: It has ended.
-            WorkflowError: It cannot.
-            CorruptRun: It is not what was stored.
-        """
+    async def _workflow(self, run_id: str) -> Pattern | None:
+        """The workflow of an open run: nothing is accepted for one that has ended, or that cannot go on."""
         info = await self._store.info(run_id)
         if not info.status.is_open:
             raise RunNotOpen(run_id, info.status)
-        if self._desk.left_open.is_fit(info):
-            return self._registry.find(info).workflow
-        return self._fitness.check(await self._store.load(run_id)).definition.workflow
+        return await self._definition(info)
 
-    async def _pending(self, found: OpenWait) -> PendingWait:
-        wait = found.wait
-        reason = await self._reason(found.run_id)
-        if reason is None and wait.kind is WaitKind.CHILD:
-            reason = await self._reason(wait.name)
-        blocked = None if reason is None else self._secrets.mask(describe(reason))
-        return _pending(found, blocked)
+    def _answer_to(self, wait_id: str, value: object, workflow: Pattern | None) -> tuple[bytes, str | None]:
+        """An answer as it is stored, and what has to be asked for it."""
+        where = f"the answer to {wait_id}"
+        if workflow is None:
+            return self._stored(value, None, where), None
+        run_id, place, _ = read_wait_id(wait_id)
+        step = step_at(workflow.plan, place)
+        receives = None if step is None else step.receives
+        if receives is None or receives.kind is not WaitKind.ANSWER:
+            raise WaitNotFound(run_id, place)
+        return self._stored(value, receives.codec, where), _asked(receives)
 
-    async def _reason(self, run_id: str) -> BaseException | None:
-        """Why a run cannot go on, as far as is known; where nobody has called `recover` it is looked at."""
-        reason = self._desk.left_open.reason(run_id)
-        if reason is not None or self._desk.left_open.knows_all or self._desk.works_on(run_id):
-            return reason
-        try:
-            snapshot = await self._store.load(run_id)
-        except CorruptRun as error:
-            return error
-        except RunNotFound:
-            return None
-        return self._fitness.reason(snapshot) if snapshot.run.status.is_open else None
+    def _stored(self, value: object, codec: Codec[Any] | None, where: str) -> bytes:
+        data = stored(value, where) if codec is None else codec.dump(codec.convert(value, where), where)
+        self._secrets.check(data, where)
+        self._store.limits.check(len(data), where)
+        return data
+
+    async def _why(self, found: OpenWait) -> str | None:
+        """Why the run of a wait cannot go on, or the one that it waits for."""
+        why = await self._blocked(found.run_id, found.blocked)
+        if why is None and found.wait.kind is WaitKind.CHILD:
+            try:
+                child = await self._store.info(found.wait.name)
+            except RunNotFound:
+                return None
+            return await self._blocked(child.run_id, child.blocked) if child.status.is_open else None
+        return why
 
     async def _all(self, run_id: str | None) -> AsyncIterator[OpenWait]:
         """Open waits; those of one run with those of the runs that it waits for, each run once."""
@@ -248,4 +335,55 @@ def _pending(found: OpenWait, blocked: str | None) -> PendingWait:
         due_at=wait.due_at,
         opened_at=wait.opened_at,
         blocked=blocked,
+        refused=wait.refused,
     )
+
+
+class Inbox(Sending):
+    """What runs wait for, for a process that does not work on them: it answers, signals, settles and cancels.
+
+    All of it is on disk when the call returns. The runner that owns the run hears of it at once if it is in this
+    process, otherwise within a fraction of a second, or when it is started the next time.
+
+    With the definitions of the workflows, values are checked as the runner checks them, and with the secrets they are
+    refused if they hold one. Without definitions the value is stored as plain JSON, and the runner checks it when it
+    hears of it: what does not fit is dropped, the wait is open again, and `PendingWait.refused` says why. Without the
+    secrets nobody checks whether it holds one.
+
+    Args:
+        store: Where the runs are: ``SqliteStore.inbox(path)``, or a store of this process.
+        workflows: The definitions that values are checked against; all that runs belong to, or none.
+        migrations: As for `Runner`, so that runs of an older version are known.
+        secrets: As for `Runner`: no answer may hold one.
+    """
+
+    def __init__(
+        self,
+        store: InboxStore,
+        *,
+        workflows: Iterable[Servable] = (),
+        migrations: Migrations | None = None,
+        secrets: Given | None = None,
+    ) -> None:
+        self._store = store
+        self._registry = Registry(workflows, migrations)
+        self._secrets = Secrets(secrets, hidden=self._registry.hidden)
+
+    async def cancel(self, run_id: str) -> None:
+        """Request the end of an open run for good, with the runs that its steps have started and that are open.
+
+        It is on disk when this returns, and the run takes no other commit. Its runner cancels what it does.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has ended.
+        """
+        await self._store.cancel(check_id(run_id))
+
+    async def _definition(self, info: RunInfo) -> Pattern | None:
+        if info.blocked is not None:
+            raise RunLeftOpen(info.run_id, info.blocked)
+        return self._registry.find(info).workflow if self._registry.is_filled else None
+
+    async def _blocked(self, run_id: str, why: str | None) -> str | None:  # noqa: ARG002  # a runner looks at the run
+        return why

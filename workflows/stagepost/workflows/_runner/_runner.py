@@ -1,7 +1,7 @@
 """Background runs on a store: started, recovered, resumed, served."""
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from time import time
@@ -11,30 +11,36 @@ from uuid import uuid4
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import cancel_shielded_checkpoint
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CheckpointStore, Keep, RunStatus
+from stagepost.checkpoint import CheckpointStore, CorruptRun, Keep, Owner, RunInfo, RunNotFound, RunStatus, StoreError
 from stagepost.hub import Duration, Emitter, Hub, Message, Observer, check_name, get_logger, seconds
 
-from .._background._means import Means
 from .._engine._intermediates import Intermediate
-from .._lifespans import open_lifespans
+from .._execution._environment import Environment
+from .._lifespans import Lifespans, open_lifespans
+from .._pattern_errors import describe
 from .._patterns._given import workflow_of
 from .._patterns._pattern import Pattern, Servable
-from .._runs._handles import handle_of
-from .._runs._orders import Order
-from .._runs._recovery import RecoveryReport
+from .._runs._fitness import Fitness
 from .._runs._registry import Migrations, Registry, family
-from .._runs._run import Run
+from .._runs._starting import Order
 from .._values._secrets import Given, Secrets
 from ..errors import RunnerNotOpen, RunParked
-from ._cancelling import Cancelling
-from ._checks import check_id, check_means
-from ._correspondence import Correspondence
-from ._reception import Reception
-from ._recovering import Recovering
+from ._children import StoredChildren
+from ._claims import Claims
+from ._dispatcher import Dispatcher
+from ._executor import Executor
+from ._hints import check_id, check_means
+from ._presence import Presence
+from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, Sweeper, kept
+from ._run import Run, stored_handle
+from ._scheduler import Scheduler
 from ._serving import Serving
+from ._views import Views
+from ._watcher import Watcher
 
 if TYPE_CHECKING:
     from stagepost.hub import Registry as ObserverRegistry
@@ -42,7 +48,7 @@ if TYPE_CHECKING:
     from ._config import RunnerConfig
 
 
-class Runner(Correspondence):
+class Runner(Views):
     """Runs workflows in the background and saves every step, so that a killed process can be followed by another.
 
     An async context manager. Leaving it starts no further step, gives those under way `grace` to end and be
@@ -74,6 +80,8 @@ class Runner(Correspondence):
     Raises:
         StoreInUse: Another runner works on this store (on entering).
     """
+
+    _store: CheckpointStore
 
     def __init__(
         self,
@@ -116,7 +124,9 @@ class Runner(Correspondence):
         self._log = get_logger("workflows", mask=self._secrets.mask)
         self._stack = AsyncExitStack()
         self._group: TaskGroup | None = None
-        self._reception: Reception | None = None
+        self._fitness = Fitness(self._registry, hub, self._secrets)
+        self._has_recovered = False
+        self._dispatcher: Dispatcher | None = None
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -171,25 +181,15 @@ class Runner(Correspondence):
         )
 
     async def __aenter__(self) -> Self:
-        owner = f"runner-{uuid4().hex}"
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._store.admit(owner))
+            owner = await stack.enter_async_context(self._joined())
             if self._hub is not None and self._secrets:
                 stack.enter_context(self._hub.masking(self._secrets.mask))
             lifespans = await stack.enter_async_context(open_lifespans(self._grace, self._secrets.mask))
             self._group = await stack.enter_async_context(anyio.create_task_group())
-            means = Means(
-                self._store,
-                owner,
-                self._emitter,
-                self._hub,
-                self._deps,
-                self._clock,
-                self._secrets,
-                check_states=self._check_states,
-            )
-            self._reception = Reception(means, self._group, self._registry, lifespans, slots=self._max_running)
-            self._group.start_soon(self._reception.desk.watch)
+            self._dispatcher = self._put_together(owner, self._group, lifespans)
+            self._has_recovered = False
+            self._group.start_soon(self._watch_store, self._dispatcher)
             sweeper = Sweeper(self._store, self._clock, self._keep_for, self._keep_keys, log=self._log)
             self._group.start_soon(sweeper.run)
             self._stack = stack.pop_all()
@@ -201,9 +201,9 @@ class Runner(Correspondence):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        reception, self._reception = self._open(), None
+        dispatcher, self._dispatcher = self._open(), None
         try:
-            await reception.desk.finish(0 if kind else self._grace)
+            await dispatcher.finish(0 if kind else self._grace)
         finally:
             if self._group is not None:
                 self._group.cancel_scope.cancel()
@@ -215,6 +215,41 @@ class Runner(Correspondence):
             finally:
                 await self._serving.leave(self._grace)
         return suppressed
+
+    @asynccontextmanager
+    async def _joined(self) -> AsyncIterator[Owner]:
+        """Own runs of the store; those that are still open when this is left are free at once."""
+        owner = await self._store.join(f"runner-{uuid4().hex}")
+        try:
+            yield owner
+        finally:
+            with anyio.CancelScope(shield=True), suppress(StoreError):
+                await self._store.leave(owner)
+
+    def _put_together(self, owner: Owner, group: TaskGroup, lifespans: Lifespans) -> Dispatcher:
+        environment = Environment(
+            self._store,
+            self._emitter,
+            self._hub,
+            self._deps,
+            self._clock,
+            self._secrets,
+            check_states=self._check_states,
+        )
+        presence = Presence(self._log)
+        claims = Claims(environment, owner, self._fitness, presence, self._log)
+        watcher = Watcher(self._store, claims, presence, self._clock, group.start_soon, log=self._log)
+        dispatcher = Dispatcher(environment, self._fitness, lifespans, presence, claims, watcher)
+        children = StoredChildren(dispatcher)
+        executor = Executor(environment, presence, claims, self._fitness, watcher, lifespans, children)
+        scheduler = Scheduler(presence, executor, group, slots=self._max_running)
+        dispatcher.use(executor, scheduler)
+        group.start_soon(watcher.run, scheduler)
+        return dispatcher
+
+    async def _watch_store(self, dispatcher: Dispatcher) -> None:
+        """When the store takes nothing more, tell all who wait for runs that nobody works on."""
+        dispatcher.claims.lose_all(await self._store.failure())
 
     async def start(
         self,
@@ -264,9 +299,9 @@ class Runner(Correspondence):
         order.check(self._secrets, pattern.name)
         if run_id is not None:
             check_name("run id", run_id)
-        reception = self._open()
+        dispatcher = self._open()
         self._registry.check(pattern)
-        return await reception.start(pattern, state, order)
+        return await dispatcher.start(pattern, state, order)
 
     async def recover(self) -> RecoveryReport:
         """Take up every open run of the store that this runner does not work on yet; may be called again.
@@ -274,8 +309,10 @@ class Runner(Correspondence):
         Returns:
             What goes on now, when all of it has been scheduled, and what was left open and why.
         """
-        reception = self._open()
-        return await Recovering(reception, Cancelling(reception.desk, self._grace), self._max_attempts).recover()
+        report = await Recovery(self._open(), self._fitness, self._grace, self._max_attempts).recover()
+        self._has_recovered = True
+        await self._passed_on()
+        return report
 
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
@@ -288,8 +325,8 @@ class Runner(Correspondence):
             UnknownWorkflow: The runner does not know its workflow.
             IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
         """
-        reception = self._open()
-        return await reception.claim(await self._store.info(check_id(run_id)), reopen=True)
+        dispatcher = self._open()
+        return await dispatcher.take_up(await self._store.info(check_id(run_id)), reopen=True)
 
     async def cancel(self, run_id: str) -> Run:
         """End an open run for good, wherever it stands, with the runs that its steps have started and that are open.
@@ -306,10 +343,10 @@ class Runner(Correspondence):
             RunNotFound: There is none.
             RunNotOpen: It has ended.
         """
-        desk = self._open().desk
-        run = await desk.find(check_id(run_id))
-        await Cancelling(desk, self._grace).cancel(run_id)
-        return run or handle_of(await self._store.load(run_id), self._registry, desk.outcomes)
+        dispatcher = self._open()
+        run = await dispatcher.find(check_id(run_id))
+        await dispatcher.cancel(run_id, self._grace)
+        return run or stored_handle(await self._store.load(run_id), self._registry, dispatcher.presence)
 
     def workflow(self, name: str) -> Pattern:
         """The newest version of a workflow that the runner knows.
@@ -335,11 +372,11 @@ class Runner(Correspondence):
             DefinitionError: Another workflow has its name and version.
             DuplicateAgent: The name is taken on the hub.
         """
-        reception, workflow = self._open(), workflow_of(service, "serve()")
+        dispatcher, workflow = self._open(), workflow_of(service, "serve()")
         self._serving.check(workflow.name)
         self._registry.check_new(workflow)
         for member in family(workflow):
-            await reception.prepare(member)
+            await dispatcher.prepare(member)
         self._registry.add(workflow)
         self._secrets.hide(self._registry.hidden)
         self._serving.put(workflow.name, partial(self._handle, workflow))
@@ -360,7 +397,33 @@ class Runner(Correspondence):
             raise RunParked(run.id, run.waits)
         return workflow.reply(await run.result())
 
-    def _open(self) -> Reception:
-        if self._reception is None:
+    def _open(self) -> Dispatcher:
+        if self._dispatcher is None:
             raise RunnerNotOpen
-        return self._reception
+        return self._dispatcher
+
+    def _check_open(self) -> None:
+        self._open()
+
+    async def _passed_on(self) -> None:
+        await cancel_shielded_checkpoint()  # the store has told of it by now, and so the watcher has its turn
+
+    async def _definition(self, info: RunInfo) -> Pattern:
+        """As an inbox, but looking at the run: nothing is accepted for one that the code of this process misfits."""
+        is_fit = info.blocked is None and (self._has_recovered or self._fitness.is_known(info))
+        if is_fit or self._open().is_executed(info.run_id):
+            return self._registry.find(info).workflow
+        return self._fitness.check(await self._store.load(info.run_id)).definition.workflow
+
+    async def _blocked(self, run_id: str, why: str | None) -> str | None:
+        """Why a run cannot go on, as far as is known; where nobody has called `recover` it is looked at."""
+        if why is not None or self._has_recovered or self._open().is_executed(run_id):
+            return why
+        try:
+            snapshot = await self._store.load(run_id)
+        except CorruptRun as error:
+            return self._secrets.mask(describe(error))
+        except RunNotFound:
+            return None
+        reason = self._fitness.reason(snapshot) if snapshot.run.status.is_open else None
+        return None if reason is None else self._secrets.mask(describe(reason))

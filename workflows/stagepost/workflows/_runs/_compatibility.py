@@ -1,33 +1,76 @@
-"""Whether a stored run fits a plan: each place where it stands, each wait, and each value that a step would read."""
+"""Whether a stored run fits a plan: each place where it stands, each wait, and each value that a step would read.
+
+Whatever reading a stored run raises is the reason why that run cannot go on; it concerns no other run and no runner.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from pydantic_core import from_json
 
 from stagepost.checkpoint import (
     PLAIN,
+    CannotRead,
+    CheckpointError,
     Codec,
     CorruptRun,
     Frame,
     Item,
     ItemStatus,
+    RunInfo,
     Snapshot,
-    Wait,
+    StoredWait,
     WaitKind,
     WaitStatus,
     split_values,
 )
 
+from .._containment import own_failure
+from .._pattern_errors import describe
 from .._plans._places import plan_at, step_at
 from .._plans._plan import COUNTER, FanOutPlace, FoldPlace, Place, Plan
 from .._plans._shape import branches_in, places_in, shape_of
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged
-from ..errors import IncompatibleCheckpoint
+from ..errors import IncompatibleCheckpoint, RunLeftOpen, WorkflowError
 from ._standing import Standing, outer_of, position_of
 
 _SENT = (WaitKind.ANSWER, WaitKind.SIGNAL)
+
+
+@contextmanager
+def concerning(run: RunInfo, what: str) -> Iterator[None]:
+    """Whatever is raised inside is the reason why a stored run cannot go on.
+
+    Inside are functions of the user's that read stored values (migrations, validators of models), and they may raise
+    anything; nothing is awaited there, so that even a cancellation is something that they have made up.
+
+    Args:
+        run: The run.
+        what: What goes wrong, in words.
+
+    Raises:
+        IncompatibleCheckpoint: Something was raised.
+        CorruptRun: It says itself which run is concerned.
+        KeyboardInterrupt: Somebody ends the process; it may come in the midst of anything.
+    """
+    try:
+        yield
+    except (IncompatibleCheckpoint, CorruptRun, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        why = str(error) if isinstance(error, CannotRead) else describe(error)
+        raise IncompatibleCheckpoint(run.run_id, run.workflow, f"{what}: {why}") from error
+
+
+def own(run_id: str, error: BaseException) -> WorkflowError | CheckpointError:
+    """Why a run that somebody was to work on stays open: the error as it is, if it is one of ours."""
+    if isinstance(error, WorkflowError | CheckpointError):
+        return error
+    left = RunLeftOpen(run_id, describe(error))
+    left.__cause__ = error
+    return left
 
 
 def check_compatible(snapshot: Snapshot, plan: Plan) -> None:
@@ -67,12 +110,12 @@ def _check_counts(snapshot: Snapshot) -> None:
             raise CorruptRun(snapshot.run.run_id, f"the items of {path!r} are not those that were stored")
 
 
-def open_in(snapshot: Snapshot) -> Sequence[Wait]:
+def open_in(snapshot: Snapshot) -> Sequence[StoredWait]:
     """What a run waits for."""
     return [wait for wait in snapshot.waits if wait.status is WaitStatus.OPEN]
 
 
-def unheeded_in(snapshot: Snapshot) -> Sequence[Wait]:
+def unheeded_in(snapshot: Snapshot) -> Sequence[StoredWait]:
     """What a run was sent for steps that have not ended since."""
     sent = [wait for wait in snapshot.waits if wait.kind in _SENT and wait.status is WaitStatus.ANSWERED]
     if not sent:
@@ -81,7 +124,25 @@ def unheeded_in(snapshot: Snapshot) -> Sequence[Wait]:
     return [wait for wait in sent if wait.place in standing]
 
 
-def fits(plan: Plan, wait: Wait) -> bool:
+def misfit(plan: Plan, wait: StoredWait) -> str | None:
+    """Why the step at the place of a wait cannot read what has ended it, in words; None if it can."""
+    step = step_at(plan, wait.place)
+    if wait.value is None or step is None or step.receives is None:
+        return None
+    try:
+        step.receives.codec.load(wait.value)
+    except BaseException as error:  # noqa: BLE001  # a validator is a user's; what is no failure is raised again
+        return describe(own_failure(error))
+    return None
+
+
+def unfit_in(snapshot: Snapshot, plan: Plan) -> Mapping[str, str]:
+    """What a run was sent by somebody who could not check it, and what does not fit, by place, with the reason."""
+    found = {wait.place: misfit(plan, wait) for wait in unheeded_in(snapshot) if not wait.checked}
+    return {place: why for place, why in found.items() if why is not None}
+
+
+def fits(plan: Plan, wait: StoredWait) -> bool:
     """Whether the step at the place of a wait can go on with it."""
     step = step_at(plan, wait.place)
     return step is not None and step.fits(wait)

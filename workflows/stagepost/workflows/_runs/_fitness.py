@@ -17,10 +17,13 @@ class Fitness:
         registry: The definitions.
         hub: Where steps ask agents, if there is one.
         secrets: Must not be shown by a reason.
+
+    Attributes:
+        registry: The definitions.
     """
 
     def __init__(self, registry: Registry, hub: Hub | None, secrets: Secrets) -> None:
-        self._registry = registry
+        self.registry = registry
         self._hub = hub
         self._secrets = secrets
 
@@ -31,7 +34,7 @@ class Fitness:
             UnknownWorkflow: Nobody knows its workflow.
             HubRequired: A step of it asks an agent, and there is no hub.
         """
-        definition = self._registry.find(info)
+        definition = self.registry.find(info)
         check_hub(definition.workflow.name, definition.workflow.plan, self._hub)
         return definition
 
@@ -49,6 +52,14 @@ class Fitness:
         except IncompatibleCheckpoint as error:
             self._mask(error)
             raise
+
+    def is_known(self, info: RunInfo) -> bool:
+        """Whether a run can go on as far as that can be known without reading it: nothing that it depends on has changed.
+
+        So of a run that was claimed with a workflow of the very same shape, and whose values have no types.
+        """
+        workflow = self.registry.same(info)
+        return workflow is not None and info.shape == workflow.shape.id and workflow.is_plain
 
     def reason(self, snapshot: Snapshot) -> WorkflowError | CorruptRun | None:
         """Why a run cannot go on; None if it can."""

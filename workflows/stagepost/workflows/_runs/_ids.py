@@ -2,9 +2,11 @@
 
 import secrets
 import time
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final
 
-from stagepost.checkpoint import Wait, WaitKind
+from stagepost.checkpoint import Snapshot, StoredWait, WaitKind, WaitStatus
 
 _ASKS: Final = ":"  # no name and no path can contain it
 
@@ -14,7 +16,7 @@ def new_run_id() -> str:
     return f"{time.time_ns() // 1_000_000:012x}-{secrets.token_hex(5)}"
 
 
-def wait_id_of(run_id: str, wait: Wait) -> str:
+def wait_id_of(run_id: str, wait: StoredWait) -> str:
     """A wait's id: its run, its place, and what is asked there if the place does not say it.
 
     A step may ask one thing after the other, and an answer to the first must be none to the second.
@@ -29,3 +31,9 @@ def read_wait_id(wait_id: str) -> tuple[str, str, str]:
     run_id, _, question = wait_id.partition("/")
     place, _, name = question.partition(_ASKS)
     return run_id, place, name
+
+
+def open_waits(snapshot: Snapshot) -> Sequence[str]:
+    """Ids of the waits that a run is parked at."""
+    waits = sorted((wait for wait in snapshot.waits if wait.status is WaitStatus.OPEN), key=attrgetter("place"))
+    return tuple(wait_id_of(snapshot.run.run_id, wait) for wait in waits)

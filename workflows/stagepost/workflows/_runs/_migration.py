@@ -16,15 +16,16 @@ from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
-from stagepost.checkpoint import PLAIN, Frame, Item, ItemStatus, Migrated, Snapshot, StoredValue
+from stagepost.checkpoint import PLAIN, Frame, Item, ItemStatus, Migrated, Snapshot, StoredValue, WaitStatus
 
 from .._patterns._pattern import Pattern
-from .._plans._places import plan_at
+from .._plans._places import plan_at, step_at
+from .._plans._plan import Plan
 from .._values._layout import lay_out
 from .._values._schema import to_values
-from ._blocked import concerning
-from ._compatibility import check_compatible
-from ._sendings import check_kept, lost_waits
+from ..errors import IncompatibleCheckpoint
+from ._compatibility import check_compatible, concerning, fits, unfit_in, unheeded_in
+from ._standing import Standing
 
 Migration: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
 
@@ -48,10 +49,14 @@ class Definition:
             IncompatibleCheckpoint: It cannot, whatever the reason is.
         """
         migrated = self.migrated(snapshot)
+        unfit = unfit_in(snapshot, self.workflow.plan)
         upgraded = _upgraded(snapshot, migrated)
+        if unfit:
+            heeded = tuple(wait for wait in upgraded.waits if wait.place not in unfit)
+            upgraded = upgraded._replace(waits=heeded)
         with concerning(snapshot.run, "its state does not fit any more"):
             check_compatible(upgraded, self.workflow.plan)
-        return Prepared(self, migrated)
+        return Prepared(self, migrated, unfit)
 
     def view(self, snapshot: Snapshot) -> Any:
         """The run's state, as its next step sees it, or as it has ended.
@@ -109,10 +114,12 @@ class Prepared:
     Attributes:
         definition: What it is executed by.
         migrated: It as one of the definition's version; None if it is one already.
+        unfit: What it was sent unchecked and does not fit, by place, with the reason: to be dropped.
     """
 
     definition: Definition
     migrated: Migrated | None
+    unfit: Mapping[str, str]
 
 
 def _upgraded(snapshot: Snapshot, migrated: Migrated | None) -> Snapshot:
@@ -176,3 +183,46 @@ def _text(value: object) -> str:
         raise TypeError(f"{value!r:.80} stands where a text is expected")
     value.encode()
     return value
+
+
+def lost_waits(after: Snapshot, plan: Plan) -> tuple[str, ...]:
+    """Places of waits that are forgotten: open ones where a migrated run stands no longer, and those of no step.
+
+    Args:
+        after: The run as it was migrated, with the waits that it had before.
+        plan: What goes on with it.
+    """
+    standing = Standing(after)
+    return tuple(
+        wait.place
+        for wait in after.waits
+        if step_at(plan, wait.place) is None
+        or (wait.status is WaitStatus.OPEN and not (wait.place in standing and fits(plan, wait)))
+    )
+
+
+def check_kept(before: Snapshot, workflow: Pattern) -> None:
+    """See that a migration loses no answer or signal that no step has heeded yet, and no effect of a step under way.
+
+    Args:
+        before: The run as it is stored.
+        workflow: The newer version.
+
+    Raises:
+        IncompatibleCheckpoint: It would.
+    """
+    for wait in unheeded_in(before):
+        if not fits(workflow.plan, wait):
+            raise _loses(before, workflow, f"the {wait.kind.value} {wait.name!r} that it was sent", wait.place)
+    standing = Standing(before)
+    for effect in before.effects:
+        if effect.place in standing and step_at(workflow.plan, effect.place) is None:
+            raise _loses(before, workflow, f"what is known of effect {effect.key!r}", effect.place)
+
+
+def _loses(snapshot: Snapshot, workflow: Pattern, what: str, place: str) -> IncompatibleCheckpoint:
+    why = (
+        f"its migration to version {workflow.version} would lose {what} at {place!r}: let a process that has version "
+        f"{snapshot.run.version} end that step first"
+    )
+    return IncompatibleCheckpoint(snapshot.run.run_id, snapshot.run.workflow, why, place=place)

@@ -31,6 +31,11 @@ class Registry:
         for workflow in listed("Runner", "workflows=", workflows):
             self.add(workflow_of(workflow, "workflows= of a Runner"))
 
+    @property
+    def is_filled(self) -> bool:
+        """Whether any definition is known."""
+        return bool(self._known)
+
     def add(self, workflow: Pattern) -> None:
         """Add a definition with all its companions; the same one may be added again.
 
@@ -91,6 +96,10 @@ class Registry:
     def hidden(self) -> Collection[tuple[str, str]]:
         """What runs of these workflows may not keep, whether or not somebody has given it as a secret."""
         return frozenset(chain.from_iterable(workflow.hidden for workflow in self._known.values()))
+
+    def same(self, info: RunInfo) -> Pattern | None:
+        """The definition of a stored run's own version, if there is one."""
+        return self._known.get((info.workflow, info.version))
 
     def find(self, info: RunInfo) -> Definition:
         """The definition that a stored run belongs to: of its own version, or of the next that it can be migrated to.

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import PLAIN, CannotStore, Codec, Effect, EffectStatus, Wait, WaitKind, WaitStatus
+from stagepost.checkpoint import PLAIN, CannotStore, Codec, Effect, EffectStatus, StoredWait, WaitKind, WaitStatus
 from stagepost.hub import Duration, check_name, seconds
 
 from .._execution._execution import Execution
@@ -54,7 +54,7 @@ class Question:
         await execution.ledger.note(Effect(place, self._key, EffectStatus.DONE, data))
         return self._codec.load(data)
 
-    def _data(self, ended: Wait | None, execution: Execution) -> bytes | None:
+    def _data(self, ended: StoredWait | None, execution: Execution) -> bytes | None:
         if ended is None or (ended.kind, ended.name) != (WaitKind.ANSWER, self._key):
             return None
         if ended.status is WaitStatus.ANSWERED:

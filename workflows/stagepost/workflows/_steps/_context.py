@@ -272,6 +272,7 @@ class StepContext:
         Raises:
             UnknownSignal: No step of the workflow receives such a signal.
         """
+        self.execution.signals.read_at = self.path
         return await self.execution.signals.find(name, after)
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from stagepost.checkpoint import PLAIN, Codec, Wait, WaitKind
+from stagepost.checkpoint import PLAIN, Codec, StoredWait, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 
 from .._threads import in_thread
@@ -38,7 +38,7 @@ class Receives:
     codec: Codec[Any]
     only: bool = False
 
-    def fits(self, wait: Wait) -> bool:
+    def fits(self, wait: StoredWait) -> bool:
         """Whether a stored wait is one that the step opens, or one that it leaves to end by itself."""
         if wait.kind is WaitKind.SIGNAL:
             return self.kind is wait.kind and self.name == wait.name
@@ -78,7 +78,7 @@ class Step:
     def __post_init__(self) -> None:
         check_name("step name", self.name)
 
-    def fits(self, wait: Wait) -> bool:
+    def fits(self, wait: StoredWait) -> bool:
         """Whether it can go on with a wait that is stored for its place: nothing that was sent to it would be lost."""
         if self.receives is None:
             return wait.kind not in (WaitKind.ANSWER, WaitKind.SIGNAL)

@@ -7,8 +7,7 @@ from typing import Any
 
 import anyio
 
-from stagepost.checkpoint import PLAIN, Codec, WaitKind, WaitStatus
-from stagepost.checkpoint import Wait as StoredWait
+from stagepost.checkpoint import PLAIN, Codec, StoredWait, WaitKind, WaitStatus
 from stagepost.hub import Duration, check_name, seconds
 
 from .._execution._signals import Parks

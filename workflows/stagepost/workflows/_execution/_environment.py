@@ -1,25 +1,24 @@
-"""What runs are executed with."""
+"""What a runner executes runs with."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stagepost.checkpoint import CheckpointStore, Lease, Snapshot
+from stagepost.checkpoint import CheckpointStore, Lease, Snapshot, StoredWait
 from stagepost.hub import Emitter, Hub
 
-from .._execution._execution import Execution
-from .._execution._journal import Journal, Watch
-from .._execution._ledger import Ledger
 from .._values._secrets import Secrets
+from ._execution import Execution
+from ._journal import Journal, Watch
+from ._ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Environment:
     """What a runner executes runs with; each process supplies its own.
 
     Attributes:
         store: Where runs are saved.
-        owner: Name of the runner in the store.
         emitter: Where events go.
         hub: Where steps ask agents.
         deps: Given to steps.
@@ -29,7 +28,6 @@ class Means:
     """
 
     store: CheckpointStore
-    owner: str
     emitter: Emitter
     hub: Hub | None
     deps: Any
@@ -37,16 +35,26 @@ class Means:
     secrets: Secrets
     check_states: bool = False
 
-    def execution(self, snapshot: Snapshot, lease: Lease, watch: Watch) -> Execution:
+    def execution(
+        self, snapshot: Snapshot, lease: Lease, watch: Watch, misfit: Callable[[StoredWait], str | None]
+    ) -> Execution:
         """A stored run in this process.
 
         Args:
             snapshot: It as it is stored.
             lease: The right to commit to it.
             watch: Is told of the waits that it opens.
+            misfit: Says why a step of it cannot read what has ended a wait.
         """
-        journal = Journal(self.store, lease, watch, is_attempt=snapshot.run.attempts > 0)
         run = snapshot.run
+        journal = Journal(
+            self.store,
+            lease,
+            watch,
+            is_attempt=run.attempts > 0,
+            heard=run.news,
+            misfit=lambda wait: self._masked(misfit(wait)),
+        )
         execution = Execution(
             run.run_id,
             run.workflow,
@@ -64,3 +72,6 @@ class Means:
         )
         execution.restore(snapshot)
         return execution
+
+    def _masked(self, why: str | None) -> str | None:
+        return None if why is None else self.secrets.mask(why)

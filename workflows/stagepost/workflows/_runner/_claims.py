@@ -1,0 +1,201 @@
+"""What this runner says to the store as an owner of runs: it joins, checks and claims runs, ends and blocks them."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from stagepost.checkpoint import (
+    CheckpointError,
+    Closing,
+    Commit,
+    Lease,
+    Owner,
+    OwnerExpired,
+    OwnershipLost,
+    RunInfo,
+    RunNotFound,
+    RunNotOpen,
+    RunOwned,
+    RunStatus,
+    Snapshot,
+    StoreClosed,
+    StoreError,
+)
+
+from .._execution._environment import Environment
+from .._pattern_errors import describe
+from .._runs._fitness import Fitness
+from .._runs._migration import Prepared
+from ..errors import RunCancelled, RunDead, RunnerNotOpen, RunnerStopped
+from ._presence import Presence
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
+
+_ALL: Final = (1 << 63) - 1
+_SHOWN: Final = 20  # runs that one report writes to the log, each in a line
+_LOOK: Final = 0.05  # seconds between looks at a run that another owner is to end
+_LEAVING: Final = (StoreClosed, RunnerStopped, RunnerNotOpen)
+
+
+class Claims:
+    """An owner of the runs of one store.
+
+    Args:
+        environment: Where they are stored.
+        owner: Who this is.
+        fitness: Says which of them can go on.
+        presence: Where they are in this process.
+        log: Where it is said which runs were left open; shows no secrets.
+    """
+
+    def __init__(
+        self, environment: Environment, owner: Owner, fitness: Fitness, presence: Presence, log: "BoundLogger"
+    ) -> None:
+        self._store = environment.store
+        self._secrets = environment.secrets
+        self._fitness = fitness
+        self._presence = presence
+        self._log = log
+        self.owner = owner
+        self.is_leaving = False
+
+    async def join_again(self) -> None:
+        """Become another owner, after this one was found to be dead: it had given no sign of life, so its runs are free.
+
+        Raises:
+            StoreError: It could not be said.
+        """
+        dead = self.owner
+        self._presence.lose_all(lambda _: OwnerExpired(dead.name))
+        self.owner = await self._store.join(dead.name)
+
+    # claiming
+
+    async def check(self, run_id: str) -> tuple[Snapshot, Prepared]:
+        """A run as it is stored, and what it can go on with; if it cannot, it stays as it is.
+
+        Raises:
+            RunCancelled: Its end had been asked for, and is committed now.
+            WorkflowError: It cannot.
+        """
+        snapshot = await self._store.load(run_id)
+        if snapshot.run.cancelling and snapshot.run.status.is_open:
+            await self.cancel(run_id)
+            raise RunCancelled(run_id)
+        return snapshot, self._fitness.check(snapshot)
+
+    async def claim(self, snapshot: Snapshot, prepared: Prepared, *, reopen: bool = False) -> tuple[Snapshot, Lease]:
+        """Claim a run as it was read, and bring it up to the version of its workflow.
+
+        Returns:
+            It as it is stored now, but perhaps without news that has come since it was read; and the lease.
+
+        Raises:
+            RunOwned: Another owner has it, which lives.
+            RunNotOpen: It has ended.
+        """
+        run = snapshot.run
+        shape = prepared.definition.workflow.shape
+        lease = await self._store.claim(self.owner, run.run_id, reopen=reopen, shape=shape)
+        if prepared.migrated is not None:
+            await self._store.migrate(lease, prepared.migrated)
+        for place, why in prepared.unfit.items():
+            await self._store.reopen(lease, place, self._secrets.mask(why))
+        if prepared.migrated is not None or prepared.unfit or reopen:
+            return await self._store.load(run.run_id), lease
+        is_attempt = run.owner not in (None, self.owner.id)
+        return snapshot._replace(run=run._replace(attempts=run.attempts + is_attempt)), lease
+
+    # ends that are committed over the head of whoever executes a run
+
+    async def cancel(self, run_id: str, patience: float = 0.0) -> None:
+        """Commit the end of a run whose cancellation was requested, unless it has ended by itself.
+
+        Args:
+            run_id: The run.
+            patience: Seconds that another owner gets to end it.
+        """
+        until = anyio.current_time() + patience
+        with suppress(RunNotOpen, RunNotFound):
+            while True:
+                force = anyio.current_time() >= until
+                try:
+                    await self._end(run_id, Closing(RunStatus.CANCELLED, heard=_ALL), force=force)
+                except RunOwned:
+                    await anyio.sleep(_LOOK)
+                else:
+                    break
+        record = self._presence.find(run_id)
+        if record is not None:
+            self._presence.end(record, RunStatus.CANCELLED, error=RunCancelled(run_id))
+
+    async def bury(self, info: RunInfo) -> RunDead:
+        """Commit that a run is not taken up any more; returns why.
+
+        Raises:
+            RunNotOpen: It has ended since.
+        """
+        error = RunDead(info.run_id, info.attempts)
+        await self._end(info.run_id, Closing(RunStatus.DEAD, describe(error), heard=_ALL))
+        self._presence.bury(info, error)
+        return error
+
+    async def _end(self, run_id: str, closing: Closing, *, force: bool = False) -> None:
+        """Commit an end, and tell the runs that wait for it; also of an end that the run has come to by itself.
+
+        Raises:
+            RunNotOpen: It has.
+        """
+        try:
+            while True:
+                lease = await self._store.claim(self.owner, run_id, force=force)
+                with suppress(OwnershipLost):  # somebody else here has claimed it in between, to end it or to go on
+                    await self._store.commit(Commit(lease=lease, closing=closing))
+                    return
+        finally:
+            await self._store.release(run_id)
+
+    # runs that stay open
+
+    async def leave(self, run_id: str, error: BaseException) -> None:
+        """This runner does not go on with a run: whoever waits for it is told why, and so is whoever looks at its row.
+
+        What concerns the runner or the store as a whole is no reason of a run's, and is told by them.
+        """
+        if await self._leave(run_id, error):
+            self._write(run_id, error)
+
+    async def report(self, found: Mapping[str, BaseException]) -> None:
+        """The same of all that a recovery has found."""
+        noted = [run_id for run_id, error in found.items() if await self._leave(run_id, error)]
+        for run_id in noted[:_SHOWN]:
+            self._write(run_id, found[run_id])
+        if len(noted) > _SHOWN:
+            self._log.error("more runs left open", runs=len(noted) - _SHOWN)
+
+    def lose_all(self, failure: StoreError) -> None:
+        """The store takes nothing more, so that all are left open."""
+        if not isinstance(failure, StoreClosed):
+            self._log.error("all runs left open", why=describe(failure))
+        self._presence.close(lambda _: failure)
+
+    async def _leave(self, run_id: str, error: BaseException) -> bool:
+        """Tell those who wait; returns whether it is to be written to the log."""
+        is_own = not isinstance(error, (StoreError, RunOwned, *_LEAVING))
+        try:
+            if is_own and not self.is_leaving:
+                with suppress(CheckpointError):  # a store that cannot be written any more says so by itself
+                    await self._store.block(self.owner, run_id, self._secrets.mask(describe(error)))
+        finally:
+            record = self._presence.find(run_id)
+            if record is not None:
+                self._presence.lose(record, error)
+            for above in self._presence.above(run_id):
+                self._presence.lose(above, error)
+        return not (self.is_leaving or isinstance(error, (RunOwned, *_LEAVING)))
+
+    def _write(self, run_id: str, error: BaseException) -> None:
+        self._log.error("run left open", run_id=run_id, why=describe(error))

@@ -1,0 +1,344 @@
+"""Where runs are asked for: started, attached to, taken up, cancelled."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TypeAlias
+
+import anyio
+from pydantic import BaseModel
+
+from stagepost.checkpoint import (
+    KeyRemembered,
+    NewRun,
+    OwnershipLost,
+    RunInfo,
+    RunNotFound,
+    RunNotOpen,
+    RunStatus,
+    Snapshot,
+)
+
+from .._answer import Answer
+from .._engine._engine import check_hub
+from .._execution._blobs import check_blobs
+from .._execution._children import below, is_child
+from .._execution._environment import Environment
+from .._execution._sizes import check_input
+from .._lifespans import Lifespans
+from .._patterns._pattern import Pattern
+from .._runs._fitness import Fitness
+from .._runs._migration import Definition
+from .._runs._starting import Order, check_same, check_workflow, new_run
+from ..errors import RunCancelled, RunForgotten, RunLeftOpen, RunnerStopped
+from ._claims import Claims
+from ._executor import Executor
+from ._presence import Presence, Record, Stay
+from ._run import Run, handle_of, stored_handle
+from ._scheduler import Scheduler
+from ._watcher import Watcher
+
+Start: TypeAlias = Mapping[str, object] | BaseModel | None
+_OPEN = (RunStatus.RUNNING, RunStatus.WAITING)
+
+
+class Dispatcher:
+    """Finds the runs that are asked for, or makes them, and has them worked on.
+
+    Attributes:
+        store: Where they are kept.
+        registry: Their definitions.
+        presence: Where they are in this process.
+        claims: What owns them.
+        watcher: Hears what is written for them.
+
+    Args:
+        environment: What they are executed with.
+        fitness: Says which of those that are stored can go on.
+        lifespans: What is open around them.
+        presence: See above.
+        claims: See above.
+        watcher: See above.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        fitness: Fitness,
+        lifespans: Lifespans,
+        presence: Presence,
+        claims: Claims,
+        watcher: Watcher,
+    ) -> None:
+        self.store = environment.store
+        self.registry = fitness.registry
+        self.presence = presence
+        self.claims = claims
+        self.watcher = watcher
+        self._environment = environment
+        self._fitness = fitness
+        self._lifespans = lifespans
+        self._stopping = False
+        self._executor: Executor
+        self._scheduler: Scheduler
+
+    def use(self, executor: Executor, scheduler: Scheduler) -> None:
+        """Have runs worked on by these, which start the runs that steps want by this."""
+        self._executor, self._scheduler = executor, scheduler
+
+    async def prepare(self, workflow: Pattern) -> None:
+        """Open what the runs of a workflow need.
+
+        Raises:
+            LifespanFailed: It could not be opened.
+        """
+        await self._lifespans.enter(workflow.name, workflow.lifespan)
+
+    # starting
+
+    async def start(self, workflow: Pattern, state: Start, order: Order) -> Run:
+        """Start a run, or attach to the one that has its id or key.
+
+        Raises:
+            RunForgotten: That one was deleted by retention.
+            RunnerStopped: The runner is being left.
+        """
+        check_hub(workflow.name, workflow.plan, self._environment.hub)
+        new = new_run(workflow, state, self.claims.owner.id, order)
+        self._environment.secrets.check(new.input, f"the input of {workflow.name!r}")
+        check_input(self.store.limits, new)
+        check_blobs(new.blobs, f"the input of {workflow.name!r}", self.store.limits, self._environment.secrets)
+        if workflow.lifespan is not None:
+            await self.prepare(workflow)
+        run, info = await self._store(new, workflow, order)
+        if run is not None:
+            return run
+        check_workflow(info, workflow.name)
+        if not order.any_input:
+            check_same(info, new)
+        return await self.attach(info, urgent=order.urgent)
+
+    async def _store(self, new: NewRun, workflow: Pattern, order: Order) -> tuple[Run | None, RunInfo]:
+        """Store a new run and have it worked on; or what is stored in its place."""
+        while (known := await self._arrived(new.run_id)) is not None:
+            with suppress(RunNotFound):
+                return None, await self.store.info(known.run_id)
+        if self._stopping:
+            raise RunnerStopped(new.run_id)
+        record = self.presence.begin(new.run_id, workflow.name, Stay.STORING)
+        record.definition, record.urgent, record.awaited = Definition(workflow), order.urgent, False
+        record.intermediates = order.intermediates
+        answer: Answer[tuple[Run | None, RunInfo]] = Answer()
+        self._scheduler.spawn(self._create, new, record, answer)
+        try:
+            return await answer.get()
+        except KeyRemembered as known_key:
+            raise RunForgotten(
+                known_key.run_id, known_key.status, known_key.ended_at, is_same=known_key.is_same
+            ) from None
+
+    async def _create(self, new: NewRun, record: Record, answer: Answer[tuple[Run | None, RunInfo]]) -> None:
+        try:
+            lease, info = await self.store.create(new)
+        except Exception as error:  # noqa: BLE001  # of whoever starts it, and of no other run
+            self.presence.lose(record, error)
+            answer.fail(error)
+            return
+        except BaseException:  # somebody waits for the answer, whatever happens
+            self.presence.lose(record, RunnerStopped(new.run_id))
+            answer.fail(RunnerStopped(new.run_id))
+            raise
+        if lease is None or self._stopping:
+            self.presence.lose(record, RunnerStopped(new.run_id))
+            answer.give((None if lease is None else handle_of(record), info))
+            return
+        run = handle_of(record)
+        snapshot = Snapshot(info, {"": new.root})
+        await self._scheduler.admit(record, snapshot, lease, lambda: answer.give((run, info)))
+
+    async def _arrived(self, run_id: str) -> Record | None:
+        """The record of a run, once it is stored."""
+        while (record := self.presence.find(run_id)) is not None and record.stay is Stay.STORING:
+            await record.changed()
+        return record
+
+    # attaching
+
+    async def attach(self, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
+        """A handle of a stored run, whatever its status.
+
+        Args:
+            info: The run.
+            claim: Whether to take it up, if nobody works on it.
+            urgent: Whether it takes no slot.
+
+        Raises:
+            WorkflowError: It cannot go on (with `claim`; otherwise its handle says so).
+        """
+        run = await self.find(info.run_id, urgent=urgent)
+        if run is not None:
+            return run
+        snapshot = await self.store.load(info.run_id)  # somebody may have answered it since `info` was read
+        if snapshot.run.status is RunStatus.RUNNING:
+            with suppress(RunNotOpen, RunCancelled):  # it has ended since
+                if claim:
+                    return await self.take_up(snapshot.run, urgent=urgent)
+                if snapshot.run.owner is None and snapshot.run.news > snapshot.run.heard:
+                    return self._freed(snapshot.run)
+            snapshot = await self.store.load(info.run_id)
+        reason = self._reason(snapshot) if snapshot.run.status.is_open else None
+        if reason is not None and claim:
+            raise reason
+        run = await self.find(info.run_id, urgent=urgent)
+        if run is not None:
+            return run
+        return stored_handle(snapshot, self.registry, self.presence, reason)
+
+    async def find(self, run_id: str, *, urgent: bool = False) -> Run | None:
+        """The handle of a run that is in this process."""
+        record = await self._arrived(run_id)
+        if record is None:
+            return None
+        if urgent:
+            self._scheduler.hasten(record)
+        return handle_of(record)
+
+    def is_executed(self, run_id: str) -> bool:
+        """Whether a task works on a run at this moment."""
+        record = self.presence.find(run_id)
+        return record is not None and record.stay is Stay.RUNNING
+
+    def _freed(self, info: RunInfo) -> Run:
+        """A run that goes on, as the store is about to tell."""
+        record = self.presence.find(info.run_id)
+        if record is None:
+            record = self.presence.begin(info.run_id, info.workflow, Stay.QUEUED)
+            self._scheduler.submit(record)
+        return handle_of(record)
+
+    def _reason(self, snapshot: Snapshot) -> BaseException | None:
+        """Why a run that nobody works on cannot go on, or was not gone on with."""
+        reason = self._fitness.reason(snapshot)
+        if reason is None and snapshot.run.status is RunStatus.RUNNING and snapshot.run.blocked is not None:
+            return RunLeftOpen(snapshot.run.run_id, snapshot.run.blocked)
+        return reason
+
+    # taking up
+
+    async def take_up(self, info: RunInfo, *, reopen: bool = False, urgent: bool = False) -> Run:
+        """Work on a stored run, unless that is so already.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has ended.
+            IncompatibleCheckpoint: Its workflow no longer has the place where it stands.
+            RunCancelled: Its end had been asked for, and is committed now.
+            LifespanFailed: What it needs could not be opened.
+            RunnerStopped: The runner is being left.
+        """
+        run_id, urgent = info.run_id, urgent or is_child(info.run_id)  # its parent may wait for it, in a slot
+        definition = self._fitness.definition_of(info)
+        if (run := await self._going_on(run_id, urgent=urgent)) is not None:
+            return run
+        await self._lifespans.enter(definition.workflow.name, definition.workflow.lifespan)
+        snapshot, _ = await self.claims.check(run_id)
+        if (run := await self._going_on(run_id, urgent=urgent)) is not None:
+            return run
+        if self._stopping:
+            raise RunnerStopped(run_id)
+        if not (snapshot.run.status.is_open or reopen):
+            raise RunNotOpen(run_id, snapshot.run.status)
+        if (parked := self.presence.find(run_id)) is not None:
+            parked.must_go_on, parked.urgent = True, urgent
+            self._scheduler.free(parked)
+            return handle_of(parked)
+        record = self.presence.begin(run_id, snapshot.run.workflow, Stay.CLAIMING if reopen else Stay.QUEUED)
+        record.must_go_on, record.reopened, record.urgent = True, reopen, urgent
+        run = handle_of(record)
+        if reopen:
+            answer: Answer[None] = Answer()
+            self._scheduler.spawn(self._reopen, record, answer)
+            await answer.get()
+        else:
+            self._scheduler.submit(record)
+            while record.stay is Stay.CLAIMING:
+                await record.changed()
+            if record.refused is not None:
+                raise record.refused
+        return run
+
+    async def _going_on(self, run_id: str, *, urgent: bool) -> Run | None:
+        """The handle of a run that is in this process and does not rest."""
+        record = await self._arrived(run_id)
+        if record is None or record.stay is Stay.PARKED:
+            return None
+        if urgent:
+            self._scheduler.hasten(record)
+        return handle_of(record)
+
+    async def _reopen(self, record: Record, answer: Answer[None]) -> None:
+        """Claim a run now, whether there is a slot for it or not: from then on it is open."""
+        try:
+            claimed = await self._executor.claim(record)
+        except BaseException as error:
+            self.presence.lose(record, error if isinstance(error, Exception) else RunnerStopped(record.run_id))
+            answer.fail(error if isinstance(error, Exception) else RunnerStopped(record.run_id))
+            if isinstance(error, Exception):
+                return
+            raise
+        assert claimed is not None  # noqa: S101  # it must go on
+        await self._scheduler.admit(record, *claimed, lambda: answer.give(None), recovered=True)
+
+    # cancelling
+
+    async def cancel(self, run_id: str, patience: float) -> None:
+        """End a run and all open ones below it; those that are executed get some seconds to end by themselves.
+
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has ended.
+        """
+        await self._arrived(run_id)
+        await self.store.cancel(run_id)
+        await self._end([run_id, *[record.run_id for record in self.presence.below(run_id)]], patience)
+        await self.cancel_below(run_id, patience)
+
+    async def cancel_below(self, run_id: str, patience: float) -> Sequence[str]:
+        """End the open runs below one whose end was requested; returns their ids."""
+        ended: list[str] = []
+        while run_ids := await self._open_below(run_id):
+            await self._end(run_ids, patience)
+            ended += run_ids
+        return ended
+
+    async def _open_below(self, run_id: str) -> Sequence[str]:
+        found, after = list[str](), below(run_id)
+        for record in self.presence.below(run_id):
+            await self._arrived(record.run_id)
+        while True:
+            page = await self.store.find(status=_OPEN, after=after)
+            ids = [run.run_id for run in page.items if run.run_id.startswith(below(run_id))]
+            found += ids
+            if page.next is None or len(ids) < len(page.items):
+                return found
+            after = page.next
+
+    async def _end(self, run_ids: Sequence[str], patience: float) -> None:
+        records = {run_id: self.presence.find(run_id) for run_id in run_ids}
+        for run_id, record in records.items():
+            if record is not None:
+                self.watcher.cancel(run_id)
+        with anyio.move_on_after(patience):
+            await self.presence.until(lambda: all(record is None or record.is_over for record in records.values()))
+        for run_id, record in records.items():
+            if record is None or not (record.stay is Stay.ENDED or isinstance(record.left_with, OwnershipLost)):
+                await self.claims.cancel(run_id)
+
+    # leaving
+
+    async def finish(self, grace: float) -> None:
+        """Start no further step and wait for those under way, at most `grace` seconds."""
+        self._stopping = self.claims.is_leaving = True
+        self._executor.stop()
+        self.presence.close(RunnerStopped)
+        with anyio.move_on_after(grace):
+            await self.presence.until(lambda: self._scheduler.is_idle and self.presence.is_idle())

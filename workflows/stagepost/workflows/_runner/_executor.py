@@ -1,0 +1,251 @@
+"""Taking runs to their ends, or until they rest, each by one task."""
+
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+
+from stagepost.checkpoint import CheckpointError, Lease, RunNotFound, RunNotOpen, RunOwned, RunStatus, Snapshot
+
+from .._containment import ends_all, own_failure
+from .._engine._branch import Branch
+from .._engine._engine import observed
+from .._execution._children import Children
+from .._execution._environment import Environment
+from .._execution._execution import Execution
+from .._execution._signal_box import SignalBox
+from .._execution._signals import Left, Parked, Stopping
+from .._lifespans import Lifespans
+from .._pattern_errors import describe
+from .._runs._compatibility import misfit, own
+from .._runs._fitness import Fitness
+from .._runs._ids import open_waits, wait_id_of
+from ..errors import (
+    IncompatibleCheckpoint,
+    LifespanFailed,
+    RunCancelled,
+    RunFailed,
+    RunnerNotOpen,
+    RunnerStopped,
+    RunNotHeld,
+    WorkflowError,
+)
+from ._claims import Claims
+from ._presence import Presence, Record, Stay
+from ._run import children_of, end_as_stored
+from ._watcher import Watcher
+
+
+class Executor:
+    """Reads, claims and executes runs, and tells their records what has become of them.
+
+    Args:
+        environment: What they are executed with.
+        presence: Where they are.
+        claims: Makes this runner their owner.
+        fitness: Finds their definitions.
+        watcher: Is told of waits, and of runs that have ended.
+        lifespans: What is open around runs.
+        children: Starts the runs that their steps want.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        presence: Presence,
+        claims: Claims,
+        fitness: Fitness,
+        watcher: Watcher,
+        lifespans: Lifespans,
+        children: Children,
+    ) -> None:
+        self._environment = environment
+        self._presence = presence
+        self._claims = claims
+        self._fitness = fitness
+        self._watcher = watcher
+        self._lifespans = lifespans
+        self._children = children
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Start no further step of any run."""
+        self._stopping = True
+        for record in self._presence.running():
+            if record.execution is not None:
+                record.execution.stop()
+
+    async def take_up(self, record: Record) -> None:
+        """Claim a run whose turn it is, and work on it."""
+        began = perf_counter()
+        try:
+            claimed = await self.claim(record)
+        except BaseException as error:
+            await self._give_up(record, error)
+            if ends_all(error):
+                raise
+        else:
+            if claimed is not None:
+                patience = perf_counter() - began
+                await self.execute(record, *claimed, recovered=True, patience=patience)
+
+    async def claim(self, record: Record) -> tuple[Snapshot, Lease] | None:
+        """Claim a run, unless it rests and is not to go on; None then.
+
+        Raises:
+            RunNotOpen: It has ended.
+            WorkflowError: It cannot go on.
+            CheckpointError: It could not be claimed.
+        """
+        snapshot, prepared = await self._claims.check(record.run_id)
+        record.definition, record.workflow = prepared.definition, snapshot.run.workflow
+        if snapshot.run.status is RunStatus.WAITING and not record.must_go_on:  # what has come is not what it waits for
+            self._presence.park(record, open_waits(snapshot), children_of(snapshot.waits))
+            return None
+        workflow = prepared.definition.workflow
+        await self._lifespans.enter(workflow.name, workflow.lifespan)
+        if self._stopping:
+            raise RunnerStopped(record.run_id)
+        claimed = await self._claims.claim(snapshot, prepared, reopen=record.reopened)
+        if self._stopping:
+            raise RunnerStopped(record.run_id)
+        record.must_go_on = False
+        return claimed
+
+    async def execute(
+        self,
+        record: Record,
+        snapshot: Snapshot,
+        lease: Lease,
+        *,
+        recovered: bool,
+        told: Callable[[], None] | None = None,
+        patience: float = 0.0,
+    ) -> None:
+        """Work on a claimed run as long as something of it can go on.
+
+        Args:
+            record: It.
+            snapshot: It as it was read.
+            lease: The right to commit to it.
+            recovered: Whether it was begun before.
+            told: Called when its state is known.
+            patience: Seconds that taking it up took.
+        """
+        self._presence.move(record, Stay.RUNNING)
+        execution = record.execution = self._execution(record, snapshot, lease)
+        if told is not None:
+            told()
+        execution.patience = patience
+        try:
+            if recovered or record.told > execution.heard:
+                await execution.listen()  # what has come since it was read
+            execution.resources = await self._resources(record)
+            if record.cancelled:
+                execution.scope.cancel()
+            await self._advance(record, execution, snapshot, recovered=recovered)
+        except BaseException as error:
+            await self._tell(record, execution, error)
+            if ends_all(error):
+                raise
+        finally:
+            record.execution = None
+        if record.awaited and not record.status.is_open:
+            await self._watcher.ended(record.run_id)
+
+    async def _resources(self, record: Record) -> object:
+        assert record.definition is not None  # noqa: S101  # known since it was claimed or started
+        workflow = record.definition.workflow
+        return await self._lifespans.enter(workflow.name, workflow.lifespan)
+
+    async def _advance(self, record: Record, execution: Execution, snapshot: Snapshot, *, recovered: bool) -> None:
+        """Take a run to its end.
+
+        Raises:
+            Parked: It rests.
+        """
+        assert record.definition is not None  # noqa: S101  # as above
+        branch = Branch(execution, record.definition.workflow.plan, snapshot.root)
+        await observed(execution, branch, recovered=recovered)
+        try:
+            state = branch.view()
+        except BaseException as error:  # noqa: BLE001  # the run has completed, and nobody can read what came of it
+            self._presence.end(record, RunStatus.COMPLETED, error=_unread(record, own_failure(error)))
+        else:
+            self._presence.end(record, RunStatus.COMPLETED, state=state)
+
+    def _execution(self, record: Record, snapshot: Snapshot, lease: Lease) -> Execution:
+        assert record.definition is not None  # noqa: S101  # as above
+        workflow = record.definition.workflow
+        execution = self._environment.execution(snapshot, lease, self._watcher, partial(misfit, workflow.plan))
+        execution.stopping = self._stopping
+        execution.intermediates = record.intermediates
+        execution.children = self._children
+        execution.signals = SignalBox(record.run_id, workflow.signals, self._environment.store, is_new=lease.epoch == 1)
+        execution.reopened = set() if record.reopened else None
+        return execution
+
+    async def _tell(self, record: Record, execution: Execution, error: BaseException) -> None:
+        """Say what has become of a run. What is no failure of its own leaves it open, and no other."""
+        run_id = record.run_id
+        match error:
+            case RunCancelled():
+                self._presence.end(record, RunStatus.CANCELLED, error=error)
+            case Parked():
+                self._park(record, execution)
+            case RunNotOpen() if record.is_over:
+                pass
+            case CheckpointError() | LifespanFailed() | RunnerNotOpen():
+                await self._claims.leave(run_id, error)
+            case WorkflowError():
+                failure = RunFailed(run_id, describe(error), execution.traceback)
+                failure.__cause__ = error
+                self._presence.end(record, RunStatus.FAILED, error=failure)
+            case Left(error=RunnerStopped()) | Stopping():
+                self._presence.lose(record, RunnerStopped(run_id))
+            case Left():
+                await self._claims.leave(run_id, error.error)
+            case _ if ends_all(error):  # cancelled after the grace
+                self._presence.lose(record, RunnerStopped(run_id))
+            case _:
+                await self._claims.leave(run_id, own(run_id, error))
+
+    def _park(self, record: Record, execution: Execution) -> None:
+        """It rests; and is held up, if a run that it waits for cannot go on."""
+        waits = execution.ledger.open_waits
+        children = children_of(waits)
+        self._presence.park(record, [wait_id_of(record.run_id, wait) for wait in waits], children)
+        for child in children:
+            if child in execution.held_up:
+                self._presence.lose(record, execution.held_up[child])
+
+    async def _give_up(self, record: Record, error: BaseException) -> None:
+        """A run whose turn it was is not executed."""
+        run_id = record.run_id
+        record.refused = error if isinstance(error, Exception) else RunnerStopped(run_id)
+        match error:
+            case RunCancelled():
+                self._presence.end(record, RunStatus.CANCELLED, error=error)
+            case RunNotOpen():
+                await self._end_as_stored(record)
+            case RunOwned():
+                self._presence.lose(record, RunNotHeld(run_id))
+            case RunNotFound():  # it has ended, and nothing is kept of it
+                self._presence.lose(record, error)
+            case Exception():
+                await self._claims.leave(run_id, own(run_id, error))
+            case _:
+                self._presence.lose(record, RunnerStopped(run_id))
+
+    async def _end_as_stored(self, record: Record) -> None:
+        try:
+            snapshot = await self._environment.store.load(record.run_id)
+            end_as_stored(record, snapshot, self._fitness.registry, self._presence)
+        except Exception as error:  # noqa: BLE001  # it has ended, and nobody can say how
+            self._presence.lose(record, own(record.run_id, error))
+
+
+def _unread(record: Record, failure: BaseException) -> IncompatibleCheckpoint:
+    why = f"its final state cannot be made: {describe(failure)}"
+    error = IncompatibleCheckpoint(record.run_id, record.workflow, why)
+    error.__cause__ = failure
+    return error

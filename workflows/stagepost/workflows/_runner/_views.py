@@ -1,0 +1,114 @@
+"""Runs and what they wait for, as somebody outside sees them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from stagepost.checkpoint import RunInfo, RunStatus
+
+from .._plans._run_diagram import run_diagram
+from ._dispatcher import Dispatcher
+from ._hints import check_id
+from ._inbox import PendingWait, Sending
+from ._run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run as it is stored, whether anybody works on it or not.
+
+    Attributes:
+        id: Its id.
+        workflow: Name of its workflow.
+        status: Where it stands.
+        created_at: When it was started (UTC).
+        finished_at: When it ended (UTC).
+        error: Why it failed.
+        traceback: Traceback of that error, as text.
+        next: Path of the place where it goes on; None at its end.
+        state: Its state, as its next step sees it, or as it has ended.
+        waits: What it waits for; where it waits for other runs, what those wait for.
+        is_held: Whether this runner works on it now: it neither rests nor stands in line nor was left by a process
+            that has ended.
+    """
+
+    id: str
+    workflow: str
+    status: RunStatus
+    created_at: datetime
+    finished_at: datetime | None
+    error: str | None
+    traceback: str | None
+    next: str | None
+    state: Any
+    waits: Sequence[PendingWait]
+    is_held: bool
+
+
+class Views(Sending, ABC):
+    """Shows the runs of a runner by their ids."""
+
+    @abstractmethod
+    def _open(self) -> Dispatcher:
+        """Where runs are worked on.
+
+        Raises:
+            RunnerNotOpen: Nobody works on runs now.
+        """
+
+    async def get(self, run_id: str) -> Run:
+        """The handle of a run: one that is worked on here, or as it stands in the store.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: It has completed, and the runner does not know its workflow.
+            IncompatibleCheckpoint: It has completed, and its state cannot be read any more.
+        """
+        dispatcher = self._open()
+        return await dispatcher.attach(await dispatcher.store.info(check_id(run_id)), claim=False)
+
+    async def info(self, run_id: str) -> RunInfo:
+        """What is stored of a run beside its state, such as its workflow and status: the quickest look at it.
+
+        Raises:
+            RunNotFound: There is none.
+        """
+        return await self._open().store.info(check_id(run_id))
+
+    async def inspect(self, run_id: str) -> RunView:
+        """A run as it is stored: where it stands, its state, what it waits for.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: It is of an older version, and its migration failed.
+        """
+        dispatcher = self._open()
+        snapshot = await dispatcher.store.load(check_id(run_id))
+        definition, run = dispatcher.registry.find(snapshot.run), snapshot.run
+        return RunView(
+            id=run.run_id,
+            workflow=run.workflow,
+            status=run.status,
+            created_at=run.created_at,
+            finished_at=run.finished_at,
+            error=run.error,
+            traceback=run.traceback,
+            next=definition.upgraded(snapshot).root.next,
+            state=definition.view(snapshot),
+            waits=await self.waits(run_id) if run.status.is_open else (),
+            is_held=run.status.is_open and dispatcher.is_executed(run_id),
+        )
+
+    async def diagram(self, run_id: str) -> str:
+        """A run as a mermaid flowchart: its workflow, with what is done, where it stands, waits or has failed.
+
+        Raises:
+            RunNotFound: There is none.
+            UnknownWorkflow: The runner does not know its workflow.
+        """
+        dispatcher = self._open()
+        snapshot = await dispatcher.store.load(check_id(run_id))
+        return run_diagram(dispatcher.registry.find(snapshot.run).workflow.plan, snapshot)

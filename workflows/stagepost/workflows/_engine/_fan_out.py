@@ -178,7 +178,8 @@ class FanOut:
         """Run a plain worker, and save what has become of the item."""
         context = self._branch.context(f"{self._path}[{item.idx}]", self._place.within)
         try:
-            made = await perform(worker, item.input.read(self._pattern.item_codec), context, guard)
+            value = item.input.read(self._pattern.item_codec)
+            made = await perform(worker, value, context, guard, self._run.ledger)
             outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
             blobs = self._blobs(outcome, context)
         except BaseException as error:  # noqa: BLE001  # what is no failure is raised again

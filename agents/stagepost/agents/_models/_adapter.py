@@ -48,9 +48,13 @@ class Attempt:
         self._scope: CancelScope | None = None
 
     def token(self, text: str, kind: TokenKind = "text") -> None:
-        """Hand on a piece of the answer as it comes, and give the next one its time. From the event loop only."""
-        self.alive()
-        self._tokens.add(text, kind)
+        """Hand on a piece of the answer as it comes, and give the next one its time. From the event loop only.
+
+        Pieces of an attempt that has ended are dropped: a thread may bring some after it was left alone.
+        """
+        if self._scope is not None:
+            self.alive()
+            self._tokens.add(text, kind)
 
     def alive(self) -> None:
         """Something has come that is no text, such as a piece of a call: the time limit begins anew."""

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from anyio import CancelScope, fail_after, get_cancelled_exc_class, move_on_after, to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic import SecretStr
 
 from stagepost.hub import Duration, seconds
@@ -138,6 +139,7 @@ class LiteLLM:
             AsyncioRequired: The event loop is another one.
         """
         await self.prepare()
+        await checkpoint_if_cancelled()  # litellm leaves a coroutine behind where it is cancelled before its first step
         self.check_parts(asked_parts(request.messages))
         settings = folded(repr(self), request.settings).over(self.settings)
         messages = shown_results(request.messages, self._provider, sees=self._loaded.sees(self.name))

@@ -26,9 +26,11 @@ from stagepost.agents import (
     ToolCall,
     ToolMessage,
     Usage,
+    call,
     tool,
 )
 from stagepost.agents.models import Attempt, ModelAdapter
+from stagepost.agents.testing import LocalServer, ServerEntry, Status
 
 Json = dict[str, Any]
 
@@ -110,10 +112,10 @@ def _gathered(answer: HTTPResponse, attempt: Attempt) -> ModelResponse:
             text += delta.get("content") or ""
             from_thread.run_sync(attempt.token, delta.get("content") or "")
             for piece in delta.get("tool_calls") or ():
-                call = calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
-                call["id"] = piece.get("id") or call["id"]
-                call["name"] += piece["function"].get("name") or ""
-                call["arguments"] += piece["function"].get("arguments") or ""
+                found = calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
+                found["id"] = piece.get("id") or found["id"]
+                found["name"] += piece["function"].get("name") or ""
+                found["arguments"] += piece["function"].get("arguments") or ""
     if not ended:
         raise attempt.error(AnswerCut, f"the stream ended after {len(text)} characters without its end mark")
     return ModelResponse(text, [ToolCall(**calls[index]) for index in sorted(calls)], usage)
@@ -138,9 +140,6 @@ def look(place: str) -> str:
 
 async def main() -> None:
     """Ask a provider on this machine, which does as it is told."""
-    from stagepost.agents import call  # noqa: PLC0415  # for the provider's part only
-    from stagepost.agents.testing import LocalServer, ServerEntry, Status  # noqa: PLC0415  # likewise
-
     script: list[ServerEntry] = [
         Status(429, retry_after=0),
         call("look", place="Bergen"),

@@ -45,9 +45,11 @@ async def chat(script: Sequence[ServerEntry]) -> AsyncIterator[Model]:
 
 @asynccontextmanager
 async def litellm(script: Sequence[ServerEntry]) -> AsyncIterator[Model]:
-    async with LocalServer(script) as server:
-        async with LiteLLM("openai/local", api_base=server.url, api_key=MODEL_KEY, retries=MODEL_RETRIES) as model:
-            yield model
+    async with (
+        LocalServer(script) as server,
+        LiteLLM("openai/local", api_base=server.url, api_key=MODEL_KEY, retries=MODEL_RETRIES) as model,
+    ):
+        yield model
 
 
 @asynccontextmanager

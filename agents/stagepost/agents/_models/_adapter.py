@@ -9,8 +9,7 @@ from typing import Final
 
 from anyio import CancelScope, current_time, fail_after
 
-from stagepost.hub import Duration, seconds
-from stagepost.workflows import own_failure
+from stagepost.hub import Duration, leaves_of, seconds
 
 from .._retries import Retries, retried
 from ..errors import InvalidModel, ModelError, ModelTimeout, ModelUnavailable, UnreadableAnswer
@@ -174,7 +173,7 @@ class ModelAdapter(ABC):
             with attempt.timed():
                 return await self.ask(request, attempt)
         except Exception as error:  # noqa: BLE001  # libraries of providers raise whatever those below them do
-            failure = self._read(own_failure(error), attempt, limit)
+            failure = self._read(_one(error), attempt, limit)
         failure.__cause__ = failure.__context__ = None  # whose texts may show a key
         raise failure
 
@@ -184,3 +183,11 @@ class ModelAdapter(ABC):
         if isinstance(error, TimeoutError):
             return attempt.error(ModelTimeout, f"nothing came within {limit} s")
         return self.failure(error, attempt)
+
+
+def _one(error: Exception) -> BaseException:
+    """The error; of the task group of an attempt, that of a model if there is one, or else the first."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    leaves = tuple(leaves_of(error))
+    return next((leaf for leaf in leaves if isinstance(leaf, ModelError)), leaves[0])

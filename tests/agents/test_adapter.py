@@ -81,8 +81,8 @@ async def test_what_a_library_raises_becomes_an_error_of_a_model(
 async def test_an_error_of_the_models_own_stays_and_carries_nothing_that_shows_a_key() -> None:
     async def ask(_request: ModelRequest, attempt: Attempt) -> ModelResponse:
         try:
-            raise ValueError(KEY)
-        except ValueError as error:
+            return ModelResponse(dict[str, str]()[KEY])
+        except KeyError as error:
             raise attempt.error(AnswerCut, f"after {KEY}") from error
 
     with pytest.raises(AnswerCut) as caught:

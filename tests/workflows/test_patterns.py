@@ -378,3 +378,54 @@ async def test_an_answer_that_comes_in_time_wins_and_the_timer_is_forgotten() ->
             state = await run.result()
             assert not [wait for wait in (await store.load(run.id)).waits if wait.status == "open"]
     assert (state["race"], state["answer"]) == ("answer", "yes")
+
+
+async def test_a_child_of_a_losing_branch_goes_on_and_harms_nobody() -> None:
+    asks = Chain("asks", [Wait("question")])
+
+    async def start(_state: State, context: StepContext) -> None:
+        await context.child(asks, "asked", {})
+
+    race = Race("race", {"slow": step("start", start), "time": Sleep("time", 0.05)})
+    work = Chain("work", [race, Wait("more")], companions=[asks])
+    with fail_after(PATIENCE):
+        async with MemoryStore() as store, Runner(store, workflows=[work]) as runner:
+            run = await runner.start(work, {}, run_id="one")
+            while {wait.id for wait in await runner.waits()} != {"one/more", "one.asked/question"}:
+                await anyio.lowlevel.checkpoint()
+            await runner.answer("one.asked/question", 1)
+            await (await runner.get("one.asked")).result()
+            await runner.answer("one/more", 7)
+            assert (await run.result())["race"] == "time"
+            assert not await runner.waits()
+
+
+async def test_an_effect_of_a_losing_branch_that_was_under_way_is_asked_about_by_nobody() -> None:
+    begun = anyio.Event()
+
+    async def pay() -> None:
+        begun.set()
+        await anyio.sleep_forever()
+
+    async def slow(_state: State, context: StepContext) -> None:
+        await context.once("pay", pay)
+
+    async def quick_enough(_state: State) -> None:
+        await begun.wait()
+
+    work = Chain("work", [Race("race", {"slow": slow, "quick": quick_enough}), count])
+    with fail_after(PATIENCE):
+        async with MemoryStore() as store, Runner(store, workflows=[work]) as runner:
+            run = await runner.start(work, {}, run_id="one")
+            assert (await run.result())["n"] == 1
+            assert not await runner.waits()
+
+
+async def test_a_race_in_a_loop_is_run_anew_in_each_round() -> None:
+    work = Repeat("thrice", Chain("body", [count, Race("race", {"asked": Wait("asked"), "time": Sleep("time", 0.01)})]),
+                  until=three)  # fmt: skip
+    with fail_after(PATIENCE):
+        async with MemoryStore() as store, Runner(store, workflows=[work]) as runner:
+            state = await (await runner.start(work, {}, run_id="one")).result()
+            assert (state["n"], state["race"]) == (3, "time")
+            assert not [wait for wait in (await store.load("one")).waits if wait.status == "open"]

@@ -187,7 +187,5 @@ class ModelAdapter(ABC):
 
 def _one(error: Exception) -> BaseException:
     """The error; of the task group of an attempt, that of a model if there is one, or else the first."""
-    if not isinstance(error, BaseExceptionGroup):
-        return error
     leaves = tuple(leaves_of(error))
     return next((leaf for leaf in leaves if isinstance(leaf, ModelError)), leaves[0])

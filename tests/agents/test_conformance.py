@@ -16,6 +16,8 @@ from stagepost.agents import (
     FunctionModel,
     LiteLLM,
     Model,
+    ModelError,
+    ModelRejected,
     ModelRequest,
     RateLimited,
     ReplayModel,
@@ -23,15 +25,18 @@ from stagepost.agents import (
     ScriptEntry,
     testing,
 )
+from stagepost.agents.models import Attempt
 from stagepost.agents.testing import (
     MODEL_CHECKS,
     MODEL_KEY,
     MODEL_RETRIES,
     PROVIDER_CHECKS,
+    Garbage,
     LocalServer,
     ModelCheck,
     Opened,
     ServerEntry,
+    Status,
 )
 
 needs_litellm = pytest.mark.skipif(find_spec("litellm") is None, reason="needs litellm: pip install 'stagepost[llm]'")
@@ -150,3 +155,31 @@ def test_the_names_of_the_suite_are_listed() -> None:
     assert list(testing.__all__) == sorted(testing.__all__, key=lambda name: (not name.isupper(), name))
     opened: Callable[[Sequence[ServerEntry]], AbstractAsyncContextManager[Model]] = chat
     assert opened is chat
+
+
+class Stubborn(ChatModel):
+    """Is asked again whatever has happened, and says that all is a refusal."""
+
+    def failure(self, error: Exception, attempt: Attempt) -> ModelError:
+        return attempt.error(ModelRejected, str(error))
+
+
+async def test_the_suite_finds_a_model_that_words_failures_wrong() -> None:
+    @asynccontextmanager
+    async def opened(script: Sequence[ServerEntry]) -> AsyncIterator[Model]:
+        async with LocalServer([Garbage() if isinstance(entry, Status) else entry for entry in script]) as server:
+            yield Stubborn("local", server.url, key=MODEL_KEY, retries=MODEL_RETRIES)
+
+    wrong = dict(zip(map(named, PROVIDER_CHECKS), PROVIDER_CHECKS, strict=True))
+    with pytest.raises(AssertionError, match="expected RateLimitReached, and it raised ModelRejected"):
+        await wrong["check_what_does_not_pass_is_told_after_the_last_attempt"](opened)
+
+
+async def test_the_suite_finds_a_model_that_answers_where_it_should_fail() -> None:
+    @asynccontextmanager
+    async def opened(_script: Sequence[ServerEntry]) -> AsyncIterator[Model]:
+        yield ScriptedModel(["all is well"])
+
+    wrong = dict(zip(map(named, PROVIDER_CHECKS), PROVIDER_CHECKS, strict=True))
+    with pytest.raises(AssertionError, match="expected ModelRejected, and it answered"):
+        await wrong["check_a_refusal_is_told_at_once"](opened)

@@ -380,6 +380,19 @@ async def test_an_answer_that_comes_in_time_wins_and_the_timer_is_forgotten() ->
     assert (state["race"], state["answer"]) == ("answer", "yes")
 
 
+async def test_what_waits_beside_a_step_that_fails_is_no_longer_asked_where_failures_are_collected() -> None:
+    both = Parallel("both", {"asked": Wait("question"), "bad": broken})
+    work = Chain("work", [Parallel("each", both, over="rows", failures="bad", may_all_fail=True), Wait("more")])
+    with fail_after(PATIENCE):
+        async with MemoryStore() as store, Runner(store, workflows=[work]) as runner:
+            run = await runner.start(work, {"rows": [1, 2]}, run_id="one")
+            while "one/more" not in {wait.id for wait in await runner.waits()}:
+                await anyio.lowlevel.checkpoint()
+            assert {wait.id for wait in await runner.waits()} == {"one/more"}
+            await runner.answer("one/more", 7)
+            assert len((await run.result())["bad"]) == 2
+
+
 async def test_a_child_of_a_losing_branch_goes_on_and_harms_nobody() -> None:
     asks = Chain("asks", [Wait("question")])
 

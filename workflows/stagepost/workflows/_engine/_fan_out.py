@@ -79,8 +79,8 @@ class FanOut:
             self._run.listeners.remove(queue.hear)
         if self._items and self._failed == len(self._items) and not self._pattern.may_all_fail:
             self._give_up()
-        if self._has_enough:
-            self._abandon()
+        if self._done < len(self._items):  # some have failed, or are no longer wanted; the join deletes what is stored
+            self._run.forget_below(self._path)
         await self._join()
 
     async def _work(self, queue: ItemQueue) -> None:
@@ -248,11 +248,6 @@ class FanOut:
     def _is_decided(self) -> bool:
         """Whether no more items are to be worked on."""
         return self._has_failed or self._has_enough
-
-    def _abandon(self) -> None:
-        """Forget what this process knows of items that are no longer wanted; the join deletes what is stored."""
-        if self._done + self._failed < len(self._items):
-            self._run.forget_below(self._path)
 
     def _note_cancelled(self, item: ItemRecord) -> None:
         if item.status is ItemStatus.WAITING:

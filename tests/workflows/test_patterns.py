@@ -239,6 +239,20 @@ async def test_a_branch_that_fails_before_one_has_won_fails_the_race() -> None:
     assert (caught.value.accounts.failed, caught.value.accounts.cancelled) == ((1,), (0,))
 
 
+async def test_a_race_that_is_won_stays_won_if_a_loser_fails_before_it_is_cancelled() -> None:
+    won = anyio.Event()
+
+    async def loser(_state: State) -> None:
+        await won.wait()
+        raise RuntimeError("too late")
+
+    async def winner(_state: State) -> None:
+        won.set()
+
+    with fail_after(PATIENCE):
+        assert (await Race("race", {"loser": loser, "winner": winner}).run())["race"] == "winner"
+
+
 class First(Pattern):
     kind = "first"
 

@@ -237,7 +237,9 @@ class FanOut:
     @property
     def _has_failed(self) -> bool:
         """Whether an item has, and with it all; or their values have become too large."""
-        return (self._failed > 0 and self._pattern.failures is None) or self._gathered.excess is not None
+        if self._failed and self._pattern.failures is None:
+            return not self._has_enough  # whichever ended first: a process after this one could not tell
+        return self._gathered.excess is not None
 
     @property
     def _has_enough(self) -> bool:

@@ -1,6 +1,7 @@
 """The public types of the agents layer, as type checkers see them. Checked, never run."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from typing import Annotated, Any, Literal, TypedDict, assert_type
 
 from pydantic import BaseModel, JsonValue
@@ -21,6 +22,7 @@ from stagepost.agents import (
     McpServer,
     Model,
     ModelContext,
+    ModelError,
     ModelHook,
     ModelRequest,
     ModelResponse,
@@ -40,6 +42,8 @@ from stagepost.agents import (
     converse,
     tool,
 )
+from stagepost.agents.models import Attempt, ModelAdapter, retry_after, status_error
+from stagepost.agents.testing import MODEL_CHECKS, PROVIDER_CHECKS, ModelCheck
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
 from stagepost.workflows import Pattern, Run, Runner
@@ -226,3 +230,22 @@ async def durable(runner: Runner) -> None:
         assert_type(await talk.send("hi"), AgentResult[WeatherReport])
     async with converse(runner, "typed") as named:
         assert_type((await named.send("hi")).output, Any)
+
+
+class Echo(ModelAdapter):
+    """A model made with the kit."""
+
+    async def ask(self, request: ModelRequest, attempt: Attempt) -> ModelResponse:
+        attempt.token("piece", "thinking")
+        if attempt.number > 1:
+            raise attempt.status(503, {"retry-after": "1"}, "busy")
+        return ModelResponse(request.messages[-1].text)
+
+
+async def _asked(request: ModelRequest) -> None:
+    echo: Model = Echo("echo", secrets=["key"], timeout=timedelta(seconds=3), retries=Retries(attempts=2))
+    assert_type(await echo.answer(request), ModelResponse)
+    assert_type(retry_after({}), float | None)
+    assert_type(status_error("echo", 500, {}, "why"), ModelError)
+    for check in (*MODEL_CHECKS, *PROVIDER_CHECKS):
+        assert_type(check, ModelCheck)

@@ -5,7 +5,7 @@ from typing import Any, Literal, assert_type
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CorruptRun, MemoryStore, RunStatus, SqliteStore
+from stagepost.checkpoint import CorruptRun, Limits, MemoryStore, RunStatus, SqliteStore
 from stagepost.hub import Event, Hub
 from stagepost.workflows import (
     Ask,
@@ -39,6 +39,19 @@ from stagepost.workflows import (
     key_exists,
     not_,
     step,
+)
+from stagepost.workflows.patterns import (
+    Arrow,
+    Builder,
+    Done,
+    Join,
+    Next,
+    Node,
+    NodeLike,
+    Target,
+    Updates,
+    View,
+    describe,
 )
 
 
@@ -221,3 +234,38 @@ Chain("wrong", [7])  # type: ignore[list-item]  # no step
 Chain("wrong", [load], state=dict)  # type: ignore[arg-type]  # no model
 Parallel("wrong", summarize, over=7)  # type: ignore[arg-type]  # neither a key nor a function
 step("wrong")  # type: ignore[call-overload]  # no function
+
+
+class Twice(Pattern):
+    """One child, twice; a pattern made with the kit."""
+
+    kind = "twice"
+
+    def __init__(self, name: str, child: NodeLike) -> None:
+        super().__init__(name)
+        self._child = self.part(child)
+
+    @property
+    def children(self) -> Mapping[str, Node]:
+        return {"child": self._child}
+
+    def compile(self, builder: Builder) -> str:
+        assert_type(builder.after, str | None)
+        return builder.loop(self._next, {"": [Arrow("child")], "child": [Arrow("child", "once"), Arrow(None)]})
+
+    def _next(self, child: str, state: View, entered: int) -> str | None:  # noqa: ARG002  # the kit's signature
+        return "child" if entered < 2 else None
+
+
+def _join(target: Target, done: Mapping[str, Done]) -> Updates:
+    assert_type(describe(ValueError()), str)
+    return target.take(done["child"]) | target.update({"n": 1})
+
+
+def _parts_of_the_kit(context: StepContext, following: Next, join: Join) -> None:
+    assert_type(context.clock(), float)
+    assert_type(context.mask("text"), str)
+    assert_type(context.limits, Limits)
+    assert_type(following("a", dict, 1), str | None)
+    joins: list[Join] = [join, _join]
+    assert_type(len(joins), int)

@@ -31,6 +31,7 @@ MIDDLES = {  # batches
     "cycle": 25,
     "branches": 6,
     "folds": 4,
+    "others": 6,
     "waits": 6,
     "asked": 10,
     "rounds": 10,

@@ -3,7 +3,21 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from stagepost.workflows import Chain, Conditional, Fold, Graph, Parallel, Pattern, State, Step, StepContext, step
+from own_patterns.patterns import Race, Repeat, Switch
+
+from stagepost.workflows import (
+    Chain,
+    Conditional,
+    Fold,
+    Graph,
+    Parallel,
+    Pattern,
+    Sleep,
+    State,
+    Step,
+    StepContext,
+    step,
+)
 
 Note = Callable[[str], None]
 
@@ -30,11 +44,12 @@ def specimens(note: Note) -> Mapping[str, Specimen]:
         Specimen(made.loop("cycle", Parallel("fan", made.worker(), over="rows", workers=2)), rows, at_once=4),
         Specimen(made.branches("branches"), {"item": [1, 0, 2]}, at_once=4),
         Specimen(made.folds("folds"), {"item": [3, 1, 2], "rows": [[1, 2], [], [3]]}, at_once=2),
+        Specimen(made.others("others"), {}, at_once=2),
     ]
     return {specimen.workflow.name: specimen for specimen in found}
 
 
-NAMES = ("chain", "parallel", "conditional", "graph", "nested", "cycle", "branches", "folds")
+NAMES = ("chain", "parallel", "conditional", "graph", "nested", "cycle", "branches", "folds", "others")
 
 
 class _Maker:
@@ -110,6 +125,13 @@ class _Maker:
         graph.start("body")
         graph.finish("end")
         return graph
+
+    def others(self, name: str) -> Chain:
+        """Patterns that are made with the kit: a loop of branches of which one wins, and a choice."""
+        race = Race("race", {"slow": Sleep("slow", 3600), "quick": Chain("quick", [self.adds("a"), self.adds("b")])})
+        again = Repeat("again", Chain("body", [self.adds("in-body"), race]), until=lambda state: len(state["path"]) > 5)
+        cases = {"even": (lambda state: len(state["path"]) % 2 == 0, self.adds("even"))}
+        return Chain(name, [again, Switch("way", cases, self.adds("odd")), self.adds("end")])
 
     def worker(self) -> Chain:
         return Chain("worker", [self.adds("first"), self.items("inner"), self.choice("way"), self.adds("last")])

@@ -21,6 +21,7 @@ EXAMPLES = [
     errors.RunnerNotOpen(),
     errors.WorkflowNotFound("work", ["other"]),
     errors.LifespanFailed("work", "why"),
+    errors.CannotGoOn("no case fits"),
     errors.MergeConflict("key", "a", "b"),
     errors.MissingKey("key", ["other"]),
     errors.MissingSecret("key", ["other"]),

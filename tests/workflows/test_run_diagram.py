@@ -8,7 +8,19 @@ from tests.workflows._words import NOTHING, Gate, Store, leave_at, running
 from tests.workflows.test_graph import COUNT, loop
 
 from stagepost.checkpoint import RunNotFound
-from stagepost.workflows import Chain, Conditional, Parallel, RunFailed, Runner, State, UnknownWorkflow, Wait, step
+from stagepost.workflows import (
+    END,
+    Chain,
+    Conditional,
+    Graph,
+    Parallel,
+    RunFailed,
+    Runner,
+    State,
+    UnknownWorkflow,
+    Wait,
+    step,
+)
 
 _NODE = re.compile(r'^ +(?:subgraph )?(\w+)[\[{]+"(.*)"[\]}]+$', re.MULTILINE)
 _CLASS = re.compile(r"^    class ([\w,]+) (\w+)$", re.MULTILINE)
@@ -157,6 +169,20 @@ async def test_nodes_that_were_visited_are_done_and_the_one_entered_again_is_cur
         assert await marks(runner) == {"count": "done", "nothing": "done", "gate": "current"}
         gate.open.set()
         await run.result()
+
+
+async def test_of_a_completed_graph_that_an_edge_leaves_what_every_way_leads_through_is_done(store: Store) -> None:
+    work = Graph("work")
+    for name, node in (("a", A), ("b", B), ("c", C)):
+        work.add(name, node)
+    work.edge("a", "b")
+    work.edge("b", "c", when=lambda state: "more" in state)
+    work.edge("b", END)
+    work.edge("c", "b")
+    work.start("a")
+    async with running(store, work) as runner:
+        await (await runner.start(work, run_id="r1")).result()
+        assert await marks(runner) == {"a": "done", "b": "done"}
 
 
 async def test_what_cannot_be_drawn_is_an_error(store: Store) -> None:

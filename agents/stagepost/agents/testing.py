@@ -4,8 +4,26 @@
 which still knows what it was asked when its client is killed::
 
     python -m stagepost.agents.testing my_tests.scripts:WEATHER
+
+`MODEL_CHECKS` is what every model promises, and `PROVIDER_CHECKS` what those promise beside that ask a provider, as
+plain coroutine functions. Each takes a function that opens a model whose provider answers as a script says, returns if
+the promise is kept, and raises `AssertionError` if it is not::
+
+    @asynccontextmanager
+    async def opened(script):
+        async with LocalServer(script) as server:
+            yield MyModel(server.url, key=MODEL_KEY, retries=MODEL_RETRIES)
+
+    @pytest.mark.parametrize("check", [*MODEL_CHECKS, *PROVIDER_CHECKS], ids=lambda check: check.__name__)
+    async def test_my_model_conforms(check):
+        await check(opened)
 """
 
+from typing import Final
+
+from ._models._conformance import _answers, _failures
+from ._models._conformance._failures import MODEL_KEY, MODEL_RETRIES
+from ._models._conformance._words import ModelCheck, Opened
 from ._models._local import (
     Cut,
     Drip,
@@ -21,17 +39,26 @@ from ._models._local import (
 )
 
 __all__ = [
+    "MODEL_CHECKS",
+    "MODEL_KEY",
+    "MODEL_RETRIES",
+    "PROVIDER_CHECKS",
     "Cut",
     "Drip",
     "Garbage",
     "Hang",
     "LocalServer",
+    "ModelCheck",
+    "Opened",
     "ServerEntry",
     "ServerRequest",
     "ServerScript",
     "Slow",
     "Status",
 ]
+
+MODEL_CHECKS: Final[tuple[ModelCheck, ...]] = _answers.CHECKS
+PROVIDER_CHECKS: Final[tuple[ModelCheck, ...]] = _failures.CHECKS
 
 if __name__ == "__main__":
     main()

@@ -310,7 +310,7 @@ class Migrated:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The items of one visit of a fan-out, which its join deletes with all that is below them."""
+    """The items of one visit of a fan-out, which its join deletes with all that is below them, open waits included."""
 
     path: str
     visit: int

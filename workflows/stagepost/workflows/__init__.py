@@ -50,6 +50,7 @@ from ._values._mask import Mask
 from ._values._state import State
 from .errors import (
     BranchError,
+    CannotGoOn,
     ChainError,
     ChildElsewhere,
     ChildFailed,
@@ -107,6 +108,7 @@ __all__ = [
     "Append",
     "Ask",
     "BranchError",
+    "CannotGoOn",
     "Chain",
     "ChainError",
     "ChainProgress",

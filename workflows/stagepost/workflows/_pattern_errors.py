@@ -35,10 +35,22 @@ class PatternError(WorkflowError):
         self.state = state
 
 
+class CannotGoOn(WorkflowError):
+    """There is no way on in a pattern: raised by what chooses it, and told by the pattern's own error.
+
+    Attributes:
+        why: Why, and what to do about it.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 def describe(error: BaseException) -> str:
     """About a cause, as text that can be stored: a pattern's own sentence, or the type and text of any other error."""
     text = text_of(error)
-    if isinstance(error, PatternError | MaskedError):
+    if isinstance(error, PatternError | MaskedError | CannotGoOn):
         return text
     kind = kind_of(error)
     return f"{kind}: {text}" if text else kind
@@ -172,8 +184,9 @@ class ParallelError(PatternError):
         failures: Sequence[ItemFailure] = (),
         accounts: ItemAccounts | None = None,
         state: Any,
+        kind: str = "parallel",
     ) -> None:
-        super().__init__(f"parallel {name!r} failed: {why}", name=name, state=state)
+        super().__init__(f"{kind} {name!r} failed: {why}", name=name, state=state)
         self.failures = tuple(failures)
         self.accounts = accounts or ItemAccounts()
 

@@ -9,6 +9,7 @@
     ├── WorkflowNotFound(LookupError)    a runner knows no workflow of this name
     ├── LifespanFailed                   what the steps of a workflow need could not be opened
     ├── RunnerNotOpen                    a runner was used outside its ``async with``
+    ├── CannotGoOn                       what chooses the way on in a pattern knows none
     ├── MergeConflict                    two branches of a parallel have written one key
     ├── MissingKey(KeyError)             a step reads a key that the state does not have
     ├── MissingSecret(KeyError)          a step reads a secret that the process was not given
@@ -56,6 +57,7 @@ from datetime import datetime
 from ._installing import how_to_install
 from ._pattern_errors import (
     BranchError,
+    CannotGoOn,
     ChainError,
     ConditionalError,
     FoldError,
@@ -96,6 +98,7 @@ from ._step_errors import (
 
 __all__ = [
     "BranchError",
+    "CannotGoOn",
     "ChainError",
     "ChildElsewhere",
     "ChildFailed",

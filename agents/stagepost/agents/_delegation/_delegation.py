@@ -116,7 +116,7 @@ class Delegation:
         else:
             _count(aside, key, loop, state)
             answer, failed = loop.plain_reply(state), False
-        now = context.execution.clock()
+        now = context.clock()
         aside.talk = talk.id, Talk(agent=talk.agent, turns=talk.turn + 1, run=context.run_id, last=now, ended=ended)
         return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
 

@@ -88,7 +88,7 @@ def _clean(response: ModelResponse, context: StepContext) -> ModelResponse:
 
     What belongs to the provider can only be kept as it came; where a secret is in it, it is left out.
     """
-    mask = context.execution.secrets.mask
+    mask = context.mask
     if not mask:
         return response
     response = without_secrets(response, mask)

@@ -24,9 +24,8 @@ def keepable(result: ToolResult, context: StepContext) -> ToolResult:
     It could not be stored with any of them, and no model needs them. The bytes of its parts are attached to the step,
     and saved together with what this returns, which has only their digests.
     """
-    execution = context.execution
-    text = encodable(execution.secrets.mask(result.text))
-    limit = execution.limits.refuse
+    text = encodable(context.mask(result.text))
+    limit = context.limits.refuse
     if limit is not None and _is_too_large(text, limit - _BESIDE):
         why = f"the result has {len(text):,} characters, which is too much to keep: ask for a smaller part of it"
         return ToolResult(why, is_error=True)
@@ -36,7 +35,7 @@ def keepable(result: ToolResult, context: StepContext) -> ToolResult:
 
 
 def _with_parts(text: str, result: ToolResult, context: StepContext) -> ToolResult:
-    mask = context.execution.secrets.mask
+    mask = context.mask
     parts = []
     for part in result.parts:
         shown = {name: mask(value) for name in ("name", "url", "media_type") if (value := getattr(part, name))}
@@ -60,7 +59,7 @@ def without_secrets(answer: ModelResponse, mask: Callable[[str], str]) -> ModelR
 
 def shown(value: JsonValue, context: StepContext) -> JsonValue:
     """A value for whoever is asked about it, without the secrets: hooks may have put them into a call."""
-    mask = context.execution.secrets.mask
+    mask = context.mask
     match value:
         case dict():
             return {mask(key): shown(inner, context) for key, inner in value.items()}

@@ -72,7 +72,7 @@ class Turn:
         self, state: RunState, answer: AssistantMessage, verdict: Verdict, account: Account, context: StepContext
     ) -> Changes:
         """What comes after an answer: how many calls at once, and whether the only one has begun with it."""
-        now = context.execution.clock()
+        now = context.clock()
         calls = 0 if verdict.end is not None else self._due.at_once(state, answer, now)
         changes: Changes = {"calls": calls}
         if self._due.is_timed:

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from stagepost.workflows import Mask as Known
+from stagepost.workflows import Mask
 
 from ._messages import ProviderContent
 
@@ -16,7 +16,7 @@ _KEYS: Final = re.compile(
 )
 
 
-class Mask:
+class KeyMask:
     """Puts three stars where a text shows a secret, or something that looks like an API key.
 
     Args:
@@ -27,7 +27,7 @@ class Mask:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self.known: Final = Known(secrets)
+        self.known: Final = Mask(secrets)
 
     def all(self, text: str) -> str:
         """The text without the secrets and without what looks like one."""

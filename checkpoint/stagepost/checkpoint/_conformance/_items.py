@@ -4,7 +4,8 @@ from typing import Final
 
 from .._records import Commit, ItemStatus, Joined
 from .._store import CheckpointStore
-from ..errors import StaleCheckpoint
+from .._waiting import NewWait, WaitKind
+from ..errors import StaleCheckpoint, WaitNotFound
 from ._words import Check, a_frame, an_item, equal, refuses, started
 
 
@@ -66,9 +67,25 @@ async def check_a_join_deletes_nothing_else(store: CheckpointStore) -> None:
         equal(await store.load(run), snapshot)
 
 
+async def check_a_join_ends_what_its_items_wait_for(store: CheckpointStore) -> None:
+    """Open waits below go with the items; those that have ended stay, and so do those of others."""
+    lease = await started(store, "run")
+    below, others = ("fan[0]/ask#0.0", "fan[1]#0"), ("fan", "fan-a[0]#0", "a[0]/fan[1]#0")
+    for place in (*below, "fan[2]#0", *others):
+        await store.wait(lease, NewWait(place, WaitKind.ANSWER, "ask"))
+    await store.answer("run", "fan[2]#0", b"1")
+    await store.commit(Commit(lease=lease, frame=a_frame(2), joined=Joined("fan", 0)))
+    waits = (await store.load("run")).waits
+    equal(sorted(wait.place for wait in waits), sorted(("fan[2]#0", *others)))
+    with refuses(WaitNotFound, "fan[1]#0"):
+        await store.answer("run", "fan[1]#0", b"1")
+    equal(await store.park(lease, 1), True)
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     check_items_wait_until_they_are_settled,
     check_a_stale_item_is_refused,
     check_a_join_deletes_its_items_and_all_below_them,
     check_a_join_deletes_nothing_else,
+    check_a_join_ends_what_its_items_wait_for,
 )

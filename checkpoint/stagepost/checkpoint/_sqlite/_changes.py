@@ -19,8 +19,9 @@ from ._row import (
 DELETE_FRAME = "DELETE FROM frames WHERE rk = ? AND path = ?"
 DELETE_VALUES = "DELETE FROM vals WHERE rk = ? AND path = ?"
 DELETE_ITEMS = "DELETE FROM items WHERE rk = ? AND path = ? AND visit = ?"
-DELETE_BELOW = tuple(
-    f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("frames", "items", "vals")
+DELETE_BELOW = (
+    *(f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("frames", "items", "vals")),
+    "DELETE FROM waits WHERE rk = ? AND place > ? AND place < ? AND status = 'open'",  # the others count as heard
 )
 SETTLE = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
@@ -91,7 +92,10 @@ def _deletions(right: Right, ended: str | None, joined: Joined | None) -> Sequen
 
 
 def _join(right: Right, joined: Joined) -> Sequence[RowChange]:
-    """Delete the items of a fan-out and whatever its failed items left below them: paths that start with ``path[``."""
+    """Delete the items of a fan-out and whatever is left below them: paths that start with ``path[``.
+
+    Items that failed, or that nobody wants any more, leave frames and items of their own, and questions.
+    """
     items = RowChange(DELETE_ITEMS, (right.lease.row, joined.path, joined.visit), right)
     below = (right.lease.row, f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
     return [items, *(RowChange(text, below, right) for text in DELETE_BELOW)]

@@ -105,7 +105,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
     try:
         state = branch.view()
         context = branch.context(path, place.within)
-        result = await perform(place.step, state, context, branch.guard)
+        result = await perform(place.step, state, context, branch.guard, run.ledger)
         if run.check_states:
             check_unchanged(branch, result, state, place.step.name)
         if place.step.into is not None:
@@ -132,7 +132,9 @@ async def _take_route(branch: Branch, place: RoutePlace) -> None:
     path, state = branch.full_path(place.path), None
     try:
         state = branch.view()
-        route = await perform(place.step, state, branch.context(path, place.within), branch.guard)
+        route = await perform(
+            place.step, state, branch.context(path, place.within), branch.guard, branch.execution.ledger
+        )
         way, name = _way(place, route)
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = branch.failure(place.within, own_failure(error), state=state)

@@ -79,12 +79,16 @@ class FanOut:
             self._run.listeners.remove(queue.hear)
         if self._items and self._failed == len(self._items) and not self._pattern.may_all_fail:
             self._give_up()
+        if self._done < len(self._items):  # some have failed, or are no longer wanted; the join deletes what is stored
+            self._run.forget_below(self._path)
         await self._join()
 
     async def _work(self, queue: ItemQueue) -> None:
-        """Have the items worked on until each has ended or rests."""
+        """Have the items worked on until each has ended or rests, or enough of them have ended well."""
         if self._has_failed:  # that is committed, and stands until somebody resumes the run
             self._give_up()
+        if self._has_enough:
+            return
         width = self._pattern.width(len(self._items))
         while True:
             if width == 1:  # a task of its own would only cost time
@@ -93,6 +97,8 @@ class FanOut:
                 await self._run_workers(queue, width)
             if self._has_failed:
                 self._give_up()
+            if self._has_enough:
+                return
             if self._run.must_pause:
                 await self._run.pause()  # here the workers have ended early if the runner is being left
             if not queue.has_work and not (queue.is_resting and await self._rests()):
@@ -136,13 +142,13 @@ class FanOut:
             try:
                 if self._run.must_pause:
                     await self._run.pause()
-                if not self._has_failed:
+                if not self._is_decided:
                     await self._account_for(item, queue, guard)
             except Stopping:  # passed on, it would cancel the other workers, who are given time
                 return
             finally:
                 queue.put_down()
-            if self._has_failed:
+            if self._is_decided:
                 if others is not None:
                     others.cancel()
                 return
@@ -182,7 +188,8 @@ class FanOut:
         """Run a plain worker, and save what has become of the item."""
         context = self._branch.context(f"{self._path}[{item.idx}]", self._place.within)
         try:
-            made = await perform(worker, item.input.read(self._pattern.item_codec), context, guard)
+            value = item.input.read(self._pattern.item_codec)
+            made = await perform(worker, value, context, guard, self._run.ledger)
             outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
             blobs = self._blobs(outcome, context)
         except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
@@ -234,7 +241,19 @@ class FanOut:
     @property
     def _has_failed(self) -> bool:
         """Whether an item has, and with it all; or their values have become too large."""
-        return (self._failed > 0 and self._pattern.failures is None) or self._gathered.excess is not None
+        if self._failed and self._pattern.failures is None:
+            return not self._has_enough  # whichever ended first: a process after this one could not tell
+        return self._gathered.excess is not None
+
+    @property
+    def _has_enough(self) -> bool:
+        """Whether as many items have ended well as are wanted, where not all are."""
+        return self._pattern.enough is not None and self._done >= self._pattern.enough
+
+    @property
+    def _is_decided(self) -> bool:
+        """Whether no more items are to be worked on."""
+        return self._has_failed or self._has_enough
 
     def _note_cancelled(self, item: ItemRecord) -> None:
         if item.status is ItemStatus.WAITING:
@@ -253,6 +272,7 @@ class FanOut:
             failures=failures,
             accounts=self._accounts(),
             state=self._branch.shown(),
+            kind=self._pattern.kind,
         )
         error.__cause__ = next((f.error for f in failures if isinstance(f.error, BaseException)), None)
         self._raise(error)
@@ -286,7 +306,8 @@ class FanOut:
         why = f"its values could not be put together{when and f' {when}'}: {describe(error)}"
         if isinstance(error, ValueTooLarge):
             why += "; or have items return less, use merge= to store less of it, or make the key a list that grows"
-        failure = ParallelError(self._pattern.name, why, accounts=self._accounts(), state=self._branch.shown())
+        accounts, kind = self._accounts(), self._pattern.kind
+        failure = ParallelError(self._pattern.name, why, accounts=accounts, state=self._branch.shown(), kind=kind)
         failure.__cause__ = error
         self._raise(failure)
 

@@ -14,11 +14,12 @@ from .._strand import is_closing, mend, mend_after
 from ..errors import RunnerRequired, StepCancelled, UncleanStep
 
 if TYPE_CHECKING:
+    from .._execution._ledger import Ledger
     from .._steps._context import StepContext
     from .._steps._step import Step
 
 
-async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskGuard) -> Any:
+async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskGuard, ledger: "Ledger") -> Any:
     """Run a step on a state or an item; what it waits for is saved, and it runs again once that has come.
 
     Args:
@@ -26,6 +27,7 @@ async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskG
         value: The state or the item.
         context: What the step may know.
         guard: Of the task that this is called in.
+        ledger: Waits and effects of the run.
 
     Raises:
         Parked: It waits.
@@ -33,7 +35,6 @@ async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskG
         UncleanStep: It left a cancel scope open, or cancelled its own task.
         BaseException: It failed, or was cancelled from outside.
     """
-    ledger = context.execution.ledger
     while True:
         if ledger.has_waits:
             if ledger.is_waiting(context.place):
@@ -42,7 +43,7 @@ async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskG
         try:
             result = await step.call(value, context)
         except BaseException as error:  # noqa: BLE001  # raised again, unless the step waits
-            request = await _request(error, step, context, guard)
+            request = await _request(error, step, context, guard, ledger)
         else:
             is_same = guard.state.cancel_scope is guard.scope and (
                 guard.task is None or guard.task.cancelling() == guard.counted
@@ -52,10 +53,12 @@ async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskG
             if not ledger.has_doubts or (doubt := ledger.take_doubt(context.place)) is None:
                 return result
             request = doubt
-        await _rest(step, context, request)
+        await _rest(step, context, request, ledger)
 
 
-async def _request(error: BaseException, step: "Step", context: "StepContext", guard: TaskGuard) -> Parks:
+async def _request(
+    error: BaseException, step: "Step", context: "StepContext", guard: TaskGuard, ledger: "Ledger"
+) -> Parks:
     """What a step wants to wait for that has raised an error; an effect in doubt counts for more than its failure.
 
     Raises:
@@ -68,7 +71,7 @@ async def _request(error: BaseException, step: "Step", context: "StepContext", g
     if not isinstance(error, Exception) and failure_of(error) is None and not is_closing(error):
         await checkpoint_if_cancelled()  # raises the cancellation as scopes know it, whatever the step has made of it
     failure = own_failure(error)
-    doubt = context.ledger.take_doubt(context.place)
+    doubt = ledger.take_doubt(context.place)
     if doubt is not None:
         return doubt
     if wrong is not None:
@@ -78,13 +81,13 @@ async def _request(error: BaseException, step: "Step", context: "StepContext", g
     raise failure
 
 
-async def _rest(step: "Step", context: "StepContext", request: Parks) -> None:
+async def _rest(step: "Step", context: "StepContext", request: Parks, ledger: "Ledger") -> None:
     """Save what the step waits for.
 
     Raises:
         RunnerRequired: The run is in memory.
     """
-    if not context.ledger.is_durable:
+    if not ledger.is_durable:
         raise RunnerRequired(context.workflow, step.name) from None
-    await context.ledger.open(context.place, request)
+    await ledger.open(context.place, request)
     context.emit(WaitOpened, path=context.path, kind=request.kind.value, due_at=request.due_at)

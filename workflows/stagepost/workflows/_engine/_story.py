@@ -69,9 +69,9 @@ class Story:
         self._run.emit(PatternEnded, path=path, kind=pattern.kind, name=pattern.name, ok=ok, seconds=seconds)
 
     def _enter(self, level: Level, entered: Collection[str]) -> None:
-        """A child of a pattern begins; of a graph's, the observer hears."""
-        if level.pattern.kind == "graph" and level.child_path in entered:
-            visits = self._branch.position.visits[level.child_path]
+        """A child of a pattern begins; of those that may begin again, the observer hears."""
+        visits = self._branch.position.visits.get(level.child_path)
+        if visits is not None and level.child_path in entered:
             kind = NodeEntered if visits == 1 else NodeRevisited
             self._run.emit(kind, path=self._branch.full_path(level.child_path), visits=visits)
 

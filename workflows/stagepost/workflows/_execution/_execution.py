@@ -254,6 +254,15 @@ class Execution:
         items, self._cancelled = tuple(self._cancelled), []
         return items
 
+    def forget_below(self, path: str) -> None:
+        """Forget what is under way in the items of a fan-out, none of which will be worked on again."""
+        below = f"{path}["
+        for known in (self.frames, self.items):
+            for inner in [inner for inner in known if inner.startswith(below)]:
+                del known[inner]
+        self._cancelled = [item for item in self._cancelled if not f"{item.path}[".startswith(below)]
+        self.ledger.forget_below(below)
+
     def opens_again(self, child: str) -> bool:
         """Whether a child that has failed is opened again: once, if somebody has resumed this run."""
         if self.reopened is None or child in self.reopened:

@@ -105,6 +105,14 @@ class Ledger:
         known = self._waits.get(wait.place)
         return known is None or (known.status is WaitStatus.OPEN and known.opened_at <= wait.opened_at)
 
+    def forget_below(self, prefix: str) -> None:
+        """Nobody waits any more at places that begin so; what has ended there still counts as heard."""
+        open_below = [wait.place for wait in self.open_waits if wait.place.startswith(prefix)]
+        for place in open_below:
+            del self._waits[place]
+        for place in [place for place in self._doubts if place.startswith(prefix)]:
+            del self._doubts[place]
+
     # effects
 
     def effect(self, place: str, key: str) -> Effect | None:

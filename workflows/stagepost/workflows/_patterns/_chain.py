@@ -8,14 +8,14 @@ from pydantic import BaseModel
 from stagepost.hub import Duration
 
 from .._lifespans import Lifespan
-from .._plans._plan import Builder, Within, child_path
 from .._steps._retry import Retry
 from .._steps._step import StepFunction
 from ..errors import ChainError, DefinitionError
+from ._builder import Builder
 from ._fold import Fold
 from ._given import listed
 from ._over import Over
-from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
+from ._pattern import Node, NodeLike, Pattern, Servable
 
 
 class Chain(Pattern):
@@ -50,13 +50,12 @@ class Chain(Pattern):
         super().__init__(name, state=state, types=types, version=version, companions=companions, lifespan=lifespan)
         self._children: dict[str, Node] = {}
         for part in listed(f"chain {name!r}", "what comes after the name", steps):
-            child = as_node(part)
+            child = self.part(part)
             if child.name in self._children:
                 raise DefinitionError(
                     f"chain {name!r}",
                     f'two steps are named {child.name!r}: rename one with step("name", function) or name=',
                 )
-            self.check_state(child)
             self._children[child.name] = child
         if not self._children:
             raise DefinitionError(f"chain {name!r}", "it has no steps: give at least one")
@@ -107,13 +106,17 @@ class Chain(Pattern):
         )
 
     @property
+    def root_path(self) -> str:
+        return ""  # its steps are the places
+
+    @property
     def children(self) -> Mapping[str, Node]:
         return self._children
 
-    def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
-        entry = after
-        for name, child in reversed(self._children.items()):
-            entry = compile_child(builder, child, child_path(path, name), entry, within.inside(self, name, path))
+    def compile(self, builder: Builder) -> str:
+        entry = builder.after
+        for name in reversed(self._children):
+            entry = builder.child(name, entry)
         assert entry is not None  # noqa: S101  # there is at least one step
         return entry
 

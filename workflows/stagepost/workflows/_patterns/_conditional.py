@@ -7,13 +7,12 @@ from pydantic import BaseModel
 
 from stagepost.hub import check_name
 
-from .._plans._plan import Builder, RoutePlace, Within, child_path
 from .._steps._step import StepFunction, step
 from .._values._types import item_types
 from ..errors import ConditionalError, DefinitionError
+from ._builder import Builder
 from ._given import mapped
-from ._pattern import Node, NodeLike, Pattern, as_node, compile_child
-from ._takes import check_takes
+from ._pattern import Node, NodeLike, Pattern
 
 
 class Conditional(Pattern):
@@ -48,31 +47,21 @@ class Conditional(Pattern):
         super().__init__(name, state=state, types=types, version=version)
         self._route = step(name, route, inline=True)
         self._children: dict[str, Node] = {
-            key: as_node(part) for key, part in mapped(f"conditional {name!r}", "routes", routes).items()
+            check_name("route name", key): self.part(part)
+            for key, part in mapped(f"conditional {name!r}", "routes", routes).items()
         }
         self._default = _DEFAULT if default is not None else None
         if default is not None:
-            self._add_default(as_node(default))
-        for key, child in self._children.items():
-            check_name("route name", key)
-            self.check_state(child)
+            self._add_default(self.part(default))
         self._check_routes(route)
-
-    @property
-    def root_path(self) -> str:
-        return self.name
 
     @property
     def children(self) -> Mapping[str, Node]:
         return self._children
 
-    def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
-        check_takes(self._route, self._route.takes, builder.model)
-        ways = {
-            key: compile_child(builder, child, child_path(path, key), after, within.inside(self, key, path))
-            for key, child in self._children.items()
-        }
-        return builder.add(RoutePlace(path, within.inside(self, "", path), self._route, ways, self._default))
+    def compile(self, builder: Builder) -> str:
+        ways = {key: builder.child(key, builder.after) for key in self._children}
+        return builder.choice(self._route, ways, default=self._default)
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> ConditionalError:  # noqa: ARG002  # the pattern's signature
         return ConditionalError(self.name, child or None, cause, state=state)

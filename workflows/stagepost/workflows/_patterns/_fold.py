@@ -8,12 +8,13 @@ from pydantic import BaseModel
 from stagepost.checkpoint import PLAIN, Codec
 from stagepost.hub import Duration
 
-from .._plans._plan import Builder, FoldPlace, Within
+from .._plans._plan import FoldPlace
 from .._steps._pair import of_pair
 from .._steps._retry import Retry
 from .._steps._step import StepFunction, step
 from .._values._types import codec_of, parameter_types
 from ..errors import FoldError
+from ._builder import Builder
 from ._over import Over, take
 from ._pattern import Node, Pattern
 from ._takes import check_takes
@@ -59,16 +60,12 @@ class Fold(Pattern):
         self.item_codec: Codec[Any] = codec_of(item_type) or PLAIN
 
     @property
-    def root_path(self) -> str:
-        return self.name
-
-    @property
     def children(self) -> Mapping[str, Node]:
         return {}
 
-    def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
-        check_takes(self._step, self._takes, builder.model)
-        return builder.add(FoldPlace(path, within.inside(self, "", path), self._step, self, after))
+    def compile(self, builder: Builder) -> str:
+        check_takes(self._step, self._takes, builder.plan.model)
+        return builder.plan.add(FoldPlace(builder.own_path, builder.own_level, self._step, self, builder.after))
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> FoldError:  # noqa: ARG002  # the pattern's signature
         return FoldError(self.name, None, cause, state=state)

@@ -1,9 +1,7 @@
 """Steps as the nodes of a graph, with edges that may lead back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
@@ -13,9 +11,11 @@ from stagepost.hub import check_name
 from .._containment import own_failure
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
-from .._plans._plan import ArrowPlace, Builder, Trail, View, Way, Within, child_path
-from ..errors import DefinitionError, GraphError
-from ._pattern import Node, NodeLike, Pattern, Servable, as_node, compile_child
+from .._plans._plan import View
+from ..errors import CannotGoOn, DefinitionError, GraphError
+from ._arrows import Arrow
+from ._builder import Builder
+from ._pattern import Node, NodeLike, Pattern, Servable
 from ._predicates import Predicate, check_predicate, label_of, says_yes
 
 
@@ -84,6 +84,10 @@ class Graph(Pattern):
         self._used = False
 
     @property
+    def root_path(self) -> str:
+        return ""  # its nodes are the places
+
+    @property
     def children(self) -> Mapping[str, Node]:
         return self._nodes
 
@@ -97,9 +101,7 @@ class Graph(Pattern):
         check_name("node name", name)
         if name in self._nodes:
             raise DefinitionError(self._where, f"there is a node {name!r} already: give this one another name")
-        child = as_node(node)
-        self.check_state(child)
-        self._nodes[name] = child
+        self._nodes[name] = self.part(node)
         self._edges[name] = []
 
     def edge(self, source: str, target: str | End, *, when: Predicate | None = None) -> None:
@@ -133,38 +135,43 @@ class Graph(Pattern):
         self._check_unused()
         self._finish.update(map(self._known, names))
 
-    def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
+    def compile(self, builder: Builder) -> str:
         start = self._validate()
         self._used = True
-        entries = {name: self._compile_node(builder, name, path, within) for name in self._nodes}
-        entered = {name: child_path(path, name) for name in self._nodes}
-        counter = _arrow(path, "")
-        for name, edges in self._edges.items():
-            follow = _Arrow(self, name, counter, entries, entered, None if name in self._finish else edges, after)
-            ways = self._ways([Edge(END, None)] if name in self._finish else edges, entries, after)
-            builder.add(ArrowPlace(_arrow(path, name), within.inside(self, name, path), follow, ways))
-        enter = _Arrow(self, "", counter, entries, entered, [Edge(start, None)], after)
-        around = within.inside(self, start, path)
-        return builder.add(ArrowPlace(counter, around, enter, [(None, entries[start])]))
+        arrows = {name: self._arrows(name) for name in self._nodes}
+        return builder.loop(self._next, {**arrows, "": [Arrow(start)]})
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> GraphError:
         return GraphError(self.name, child, describe(cause), path=trail, state=state)
 
-    def _ways(
-        self, edges: Sequence[Edge], entries: Mapping[str, str], after: str | None
-    ) -> Sequence[tuple[str | None, str]]:
-        """Where edges lead to, for diagrams."""
-        targets = [(_label(edge), after if edge.target is END else entries[edge.target]) for edge in edges]
-        return [(label, target) for label, target in targets if target is not None]
+    def _arrows(self, name: str) -> Sequence[Arrow]:
+        edges = [Edge(END, None)] if name in self._finish else self._edges[name]
+        return [Arrow(None if edge.target is END else edge.target, _label(edge)) for edge in edges]
+
+    def _next(self, node: str, view: View, entered: int) -> str | None:
+        target = self._start if not node else None if node in self._finish else self._choose(self._edges[node], view)
+        if target is not None and self.max_steps is not None and entered >= self.max_steps:
+            raise CannotGoOn(f"it has taken max_steps={self.max_steps} steps: raise it, or check the edges")
+        return target
+
+    def _choose(self, edges: Sequence[Edge], view: View) -> str | None:
+        if edges[0].when is None:
+            return None if edges[0].target is END else edges[0].target
+        state = None
+        for edge in edges:
+            try:
+                state = view() if state is None else state
+                if edge.when is None or says_yes(edge.when, state):
+                    return None if edge.target is END else edge.target
+            except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
+                failure = own_failure(error)
+                why = f"the predicate of its edge to {_name(edge.target)} raised {describe(failure)}"
+                raise CannotGoOn(why) from failure
+        raise CannotGoOn("none of its edges matches the state: add one without when=, or make it a finish")
 
     @property
     def _where(self) -> str:
         return f"graph {self.name!r}"
-
-    def _compile_node(self, builder: Builder, name: str, path: str, within: Within) -> str:
-        node_path = child_path(path, name)
-        inside = within.inside(self, name, path, node=node_path)
-        return compile_child(builder, self._nodes[name], node_path, _arrow(path, name), inside)
 
     def _check_unused(self) -> None:
         if self._used:
@@ -198,73 +205,6 @@ class Graph(Pattern):
             seen |= fresh
             ahead.extend(fresh)
         return seen
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrow:
-    """Chooses what comes behind a node, and counts.
-
-    A node's visits are never reset, so that a visit's number is unique in the run. The steps taken since the graph was
-    entered are counted beside them, under the path of the arrow that enters it, and forgotten where it is left.
-
-    Attributes:
-        graph: The graph.
-        node: The node; empty for the arrow that enters the graph.
-        counter: Where the steps are counted.
-        entries: Places where nodes begin.
-        entered: Paths of nodes, under which their visits are counted.
-        edges: The ways on; None if the graph ends here.
-        after: Where the branch goes on behind the graph.
-    """
-
-    graph: Graph
-    node: str
-    counter: str
-    entries: Mapping[str, str]
-    entered: Mapping[str, str]
-    edges: Sequence[Edge] | None
-    after: str | None
-
-    def __call__(self, view: View, visits: Mapping[str, int], trail: Trail) -> Way:
-        target = END if self.edges is None else self._choose(self.edges, view, trail)
-        if target is END:
-            return self.after, {key: count for key, count in visits.items() if key != self.counter}, ()
-        node_path = self.entered[target]
-        steps = visits.get(self.counter, 0) + 1 if self.node else 1
-        if self.graph.max_steps is not None and steps > self.graph.max_steps:
-            raise self._error(
-                f"it has taken max_steps={self.graph.max_steps} steps: raise it, or check the edges", trail, view()
-            )
-        counts = {**visits, self.counter: steps, node_path: visits.get(node_path, 0) + 1}
-        return self.entries[target], counts, (node_path,)
-
-    def _choose(self, edges: Sequence[Edge], view: View, trail: Trail) -> str | End:
-        if edges[0].when is None:
-            return edges[0].target
-        state = None
-        for edge in edges:
-            try:
-                state = view() if state is None else state
-                if edge.when is None or says_yes(edge.when, state):
-                    return edge.target
-            except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
-                failure = own_failure(error)
-                why = f"the predicate of its edge to {_name(edge.target)} raised {describe(failure)}"
-                raise self._error(why, trail, state) from failure
-        raise self._error(
-            "none of its edges matches the state: add one without when=, or make it a finish", trail, state
-        )
-
-    def _error(self, why: str, trail: Trail, state: Any) -> GraphError:
-        return GraphError(self.graph.name, self.node, why, path=[*chain.from_iterable(trail)], state=state)
-
-
-def _arrow(path: str, node: str) -> str:
-    """Path of the arrow behind a node; of the one into the graph, if there is no node. Names cannot contain it.
-
-    A graph that is itself a node has both, so they differ: ``a/->`` leads into graph ``a``, ``a->`` on from node ``a``.
-    """
-    return f"{child_path(path, node)}->" if node else child_path(path, "->")
 
 
 def _name(target: str | End) -> str:

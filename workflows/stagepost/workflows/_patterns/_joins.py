@@ -81,7 +81,7 @@ class Merged:
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
         result = self.merge(target.state, [item.value.read(self.values) for item in done])
         refuse_unawaited(result, f"merge= of {target.name!r}")
-        return target.schema.updates(result, target.values, target.name)
+        return target.update(result)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -11,17 +10,18 @@ from stagepost.checkpoint import PLAIN, Codec, codec_for
 from stagepost.hub import Hub, Observer, check_name
 
 from .._pattern_errors import describe
-from .._plans._plan import Builder, Done, FanOutPlace, Plan, Target, Within
+from .._plans._plan import Done, FanOutPlace, Plan, Target
 from .._steps._step import Step
 from .._values._schema import PlainSchema
 from .._values._secrets import Given
 from .._values._state import Stored, Types
 from .._values._types import codec_of
-from ..errors import BranchError, DefinitionError, ParallelError
+from ..errors import DefinitionError, ParallelError
+from ._builder import Builder
 from ._joins import ByKey, InOrder, Join, Key, Merge, Merged, Union
 from ._nesting import check_nesting
 from ._over import Over, take
-from ._pattern import Node, NodeLike, Pattern, as_node, as_worker, compile_child
+from ._pattern import Node, NodeLike, Pattern, as_worker
 
 _MOST_WORKERS = 16
 _ITEM = "item"
@@ -58,6 +58,7 @@ class Parallel(Pattern):
     """
 
     kind = "parallel"
+    enough: int | None = None  # all of them
 
     def __init__(
         self,
@@ -95,10 +96,6 @@ class Parallel(Pattern):
         self._join = self._make_join(key, merge)
 
     @property
-    def root_path(self) -> str:
-        return self.name
-
-    @property
     def children(self) -> Mapping[str, Node]:
         return self._branches  # a worker on items has a state of its own
 
@@ -118,15 +115,15 @@ class Parallel(Pattern):
     def stored_keys(self) -> frozenset[str]:
         return super().stored_keys | {key for key in (self.gathers, self.failures) if key is not None}
 
-    def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
+    def compile(self, builder: Builder) -> str:
         workers: list[Step | Plan]
-        workers = [self._compile_branch(builder, *branch) for branch in self._branches.items()]
+        workers = [builder.branch(name) for name in self._branches]
         if self._worker is not None:
             if self._over is None:
                 raise DefinitionError(self._where, "nothing says what its items are: give over=, or call map(items)")
             workers = [self._compile_worker(builder, self._worker)]
-        place = FanOutPlace(path, within.inside(self, "", path), self, workers, after, tuple(self._branches))
-        return builder.add(place)
+        names = tuple(self._branches)
+        return builder.plan.add(FanOutPlace(builder.own_path, builder.own_level, self, workers, builder.after, names))
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> ParallelError:  # noqa: ARG002  # the pattern's signature
         return ParallelError(self.name, f"its items could not be had: {describe(cause)}", state=state)
@@ -220,10 +217,7 @@ class Parallel(Pattern):
         if not branches:
             raise DefinitionError(self._where, "it has no branches: give at least one")
         for name, part in branches.items():
-            check_name("branch name", name)
-            child = as_node(part)
-            self.check_state(child)
-            self._branches[name] = child
+            self._branches[check_name("branch name", name)] = self.part(part)
 
     def _check_options(self, options: Mapping[str, object]) -> None:
         if self._workers is not None and self._workers < 1:
@@ -244,26 +238,6 @@ class Parallel(Pattern):
         return InOrder(into) if key is None else ByKey(into, key, self.item_codec)
 
     def _compile_worker(self, builder: Builder, worker: Node) -> Step | Plan:
-        inherited = builder.schema.types if isinstance(builder.schema, PlainSchema) else {}
+        schema = builder.plan.schema
+        inherited = schema.types if isinstance(schema, PlainSchema) else {}
         return worker if isinstance(worker, Step) else worker.compile_alone(inherited)
-
-    def _compile_branch(self, builder: Builder, name: str, branch: Node) -> Plan:
-        """A plan on the same kind of state, so that the branch sees what a step in its place would see."""
-        inner = Builder(builder.schema)
-        path = name if isinstance(branch, Step) else branch.root_path
-        within = Within().inside(_Branch(name), name, None)
-        return inner.plan(compile_child(inner, branch, path, None, within))
-
-
-@dataclass(frozen=True, slots=True)
-class _Branch:
-    """A branch as the one who says where a failure happened."""
-
-    name: str
-    kind: ClassVar[str] = "branch"
-
-    def order(self, child: str) -> None:  # the pattern's signature
-        """A branch has no parts."""
-
-    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> BranchError:  # noqa: ARG002  # the pattern's signature
-        return BranchError(self.name, cause, state=state)

@@ -15,16 +15,18 @@ from stagepost.hub import Hub, Observer, check_name
 from .._engine._in_memory import run_in_memory
 from .._engine._intermediates import Intermediate
 from .._lifespans import Lifespan
+from .._pattern_errors import describe
 from .._plans._diagram import mermaid
 from .._plans._places import signals_of
-from .._plans._plan import Builder, Plan, StepPlace, Within
+from .._plans._plan import Plan, PlanBuilder, Within
 from .._plans._shape import is_plain, shape_of
 from .._steps._step import Step, StepFunction, own_name, step, wants_context
 from .._values._schema import ModelSchema, PlainSchema, Schema
 from .._values._secrets import Given
 from .._values._state import Types
 from .._values._types import codec_of
-from ..errors import DefinitionError, WorkflowError
+from ..errors import DefinitionError, PatternError
+from ._builder import Builder, add_part
 from ._given import check_model, listed
 from ._nesting import check_nesting
 from ._takes import check_takes
@@ -111,19 +113,24 @@ class Pattern(ABC):
         """Steps and patterns inside that work on the same state, by name."""
 
     @abstractmethod
-    def compile(self, builder: Builder, path: str, after: str | None, within: Within) -> str:
-        """Add this pattern's places; returns the path of the first one.
+    def compile(self, builder: Builder) -> str:
+        """Add this pattern's places to the plan of a workflow; returns the path of the first one.
 
         Args:
-            builder: Where they go.
-            path: This pattern's path.
-            after: Where the branch goes on behind it.
-            within: What encloses it.
+            builder: Where they go; it knows where the pattern stands and what comes after it.
         """
 
-    @abstractmethod
-    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> WorkflowError:
-        """The error that says that `child` failed in this pattern."""
+    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> PatternError:  # noqa: ARG002  # for those who tell how they got there
+        """The error that says that this pattern failed at a child.
+
+        Args:
+            child: The child's name; empty for the pattern itself.
+            cause: Why.
+            state: What the failing step saw.
+            trail: Paths of the nodes of loops and graphs that were entered before, oldest first.
+        """
+        where = f" at {child!r}" if child else ""
+        return PatternError(f"{self.kind} {self.name!r} failed{where}: {describe(cause)}", name=self.name, state=state)
 
     def order(self, child: str) -> tuple[int, int] | None:  # noqa: ARG002  # for those whose children have an order
         """Position of a child and how many there are, if one comes after the other."""
@@ -131,8 +138,8 @@ class Pattern(ABC):
 
     @property
     def root_path(self) -> str:
-        """Path of the pattern where it is the whole workflow."""
-        return ""
+        """Path of the pattern where it is the whole workflow: its name, unless its children are the first in theirs."""
+        return self.name
 
     @cached_property
     def plan(self) -> Plan:
@@ -165,8 +172,8 @@ class Pattern(ABC):
         Args:
             inherited: Typed keys of the state that a worker inherits.
         """
-        builder = Builder(self._schema(inherited))
-        return builder.plan(self.compile(builder, self.root_path, None, Within()))
+        plan = PlanBuilder(self._schema(inherited))
+        return plan.plan(add_part(plan, self, self.root_path, None, Within()))
 
     def _schema(self, inherited: Types) -> Schema:
         if self.state is not None:
@@ -199,15 +206,24 @@ class Pattern(ABC):
             keys |= child.stored_keys
         return frozenset(keys)
 
-    def check_state(self, child: "Node") -> None:
-        """See that a part works on the same kind of state.
+    def part(self, given: "NodeLike", name: str | None = None) -> "Node":
+        """A part that works on the same state, ready to be one of the `children`: a function becomes a step.
+
+        Args:
+            given: A function, step or pattern.
+            name: Its name in this pattern; by default it is known by its own.
 
         Raises:
-            DefinitionError: It, or a part of it, is for another kind; or it is nested too deep.
+            DefinitionError: It is none of these, or for another kind of state; or it is nested too deep.
+            ValueError: The name is none.
         """
+        if name is not None:
+            check_name(f"name in {self.kind} {self.name!r}", name)
+        child = as_node(given)
         if isinstance(child, Pattern):
             check_nesting(self, child)
         self._check_states(child)
+        return child
 
     def _check_states(self, child: "Node") -> None:
         if not isinstance(child, Pattern):
@@ -328,15 +344,3 @@ def as_worker(part: NodeLike) -> Node:
     if callable(part) and not isinstance(part, Step | Pattern):
         wants_context(own_name(part), part, takes=("item",))
     return as_node(part)
-
-
-def compile_child(builder: Builder, child: Node, path: str, after: str | None, within: Within) -> str:
-    """Add the places of a part of a pattern.
-
-    Raises:
-        DefinitionError: A step's function is written for another kind of state.
-    """
-    if isinstance(child, Step):
-        check_takes(child, child.takes, builder.model)
-        return builder.add(StepPlace(path, within, child, after))
-    return child.compile(builder, path, after, within)

@@ -22,7 +22,7 @@ def surely_passed(plan: Plan, place: str) -> frozenset[str]:
 
 def _ways(place: Place) -> Sequence[str]:
     if isinstance(place, ArrowPlace):
-        return [target for _, target in place.ways] or [END]
+        return [target or END for _, target in place.ways]
     if isinstance(place, RoutePlace):
         return tuple(place.ways.values())
     return [place.after or END]

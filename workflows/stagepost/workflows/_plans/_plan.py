@@ -11,16 +11,17 @@ before them and stand in a checkpoint only when a predicate has raised.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import Codec
+from stagepost.checkpoint import PLAIN, Codec, split_values
 
 from .._steps._step import Step
 from .._values._schema import Schema
 from .._values._state import Stored, Value, Values
-from ..errors import GraphError, WorkflowError
+from ..errors import PatternError, WorkflowError
 
 Trail: TypeAlias = tuple[Iterable[str], Iterable[str]]  # the nodes entered so far: before this way, and on it
 Way: TypeAlias = tuple[str | None, Mapping[str, int], tuple[str, ...]]  # a `Position` in parts: each step makes one
@@ -47,7 +48,7 @@ class Enclosing(Protocol):
         """Position of a child and how many there are, if one comes after the other."""
         ...
 
-    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> WorkflowError:
+    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> PatternError:
         """The error that names this pattern and its child."""
         ...
 
@@ -171,21 +172,25 @@ class FanOutPlace:
 
 
 class Done(NamedTuple):
-    """An item that went well.
+    """An item or a branch that went well.
 
     Attributes:
         idx: Its position.
-        input: What the worker got.
-        value: What the worker made.
+        input: What the worker got; the name of a branch.
+        value: What the worker made; of a branch a dict of what its steps wrote.
     """
 
     idx: int
     input: Value
     value: Value
 
+    def read(self) -> Any:
+        """What was made, as plain JSON values."""
+        return PLAIN.load(self.value.data)
+
 
 class Target(NamedTuple):
-    """The state that values are joined into.
+    """The state that the values of items or branches are joined into.
 
     Attributes:
         name: The fan-out's name, for errors.
@@ -202,6 +207,14 @@ class Target(NamedTuple):
     def adopt(self, stored: Mapping[str, bytes]) -> dict[str, Stored]:
         """Values that are in their stored form already."""
         return self.schema.adopt(stored, self.values, self.name)
+
+    def take(self, branch: Done) -> dict[str, Stored]:
+        """All that a branch has written, as it is stored."""
+        return self.adopt(split_values(branch.value.data))
+
+    def update(self, result: object) -> dict[str, Stored]:
+        """What a step changes that returns this."""
+        return self.schema.updates(result, self.values, self.name)
 
 
 class Source(Protocol):
@@ -224,6 +237,8 @@ class Items(Source, Protocol):
     """A fan-out as its executor sees it.
 
     Attributes:
+        kind: What it is, in one word, for its errors.
+        enough: How many items have to end well, upon which the others are cancelled; None for all.
         failures: Key of the state for the failures; None if the first failure fails the fan-out.
         may_all_fail: Whether the run goes on although every item has failed, where failures are collected.
         gathers: Key of the state for the values of all items in one; None if there is no such key.
@@ -231,6 +246,8 @@ class Items(Source, Protocol):
         item_key: Key of the state that a pattern as the worker finds its item under; None if it gets none.
     """
 
+    kind: str
+    enough: int | None
     failures: str | None
     may_all_fail: bool
     gathers: str | None
@@ -254,7 +271,7 @@ class Follow(Protocol):
     """Chooses the place behind an arrow. The state is made if somebody has to look at it.
 
     Raises:
-        GraphError: No edge matches, a predicate raised, or the graph has taken too many steps.
+        PatternError: There is no way on, or a function of the user's raised.
     """
 
     def __call__(self, view: View, visits: Mapping[str, int], trail: Trail) -> Way: ...
@@ -262,21 +279,21 @@ class Follow(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArrowPlace:
-    """Leads from a node of a graph (or into the graph) to the next one (or out of it).
+    """Leads from a node of a graph or a loop (or into it) to the next one (or out of it).
 
     Attributes:
         follow: Chooses.
-        ways: Places that it may lead to, and under which condition, for diagrams.
+        ways: Under which conditions, and to which places it may lead; None for the end of the plan.
     """
 
     path: str
     within: Within
     follow: Follow
-    ways: Sequence[tuple[str | None, str]]
+    ways: Sequence[tuple[str | None, str | None]]
 
-    def failure(self, error: GraphError) -> WorkflowError:
+    def failure(self, error: PatternError, trail: Trail) -> WorkflowError:
         """Why it could not be followed, and where that is in the whole workflow."""
-        return self.within.failure(error, state=error.state, trail=error.path, own=False)
+        return self.within.failure(error, state=error.state, trail=[*chain.from_iterable(trail)], own=False)
 
 
 Place: TypeAlias = StepPlace | RoutePlace | FoldPlace | FanOutPlace | ArrowPlace
@@ -328,15 +345,15 @@ class Plan:
         while path is not None and isinstance(place := self.places[path], ArrowPlace):
             try:
                 path, visits, fresh = place.follow(partial(self.schema.view, values), visits, (trail, entered))
-            except GraphError as error:
-                failure = place.failure(error)
+            except PatternError as error:
+                failure = place.failure(error, (trail, entered))
                 raise failure from failure.__cause__
             entered += fresh
         return Position(path, visits, entered)
 
 
 @dataclass(slots=True)
-class Builder:
+class PlanBuilder:
     """Collects the places of one plan while patterns compile themselves into it.
 
     Attributes:

@@ -62,7 +62,7 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
                 headers={"idempotency-key": context.idempotency_key},
             )
         except HandlerFailed as error:
-            if isinstance(error.cause, RunParked) and context.ledger.is_durable:
+            if isinstance(error.cause, RunParked) and context.is_durable:
                 raise Parks(WaitKind.CHILD, error.cause.run_id) from None
             raise
 

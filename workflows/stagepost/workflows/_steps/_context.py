@@ -1,101 +1,39 @@
 """What a step may know and use beside its state."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from stagepost.checkpoint import PLAIN, Attachments
-from stagepost.hub import Duration, Hub, check_name
+from stagepost.hub import Duration, check_name
 
-from .._events import EventKind
 from .._execution._blobs import check_blobs
 from .._execution._children import Beginning, Children, Startable
-from .._execution._execution import Execution
-from .._execution._ledger import Ledger
 from .._execution._signal_box import Signal
 from .._values._types import codec_of
 from ._answered import Question, shown
 from ._effects import NotDone, Once, first
 from ._place import place_of
+from ._run_context import RunContext
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
-class StepContext:
-    """Given to steps that have a parameter named ``context``.
+class StepContext(RunContext):
+    """Given to steps that have a parameter named ``context``: all that a step, or a library of steps, needs of its run.
 
     Attributes:
-        execution: The run in this process, for the engine.
         path: Where the step stands: names from the root, items as ``name[3]``.
         visit: Which visit of a graph's node this is, from 1; 0 outside of graphs.
         around: Visits of the fan-outs that the step is inside of, outermost first; all 0 outside of graphs.
-        attached: Bytes that it has attached, for the engine.
+        attached: Bytes that the step has attached so far; None if there are none.
     """
 
-    execution: Execution
     path: str
     visit: int
     around: tuple[int, ...] = ()
     attached: Attachments | None = None
-
-    @property
-    def run_id(self) -> str:
-        """The run. Runs in memory have one too."""
-        return self.execution.run_id
-
-    @property
-    def workflow(self) -> str:
-        """Name of the run's workflow."""
-        return self.execution.workflow
-
-    @property
-    def deps(self) -> Any:
-        """What the process gave to the runner or to ``run``; never stored."""
-        return self.execution.deps
-
-    @property
-    def resources(self) -> Any:
-        """What the workflow's ``lifespan=`` gives, open as long as the run is worked on; None if it has none."""
-        return self.execution.resources
-
-    @property
-    def memo(self) -> dict[str, object]:
-        """What the steps of this run put aside for each other in this process, such as what was computed once.
-
-        Never stored: a run that is taken up from the store, also behind a wait, begins with an empty one.
-        """
-        return self.execution.memo
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """What the process gave to the runner or to ``run`` as secrets: never stored, never in an event.
-
-        Nothing that a step returns may hold one, and errors that show one are masked.
-        """
-        return self.execution.secrets
-
-    @property
-    def hub(self) -> Hub | None:
-        """The hub of the runner or of ``run``, if there is one."""
-        return self.execution.hub
-
-    @property
-    def trace(self) -> str:
-        """The trace that the run belongs to; what `Ask` asks of agents carries it, and so can what you send."""
-        return self.execution.trace
-
-    @property
-    def is_durable(self) -> bool:
-        """Whether the run is stored, so that it can wait for somebody."""
-        return self.execution.journal is not None
-
-    def emit(self, kind: EventKind, /, **details: object) -> None:
-        """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
-
-        They are metadata: no value of the state belongs into one.
-        """
-        self.execution.emit(kind, **details)
 
     def attach(self, data: bytes) -> str:
         """Keep bytes beside the state, such as a picture: they are saved together with what this step returns.
@@ -110,7 +48,7 @@ class StepContext:
             CannotStore: They hold a secret.
         """
         digest = (blobs := Attachments()).add(bytes(data))
-        check_blobs(blobs, repr(self.path), self.execution.limits, self.execution.secrets)
+        check_blobs(blobs, repr(self.path), self._execution.limits, self._execution.secrets)
         self._bearing().update(blobs)
         return digest
 
@@ -126,12 +64,7 @@ class StepContext:
         """
         if self.attached is not None and (data := self.attached.get(digest)) is not None:
             return data
-        return await self.execution.blobs.get(digest)
-
-    @property
-    def ledger(self) -> Ledger:
-        """Waits and effects of the run, for the engine."""
-        return self.execution.ledger
+        return await self._execution.blobs.get(digest)
 
     @property
     def place(self) -> str:
@@ -152,8 +85,8 @@ class StepContext:
         Args:
             key: A name within the step.
         """
-        self.execution.secrets.check_text(key, f"a key of {self.path}")
-        return await first(self.ledger, self.place, check_name("key", key))
+        self._execution.secrets.check_text(key, f"a key of {self.path}")
+        return await first(self._execution.ledger, self.place, check_name("key", key))
 
     def has_begun(self, key: str) -> bool:
         """Whether this step, visit and item has begun what `first` or `once` are asked for by a key, in any process.
@@ -161,7 +94,7 @@ class StepContext:
         Args:
             key: The name within the step.
         """
-        return self.ledger.effect(self.place, key) is not None
+        return self._execution.ledger.effect(self.place, key) is not None
 
     def go_straight_on(self) -> bool:
         """Have the next step begun together with the commit of this one: only the end of the process can come between.
@@ -172,9 +105,9 @@ class StepContext:
         Returns:
             False if the runner is being left already: then the next step is begun by another process.
         """
-        if self.execution.stopping:
+        if self._execution.stopping:
             return False
-        self.execution.straight.add(self.path)
+        self._execution.straight.add(self.path)
         return True
 
     async def wait_for_answer(
@@ -203,7 +136,7 @@ class StepContext:
             CannotStore: What is shown, or the otherwise, has no stored form.
         """
         question = Question(key, expect=expect, show=show, within=within, otherwise=otherwise)
-        return await question.answer(self.execution, self.place, self.path)
+        return await question.answer(self._execution, self.place, self.path)
 
     async def child(self, workflow: Startable, key: str, start: Beginning) -> Any:
         """The final state of a run of another workflow that this step starts, and waits for.
@@ -230,8 +163,8 @@ class StepContext:
             LifespanFailed: What the child needs could not be opened.
             RunConflict: The key stands for a child of another workflow.
         """
-        self.execution.secrets.check_text(key, f"the key of a child of {self.path}")
-        return await self._children.run(self.execution, workflow.as_workflow(), key, start)
+        self._execution.secrets.check_text(key, f"the key of a child of {self.path}")
+        return await self._children.run(self._execution, workflow.as_workflow(), key, start)
 
     async def cancel_child(self, workflow: Startable, key: str) -> None:
         """End a child of this run for good, with all runs below it, because nobody waits for it any more.
@@ -243,7 +176,7 @@ class StepContext:
             workflow: As for `child`.
             key: As for `child`.
         """
-        await self._children.cancel(self.execution, workflow.as_workflow(), key)
+        await self._children.cancel(self._execution, workflow.as_workflow(), key)
 
     async def child_state(self, key: str, *, of: str | None = None) -> Any:
         """The final state of a child of this run that has completed, whichever step has started it; or None.
@@ -257,7 +190,7 @@ class StepContext:
     @property
     def has_signals(self) -> bool:
         """Whether it may be worth asking for `signals`: False only if none was sent to this run."""
-        return not self.execution.signals.is_empty
+        return not self._execution.signals.is_empty
 
     async def signals(self, name: str, after: int = 0) -> Sequence[Signal]:
         """What was sent to this run as signals of a name, oldest first. None is taken: the next step finds them too.
@@ -272,13 +205,13 @@ class StepContext:
         Raises:
             UnknownSignal: No step of the workflow receives such a signal.
         """
-        self.execution.signals.read_at = self.path
-        return await self.execution.signals.find(name, after)
+        self._execution.signals.read_at = self.path
+        return await self._execution.signals.find(name, after)
 
     @property
     def _children(self) -> Children:
-        assert self.execution.children is not None  # noqa: S101  # whoever executes a run sees to it
-        return self.execution.children
+        assert self._execution.children is not None  # noqa: S101  # whoever executes a run sees to it
+        return self._execution.children
 
     @overload
     async def once(
@@ -338,14 +271,14 @@ class StepContext:
             CannotStore: What is to be shown has no stored form; nothing has happened then.
         """
         once = Once(
-            self.ledger,
+            self._execution.ledger,
             self.place,
             self.path,
             key,
             codec=codec_of(expect) or PLAIN,
             not_done=not_done,
-            secrets=self.execution.secrets,
-            prompt=None if show is None else shown(show, self.execution, self.path),
+            secrets=self._execution.secrets,
+            prompt=None if show is None else shown(show, self._execution, self.path),
             attached=self._bearing,
         )
         return await once.make(effect, on_unknown)

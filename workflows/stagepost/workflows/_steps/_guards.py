@@ -45,6 +45,6 @@ def caught(call: Call, errors: Errors, into: str) -> Call:
         try:
             return await call(value, context)
         except errors as error:
-            return {into: {"error": kind_of(error), "message": context.execution.secrets.mask(text_of(error))}}
+            return {into: {"error": kind_of(error), "message": context.mask(text_of(error))}}
 
     return expecting

@@ -16,8 +16,9 @@ from .._values._unawaited import refuse_unawaited
 from ..errors import DefinitionError, WaitExpired
 from ._answered import shown
 from ._context import StepContext
-from ._due import due_in, moment
+from ._due import moment
 from ._guards import Call
+from ._run_context import execution_of
 from ._step import Receives, Step, caller, step
 
 _NONE: Any = object()  # stands for "not given" where None is a value
@@ -124,9 +125,9 @@ def Sleep(  # noqa: N802  # likewise
     async def sleep(value: Any, context: StepContext) -> None:
         if _ended(WaitKind.TIMER, context) is not None:
             return
-        now = context.execution.clock()
+        now = context.clock()
         due_at = _aware(name, await when(value, context)) if when is not None else moment(now + (length or 0))
-        if context.ledger.is_durable:
+        if context.is_durable:
             raise Parks(WaitKind.TIMER, name, due_at=due_at)
         await anyio.sleep(max(0, due_at.timestamp() - now))
 
@@ -164,7 +165,9 @@ class _Answer:
         """
         ended = _ended(kind, context)
         if ended is None:
-            prompted = None if prompt is None else shown(await prompt(value, context), context.execution, context.path)
+            prompted = (
+                None if prompt is None else shown(await prompt(value, context), execution_of(context), context.path)
+            )
             raise Parks(kind, name, prompt=prompted, due_at=self._due_at(context))
         if ended.status is WaitStatus.ANSWERED:
             return self.codec.load(ended.value or b"null")
@@ -173,12 +176,12 @@ class _Answer:
         return self._otherwise
 
     def _due_at(self, context: StepContext) -> datetime | None:
-        return None if self._limit is None else due_in(self._limit, context.execution)
+        return None if self._limit is None else moment(context.clock() + self._limit)
 
 
 def _ended(kind: WaitKind, context: StepContext) -> StoredWait | None:
     """The wait of a step, if it has ended; one of another kind was that of the step that stood here before a deploy."""
-    ended = context.ledger.ended(context.place)
+    ended = execution_of(context).ledger.ended(context.place)
     return None if ended is None or ended.kind is not kind else ended
 
 

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from anyio import CancelScope, fail_after, get_cancelled_exc_class, move_on_after, to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic import SecretStr
 
 from stagepost.hub import Duration, seconds
@@ -16,7 +17,7 @@ from stagepost.hub import Duration, seconds
 from ..._retries import Retries, retried
 from ...errors import AsyncioRequired, InvalidModel, ModelError, ModelTimeout, UnsupportedPart
 from .._addresses import address_secrets, named_secrets, shown_address
-from .._masking import Mask
+from .._masking import KeyMask
 from .._messages import asked_parts
 from .._model import ModelRequest, ModelResponse
 from .._parts import Part
@@ -138,6 +139,7 @@ class LiteLLM:
             AsyncioRequired: The event loop is another one.
         """
         await self.prepare()
+        await checkpoint_if_cancelled()  # litellm leaves a coroutine behind where it is cancelled before its first step
         self.check_parts(asked_parts(request.messages))
         settings = folded(repr(self), request.settings).over(self.settings)
         messages = shown_results(request.messages, self._provider, sees=self._loaded.sees(self.name))
@@ -190,7 +192,7 @@ class LiteLLM:
         except TimeoutError:
             failure: ModelError = ModelTimeout(self.name, f"no answer came within {limit} s", attempt=attempt)
         except Exception as error:  # noqa: BLE001  # litellm raises whatever the libraries below it do
-            failure = Failures(self.name, Mask(self._secrets())).read(error, attempt)
+            failure = Failures(self.name, KeyMask(self._secrets())).read(error, attempt)
         raise failure  # here, so that it does not carry the other one, whose text may show a key
 
     async def _whole(self, request: ModelRequest, limit: float | None, attempt: int) -> ModelResponse:

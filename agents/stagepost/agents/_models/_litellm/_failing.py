@@ -7,9 +7,7 @@ InternalServerError with status 500. What can be relied on:
 - Without them the causes decide, down to the connection: see `_SILENT`.
 """
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterator
 from typing import Final
 
 from ...errors import (
@@ -22,10 +20,10 @@ from ...errors import (
     RateLimitReached,
     UnreadableAnswer,
 )
-from .._masking import Mask
+from .._masking import KeyMask
+from .._statuses import shortened, status_error
 from ._asking import named
 
-_LONGEST: Final = 500  # characters of a provider's text
 _PREFIX: Final = "litellm."
 
 # Names of classes among the causes of an error that came without an answer, the first that fits: what httpx, aiohttp
@@ -62,7 +60,7 @@ class Failures:
         mask: What hides the secrets in their texts.
     """
 
-    def __init__(self, model: str, mask: Mask) -> None:
+    def __init__(self, model: str, mask: KeyMask) -> None:
         self._model = model
         self._mask = mask
 
@@ -72,7 +70,8 @@ class Failures:
         headers = getattr(error, "litellm_response_headers", None)
         kinds = {base.__name__ for cause in _causes(error) for base in type(cause).__mro__}
         if headers is not None and "ContentPolicyViolationError" not in kinds:
-            return self._answered(int(getattr(error, "status_code", 500)), headers, detail, attempt)
+            status = int(getattr(error, "status_code", 500))
+            return status_error(self._model, status, headers, detail, attempt=attempt)
         if any(sign in str(error) for sign in _NO_KEY):
             return ModelRejected(self._model, detail, attempt=attempt)
         if "UnsupportedParamsError" in kinds and (setting := named(str(error))) is not None:
@@ -80,41 +79,9 @@ class Failures:
         kind = next((kind for names, kind in _SILENT if names & kinds), UnreadableAnswer)
         return kind(self._model, detail, attempt=attempt)
 
-    def _answered(self, status: int, headers: Mapping[str, str], detail: str, attempt: int) -> ModelError:
-        after = retry_after(headers)
-        if status == 429:  # noqa: PLR2004  # Too Many Requests
-            return RateLimitReached(self._model, detail, attempt=attempt, retry_after=after)
-        if status == 408:  # noqa: PLR2004  # Request Timeout
-            return ModelTimeout(self._model, detail, attempt=attempt, retry_after=after)
-        if status in (409, 425) or status >= 500:  # noqa: PLR2004  # Conflict, Too Early; a server's own fault
-            return ModelUnavailable(self._model, f"status {status}: {detail}", attempt=attempt, retry_after=after)
-        return ModelRejected(self._model, f"status {status}: {detail}", attempt=attempt, status=status)
-
     def _detail(self, error: Exception) -> str:
         text = self._mask.all(str(error) or type(error).__name__).removeprefix(_PREFIX)
-        return " ".join(text.split())[:_LONGEST].rstrip(". ")
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a provider wants to be left alone, from its headers: a number or a date."""
-    named = {name.lower(): value for name, value in headers.items()}
-    text = named.get("retry-after")
-    if text is None:
-        return None
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        return _until(text)
-
-
-def _until(date: str) -> float | None:
-    try:
-        moment = parsedate_to_datetime(date)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+        return shortened(text)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from ._containment import describe_error, failure_of, is_fatal, leaves_of
 from ._dead_letters import DeadLetter
-from ._desk import Overflow
 from ._emitter import Emitter
+from ._endpoint import Overflow
 from ._events import (
-    AgentFailed,
     AgentRegistered,
     AgentRestarted,
     AgentStartFailed,
+    AgentTerminated,
     AgentUnregistered,
     DeadReason,
     HubClosed,
@@ -36,7 +36,7 @@ from ._events import (
     SubscriptionRemoved,
 )
 from ._facts import FactError
-from ._guards import Counter, TaskGuard, TaskState, new_guard
+from ._guards import CancelCounter, TaskGuard, TaskState, new_guard
 from ._hub import Context, Hub
 from ._limits import Duration, seconds
 from ._listener import Listener
@@ -90,7 +90,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentDescription",
-    "AgentFailed",
     "AgentMetrics",
     "AgentNotFound",
     "AgentNotStarted",
@@ -98,11 +97,12 @@ __all__ = [
     "AgentRestarted",
     "AgentStartFailed",
     "AgentStopped",
+    "AgentTerminated",
     "AgentUnregistered",
     "AlreadyForwarded",
+    "CancelCounter",
     "Clock",
     "Context",
-    "Counter",
     "DeadLetter",
     "DeadReason",
     "Delivery",

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Final, Protocol, TypeAlias
 
 from ._bell import Bell
-from ._parcel import Parcel, State
+from ._envelope import Envelope, EnvelopeState
 from ._running import running
 
 
@@ -27,21 +27,21 @@ class Hook(Protocol):
         """Whether one of its hooks runs now."""
 
 
-class Place(Protocol):
+class Workload(Protocol):
     """What has to be known of an agent's place on the hub."""
 
-    def handling(self) -> list[Parcel]:
+    def handling(self) -> list[Envelope]:
         """What is handled now."""
 
-    def waiting(self) -> Iterable[Parcel]:
+    def waiting(self) -> Iterable[Envelope]:
         """What is queued, or waits for room."""
 
     def is_stuck(self, held: AbstractSet[object], /) -> bool:
         """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
 
 
-Caller: TypeAlias = Parcel | Hook
-FindPlace: TypeAlias = Callable[[str], Place | None]
+Caller: TypeAlias = Envelope | Hook
+FindWorkload: TypeAlias = Callable[[str], Workload | None]
 
 NOBODY: Final[frozenset[Caller]] = frozenset()
 
@@ -54,9 +54,14 @@ def caller_on(engine: object) -> Caller | None:
 
     None if that handler or hook has ended, as for code outside of the hub.
     """
-    parcel = running()
-    if parcel is not None and parcel.state is State.RUNNING and parcel.worker and parcel.worker.engine is engine:
-        return parcel
+    envelope = running()
+    if (
+        envelope is not None
+        and envelope.state is EnvelopeState.RUNNING
+        and envelope.worker
+        and envelope.worker.engine is engine
+    ):
+        return envelope
     hook = _hook.get()
     return hook if hook is not None and hook.in_hook and hook.hub_engine is engine else None
 
@@ -71,11 +76,11 @@ class Callers:
         present: They.
     """
 
-    __slots__ = ("_bells", "_find", "_settle", "present")
+    __slots__ = ("_bells", "_find", "_notify", "present")
 
-    def __init__(self, find: FindPlace, settle: Callable[[], None]) -> None:
+    def __init__(self, find: FindWorkload, notify: Callable[[], None]) -> None:
         self._find = find
-        self._settle = settle
+        self._notify = notify
         self.present: list[Caller] = []
         self._bells: list[Bell] = []
 
@@ -106,7 +111,7 @@ class Callers:
         """Let all of them look again whom they wait for: one more waits, or one fewer."""
         for bell in self._bells:
             bell.ring()
-        self._settle()
+        self._notify()
 
     def _held_up_by(self, callers: Iterable[Caller]) -> AbstractSet[Caller]:
         held: set[Caller] = set()
@@ -116,21 +121,21 @@ class Callers:
             if caller in held:
                 continue
             held.add(caller)
-            if isinstance(caller, Parcel):
+            if isinstance(caller, Envelope):
                 pending += self._senders([caller])
-            place = self._find(caller.recipient.id if isinstance(caller, Parcel) else caller.agent)
-            if place is not None and place.is_stuck(held):
-                pending += self._senders(place.waiting())
+            workload = self._find(caller.recipient.id if isinstance(caller, Envelope) else caller.agent)
+            if workload is not None and workload.is_stuck(held):
+                pending += self._senders(workload.waiting())
         return held
 
-    def _senders(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
-        """The messages whose handlers wait for parcels, for the reply or for room."""
-        for parcel in parcels:
-            within = (parcel.first or parcel).trail.within
-            if parcel.waiter is None or within is None:
+    def _senders(self, envelopes: Iterable[Envelope]) -> Iterator[Envelope]:
+        """The messages whose handlers wait for envelopes, for the reply or for room."""
+        for envelope in envelopes:
+            within = (envelope.first or envelope).trail.within
+            if envelope.waiter is None or within is None:
                 continue
             agent, number = within
-            place = self._find(agent)
-            for other in place.handling() if place is not None else ():
+            workload = self._find(agent)
+            for other in workload.handling() if workload is not None else ():
                 if other.number == number:
                     yield other

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
+from ._envelope import Envelope
 from ._expect import expected
 from ._limits import TIMEOUT, Duration
 from ._message import Message, Priority
 from ._origin import Origin, origin_within
-from ._parcel import Parcel
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
@@ -30,16 +30,16 @@ class ActingContext(Generic[HubT]):
     agents, by which a circle is found.
 
     Attributes:
-        parcel: The hub's record of the message.
+        envelope: The hub's record of the message.
     """
 
-    __slots__ = ("_hub", "_message", "_publisher", "_router", "parcel")
+    __slots__ = ("_hub", "_message", "_publisher", "_router", "envelope")
 
-    def __init__(self, hub: HubT, router: Router, publisher: Publisher, parcel: Parcel) -> None:
+    def __init__(self, hub: HubT, router: Router, publisher: Publisher, envelope: Envelope) -> None:
         self._hub = hub
         self._router = router
         self._publisher = publisher
-        self.parcel = parcel
+        self.envelope = envelope
         self._message: Message[Any] | None = None
 
     @property
@@ -50,13 +50,13 @@ class ActingContext(Generic[HubT]):
     @property
     def agent(self) -> str:
         """The id of the agent that handles the message."""
-        return self.parcel.recipient.id
+        return self.envelope.recipient.id
 
     @property
     def message(self) -> Message[Any]:
-        """The whole envelope."""
+        """The message that is handled."""
         if self._message is None:
-            self._message = self.parcel.message(self._router.stamps)
+            self._message = self.envelope.message(self._router.stamps)
         return self._message
 
     async def send(
@@ -125,13 +125,13 @@ class ActingContext(Generic[HubT]):
         """
         async with self._router.turns:
             terms, origin, wanted = terms_of(headers, priority), self._origin(asks=True), expected(expect)
-            parcel, replied = self._router.request(recipient, payload, origin, terms, timeout)
+            envelope, replied = self._router.request(recipient, payload, origin, terms, timeout)
             try:
                 await replied
             except BaseException:
-                parcel.give_up()
+                envelope.give_up()
                 raise
-            return self._router.reply_to(parcel, expect, wanted)
+            return self._router.reply_to(envelope, expect, wanted)
 
     async def publish(
         self,
@@ -179,10 +179,10 @@ class ActingContext(Generic[HubT]):
             DeliveryError: The other agent cannot be reached, as with `send`; the obligation stays here.
         """
         async with self._router.turns:
-            data = self.parcel.payload if payload is _SAME else payload
-            rest = self._router.forward(self.parcel, recipient, data)
+            data = self.envelope.payload if payload is _SAME else payload
+            rest = self._router.forward(self.envelope, recipient, data)
             if rest is not None:
                 await rest
 
     def _origin(self, *, asks: bool = False) -> Origin:
-        return origin_within(self.parcel, self.agent, self._router.stamps, asks=asks)
+        return origin_within(self.envelope, self.agent, self._router.stamps, asks=asks)

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from ._blueprint import Blueprint
-from ._desk import Desk, Overflow
 from ._emitter import Emitter
+from ._endpoint import Endpoint, Overflow
 from ._engine import Engine
 from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, SubscriptionRemoved
 from ._handlers import Handlers
@@ -55,12 +55,12 @@ class Registration:
     """An agent as it was registered. The rest comes with its first message.
 
     Attributes:
-        desk: Where its messages go, once there was one.
+        endpoint: Where its messages go, once there was one.
         patterns: What it subscribed to.
         refused: How many sends and requests were refused.
     """
 
-    __slots__ = ("blueprint", "desk", "handlers", "id", "options", "patterns", "refused")
+    __slots__ = ("blueprint", "endpoint", "handlers", "id", "options", "patterns", "refused")
 
     def __init__(self, agent: str, handlers: Handlers, options: Options, blueprint: Blueprint | None = None) -> None:
         self.id = agent
@@ -68,23 +68,27 @@ class Registration:
         self.options = options
         self.blueprint = blueprint
         self.patterns: dict[str, None] = {}
-        self.desk: Desk | None = None
+        self.endpoint: Endpoint | None = None
         self.refused = 0
 
     def metrics(self) -> Callable[[], AgentMetrics]:
         """Notes what happened here so far; what it returns makes a value of that."""
-        return partial(AgentMetrics, refused=self.refused) if self.desk is None else self.desk.metrics(self.refused)
+        return (
+            partial(AgentMetrics, refused=self.refused)
+            if self.endpoint is None
+            else self.endpoint.metrics(self.refused)
+        )
 
-    def open_desk(self, engine: Engine) -> Desk:
+    def open_endpoint(self, engine: Engine) -> Endpoint:
         """Begin to take messages."""
-        desk = self.desk = self.new_desk(engine)
-        desk.supervise(self.options.supervision, self.blueprint)
-        return desk
+        endpoint = self.endpoint = self.new_endpoint(engine)
+        endpoint.supervise(self.options.supervision, self.blueprint)
+        return endpoint
 
-    def new_desk(self, engine: Engine) -> Desk:
-        """A desk that is not open: as it is, for what comes when the agent has left."""
+    def new_endpoint(self, engine: Engine) -> Endpoint:
+        """An endpoint that is not open: as it is, for what comes when the agent has left."""
         options = self.options
-        return Desk(
+        return Endpoint(
             self.id,
             engine,
             concurrency=options.concurrency,
@@ -202,8 +206,8 @@ class Directory:
     def remove(self, agent: str) -> None:
         """Free the id of an agent that has left."""
         registration = self._leaving.pop(agent, None)
-        if registration is not None and registration.desk is not None:
-            self._left = merged([self._left, registration.desk.tally.totals])
+        if registration is not None and registration.endpoint is not None:
+            self._left = merged([self._left, registration.endpoint.tally.totals])
         if registration is not None and self._emitter.enabled:
             self._emitter.emit(AgentUnregistered(hub=self._hub, agent=agent))
 
@@ -236,19 +240,21 @@ class Directory:
         return registration
 
     def standing(self) -> dict[str, Any]:
-        """How things stand at the desks, by the names that `HubMetrics` has for them."""
-        desks = self.desks()
+        """How things stand at the endpoints, by the names that `HubMetrics` has for them."""
+        endpoints = self.endpoints()
         return {
             "agents": AgentCounts({agent.id: agent.metrics() for agent in self._all()}),
-            "latency": latency(merged([self._left, *(desk.tally.totals for desk in desks)])),
-            "depths": MappingProxyType({desk.id: desk.depth for desk in desks if desk.depth}),
-            "blocked": sum(desk.blocked for desk in desks),
-            "waiting": tuple((requester, desk.id) for desk in desks for requester in desk.tally.requesters),
+            "latency": latency(merged([self._left, *(endpoint.tally.totals for endpoint in endpoints)])),
+            "depths": MappingProxyType({endpoint.id: endpoint.depth for endpoint in endpoints if endpoint.depth}),
+            "blocked": sum(endpoint.blocked for endpoint in endpoints),
+            "waiting": tuple(
+                (requester, endpoint.id) for endpoint in endpoints for requester in endpoint.tally.requesters
+            ),
         }
 
-    def desks(self) -> list[Desk]:
-        """The desks of all agents, also of those that are leaving."""
-        return [registration.desk for registration in self._all() if registration.desk is not None]
+    def endpoints(self) -> list[Endpoint]:
+        """The endpoints of all agents, also of those that are leaving."""
+        return [registration.endpoint for registration in self._all() if registration.endpoint is not None]
 
     def note_refusal(self, agent: object) -> None:
         """Count a message that was refused, if it was for an agent that there is."""
@@ -259,10 +265,10 @@ class Directory:
     def _all(self) -> list[Registration]:
         return [*self.agents.values(), *self._leaving.values()]
 
-    def desk_of(self, agent: str) -> Desk | None:
-        """The desk of an agent, also of one that is leaving; None if it has none."""
+    def endpoint_of(self, agent: str) -> Endpoint | None:
+        """The endpoint of an agent, also of one that is leaving; None if it has none."""
         registration = self.agents.get(agent) or self._leaving.get(agent)
-        return None if registration is None else registration.desk
+        return None if registration is None else registration.endpoint
 
     def _absence(self, agent: str) -> AgentNotFound | AgentStopped:
         return AgentStopped(agent) if agent in self._leaving else AgentNotFound(agent, self._hub, self.agents)

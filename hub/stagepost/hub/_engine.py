@@ -8,15 +8,15 @@ from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
 
-from ._callers import Callers, FindPlace
+from ._account import Account
+from ._callers import Callers, FindWorkload
 from ._deadlines import Deadlines
 from ._emitter import Emitter
-from ._ledger import Ledger
+from ._envelope import Envelope
 from ._log import get_logger
 from ._masks import Mask
 from ._middleware import Onion
 from ._observer import Event
-from ._parcel import Parcel
 from ._stamps import Stamps
 from ._turns import Turns
 from ._undisturbed import undisturbed
@@ -31,10 +31,10 @@ class Owner(Protocol):
     def name(self) -> str:
         """The hub's name."""
 
-    def new_context(self, parcel: Parcel, /) -> object:
+    def new_context(self, envelope: Envelope, /) -> object:
         """Make the context that a handler asks for."""
 
-    def strike(self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError], /) -> None:
+    def terminate(self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError], /) -> None:
         """Take an agent off the hub at once, because it failed, and refuse those who wait for it."""
 
 
@@ -46,7 +46,7 @@ class Engine:
         log: Where failures go, with the secrets masked that the hub was told of.
         emit: Tells the observer.
         onion: Wraps the handling of each message, if there is middleware.
-        new_parcel: Makes the record of a message.
+        new_envelope: Makes the record of a message.
         listeners: How many listeners there were, for their names.
         failures: What has ended the hub.
         callers: Who waits for an agent or the hub to stop.
@@ -59,22 +59,22 @@ class Engine:
     __slots__ = (
         "_surroundings",
         "_tasks",
+        "account",
         "callers",
         "deadlines",
         "emit",
         "failures",
         "hub",
         "is_here",
-        "ledger",
         "listeners",
         "log",
         "new_context",
-        "new_parcel",
+        "new_envelope",
         "new_waiter",
         "onion",
         "owner",
         "stamps",
-        "strike",
+        "terminate",
         "thread",
         "turns",
         "undisturbed",
@@ -90,28 +90,28 @@ class Engine:
         dead_letters: int,
         mask: Mask,
         onion: Onion[Any] | None,
-        new_parcel: type[Parcel],
-        find_place: FindPlace,
+        new_envelope: type[Envelope],
+        find_workload: FindWorkload,
         turns: Turns,
     ) -> None:
         self.owner = owner
         self.hub = owner.name
         self.log = get_logger("hub", mask=mask)  # here, where a slow import holds up nobody
         self.new_context = owner.new_context
-        self.strike = owner.strike
+        self.terminate = owner.terminate
         self.new_waiter = backend.new_waiter
         self.is_here = backend.is_here
         self.undisturbed = partial(undisturbed, backend)
         self.thread = get_ident()
         self.failures: list[BaseException] = []
-        self.new_parcel = new_parcel
+        self.new_envelope = new_envelope
         self.onion = onion
         self.listeners = 0
         self.turns = turns
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)
-        self.ledger = Ledger(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
-        self.callers = Callers(find_place, self.ledger.settle)
+        self.account = Account(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
+        self.callers = Callers(find_workload, self.account.notify)
         self.deadlines = Deadlines(backend, self.spawn, turns)
         self._tasks = tasks
         self._surroundings = copy_context()

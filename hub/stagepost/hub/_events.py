@@ -100,7 +100,7 @@ class AgentStartFailed(HubEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentFailed(HubEvent):
+class AgentTerminated(HubEvent):
     """An agent was taken off the hub, or has ended the hub, because its supervision says so.
 
     Attributes:

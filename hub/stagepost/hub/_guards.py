@@ -23,7 +23,7 @@ class TaskState(Protocol):
         """The innermost cancel scope that the task is in, or what stands for it."""
 
 
-class Counter(Protocol):
+class CancelCounter(Protocol):
     """What knows how often a task was cancelled by `asyncio.Task.cancel`."""
 
     def cancelling(self) -> int:
@@ -46,7 +46,7 @@ class TaskGuard(Protocol):
         """The innermost cancel scope of the task as it was: another one in its `state` was left open."""
 
     @property
-    def task(self) -> Counter | None:
+    def task(self) -> CancelCounter | None:
         """Knows how often the task was cancelled; None if that is none of the guard's business."""
 
     @property
@@ -154,7 +154,7 @@ class _AsyncioGuard:
         self._task = task
         self.state: TaskState = _asyncio_state(task)
         self.scope = self.state.cancel_scope
-        self.task: Counter | None = _counter(task) if is_own else None
+        self.task: CancelCounter | None = _counter(task) if is_own else None
         self.counted: int = task.cancelling()
 
     def is_intact(self) -> bool:
@@ -186,9 +186,9 @@ class _AsyncioGuard:
         return was_called or bool(is_to_come)
 
 
-def _counter(task: Any) -> Counter:
+def _counter(task: Any) -> CancelCounter:
     is_needed = sys.version_info < (3, 13) and hasattr(task, "_must_cancel")
-    counter: Counter = _PendingCounter(task) if is_needed else task
+    counter: CancelCounter = _PendingCounter(task) if is_needed else task
     return counter
 
 
@@ -237,7 +237,7 @@ class _TrioGuard:
         self._known = _TrioState(task) if _is_known(task, trio.Nursery) else None
         self.state: TaskState = self._known or _Unknown()
         self.scope = self.state.cancel_scope
-        self.task: Counter | None = None
+        self.task: CancelCounter | None = None
         self.counted = 0
 
     def is_intact(self) -> bool:

@@ -9,7 +9,7 @@ from anyio import create_task_group
 from anyio.abc import TaskGroup
 
 from ._arguments import check_clock, check_flag, check_middleware, check_number
-from ._checked import CheckedParcel, check_payload
+from ._checked import CheckedEnvelope, check_payload
 from ._contained_clock import contained_clock
 from ._containment import class_name
 from ._context import ActingContext
@@ -17,7 +17,8 @@ from ._dead_letters import DeadLetter
 from ._directory import Directory, Phase
 from ._emitter import Emitter
 from ._engine import Engine
-from ._events import AgentFailed, HubClosed, HubOpened
+from ._envelope import Envelope
+from ._events import AgentTerminated, HubClosed, HubOpened
 from ._limits import Duration, seconds
 from ._masks import Masks
 from ._membership import Membership
@@ -26,10 +27,9 @@ from ._middleware import Middleware, Onion
 from ._names import check_name
 from ._observer import Observer
 from ._outbox import Outbox
-from ._parcel import Parcel
 from ._publisher import Publisher
 from ._router import Router
-from ._stopping import StopReport, abort, drain, end_tasks, strike
+from ._stopping import StopReport, abort, drain, end_tasks, terminate
 from ._topology import Topology, describe
 from ._turns import Turns
 from ._wake import Clock, current_backend
@@ -83,7 +83,7 @@ class Hub(Membership, Outbox):
         self._directory = Directory(self._name, self._emitter)
         layers = check_middleware(middleware)
         self._middleware = (*layers, check_payload) if check_flag("check_payloads", check_payloads) else layers
-        self._parcels = CheckedParcel if check_payloads else Parcel
+        self._envelopes = CheckedEnvelope if check_payloads else Envelope
         self._dead_letters = check_number("dead_letters", dead_letters)
         self._clock = None if clock is None else check_clock(clock)
         self._turns = Turns()
@@ -121,11 +121,11 @@ class Hub(Membership, Outbox):
     @property
     def dead_letters(self) -> tuple[DeadLetter, ...]:
         """The latest messages that nobody handled, oldest first."""
-        return () if self._engine is None else self._engine.ledger.dead_letters.read()
+        return () if self._engine is None else self._engine.account.dead_letters.read()
 
     def metrics(self) -> HubMetrics:
         """What happened so far, as counts, and how things stand. Takes time in proportion to the agents."""
-        account: dict[str, Any] = {} if self._engine is None else self._engine.ledger.totals()
+        account: dict[str, Any] = {} if self._engine is None else self._engine.account.totals()
         return HubMetrics(
             observer_failures=self._emitter.failures,
             **self._directory.standing(),
@@ -168,23 +168,23 @@ class Hub(Membership, Outbox):
             self._check_here("drain")
             return await drain(self._directory, self._engine, seconds(timeout))
 
-    def new_context(self, parcel: Parcel) -> "Context":
+    def new_context(self, envelope: Envelope) -> "Context":
         """Make what a handler gets as its context; not for callers of a hub."""
-        assert self._router is not None  # noqa: S101 - parcels come from a router
+        assert self._router is not None  # noqa: S101 - envelopes come from a router
         assert self._publisher is not None  # noqa: S101 - and both are made together
-        return Context(self, self._router, self._publisher, parcel)
+        return Context(self, self._router, self._publisher, envelope)
 
-    def strike(
+    def terminate(
         self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError] = AgentStopped
     ) -> None:
         """Take a failed agent off the hub; not for callers of a hub, who have `unregister`."""
-        self._emitter.emit(AgentFailed(hub=self._name, agent=agent, error=class_name(type(failure))))
-        strike(self._directory, self._engine, agent, refusal)
+        self._emitter.emit(AgentTerminated(hub=self._name, agent=agent, error=class_name(type(failure))))
+        terminate(self._directory, self._engine, agent, refusal)
 
     async def _idle(self) -> None:
         async with self._turns:
             if self._engine is not None:
-                await self._engine.ledger.quiet()
+                await self._engine.account.quiet()
 
     async def __aenter__(self) -> Self:
         """Start: messages are taken from now on."""
@@ -200,8 +200,8 @@ class Hub(Membership, Outbox):
             dead_letters=self._dead_letters,
             mask=self._masks,
             onion=Onion(self._middleware) if self._middleware else None,
-            new_parcel=self._parcels,
-            find_place=self._directory.desk_of,
+            new_envelope=self._envelopes,
+            find_workload=self._directory.endpoint_of,
             turns=self._turns,
         )
         await tasks.__aenter__()  # what is entered has to be left: whatever may fail was done before

@@ -4,8 +4,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ._envelope import Envelope
 from ._message import Priority
-from ._parcel import Parcel
 
 _OLDEST_EVERY: Final = 16
 
@@ -19,49 +19,49 @@ class Lanes:
 
     __slots__ = ("_lanes", "_length", "_turn")
 
-    def __init__(self, parcels: Iterable[Parcel]) -> None:
+    def __init__(self, envelopes: Iterable[Envelope]) -> None:
         """Take over what a plain queue holds."""
-        self._lanes: tuple[OrderedDict[Parcel, None], ...] = tuple(OrderedDict() for _ in Priority)
+        self._lanes: tuple[OrderedDict[Envelope, None], ...] = tuple(OrderedDict() for _ in Priority)
         self._length = 0
         self._turn = 0
-        for parcel in parcels:
-            self.append(parcel)
+        for envelope in envelopes:
+            self.append(envelope)
 
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[Parcel]:
+    def __iter__(self) -> Iterator[Envelope]:
         for lane in reversed(self._lanes):
             yield from lane
 
-    def append(self, parcel: Parcel) -> None:
+    def append(self, envelope: Envelope) -> None:
         """Queue a message after those of its priority."""
-        self._lanes[parcel.terms.priority][parcel] = None
+        self._lanes[envelope.terms.priority][envelope] = None
         self._length += 1
 
-    def popleft(self) -> Parcel:
+    def popleft(self) -> Envelope:
         """Take the message whose turn it is."""
         self._turn += 1
         lanes = [lane for lane in self._lanes if lane]
         lane = min(lanes, key=_number_of_oldest) if self._turn % _OLDEST_EVERY == 0 else lanes[-1]
         return self._take(lane)
 
-    def evict(self, urgency: Priority) -> Parcel | None:
+    def evict(self, urgency: Priority) -> Envelope | None:
         """Take the oldest of the least urgent messages, unless even that one is more urgent than this."""
         for lane in self._lanes[: urgency + 1]:
             if lane:
                 return self._take(lane)
         return None
 
-    def remove(self, parcel: Parcel) -> None:
+    def remove(self, envelope: Envelope) -> None:
         """Take a message out."""
-        del self._lanes[parcel.terms.priority][parcel]
+        del self._lanes[envelope.terms.priority][envelope]
         self._length -= 1
 
-    def _take(self, lane: OrderedDict[Parcel, None]) -> Parcel:
+    def _take(self, lane: OrderedDict[Envelope, None]) -> Envelope:
         self._length -= 1
         return lane.popitem(last=False)[0]
 
 
-def _number_of_oldest(lane: OrderedDict[Parcel, None]) -> int:
+def _number_of_oldest(lane: OrderedDict[Envelope, None]) -> int:
     return next(iter(lane)).number

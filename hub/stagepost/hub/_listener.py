@@ -5,9 +5,9 @@ from threading import get_ident
 from typing import Any, Final, Literal, Self
 
 from ._engine import Engine
+from ._envelope import Envelope
 from ._handlers import NOBODY, Handlers
 from ._message import Message
-from ._parcel import Parcel
 from ._tally import Tally
 from ._wake import Waiter
 from .errors import WrongThread
@@ -57,7 +57,7 @@ class Listener:
         self.tally = Tally()
         self._limit = limit
         self._engine = engine
-        self._buffer: deque[Parcel] = deque()
+        self._buffer: deque[Envelope] = deque()
         self._waiters: OrderedDict[Waiter, None] = OrderedDict()
 
     @property
@@ -66,40 +66,40 @@ class Listener:
         return tuple(self.patterns)
 
     @property
-    def desk(self) -> "Listener":
+    def endpoint(self) -> "Listener":
         """Where its messages go."""
         return self
 
-    def open_desk(self, engine: Engine) -> "Listener":  # noqa: ARG002  # pragma: no cover - typing asks for it, `desk` answers first
+    def open_endpoint(self, engine: Engine) -> "Listener":  # noqa: ARG002  # pragma: no cover - typing asks for it, `endpoint` answers first
         """Begin to take messages."""
         return self
 
-    def accept(self, parcel: Parcel) -> bool:
+    def accept(self, envelope: Envelope) -> bool:
         """Take a message if there is room."""
         if len(self._buffer) >= self._limit:
             return False
-        self._engine.ledger.accept(parcel)
-        self._engine.ledger.start(parcel)
-        self._buffer.append(parcel)
-        self._engine.ledger.handle(parcel, None)
+        self._engine.account.accept(envelope)
+        self._engine.account.start(envelope)
+        self._buffer.append(envelope)
+        self._engine.account.handle(envelope, None)
         self._wake()
         return True
 
-    def displaces(self, parcel: Parcel) -> bool:
+    def displaces(self, envelope: Envelope) -> bool:
         """Take a message into a full buffer by dropping the oldest one, if that is the policy."""
         if self.overflow != "drop_oldest":
             return False
         self._buffer.popleft()
         self.dropped += 1
-        return self.accept(parcel)
+        return self.accept(envelope)
 
-    def arm(self, parcel: Parcel) -> None:
+    def arm(self, envelope: Envelope) -> None:
         """Nothing expires in here."""
 
-    def expire(self, parcel: Parcel) -> None:
+    def expire(self, envelope: Envelope) -> None:
         """Nothing expires in here."""
 
-    def withdraw(self, parcel: Parcel) -> None:
+    def withdraw(self, envelope: Envelope) -> None:
         """Nobody waits for a listener."""
 
     def close(self) -> None:

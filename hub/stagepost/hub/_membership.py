@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Final, Protocol, get_args
 
 from ._arguments import check_choice, check_flag, check_patterns
-from ._desk import Overflow
 from ._directory import Directory, Options, Registration
+from ._endpoint import Overflow
 from ._engine import Engine
 from ._handlers import HandlerReader
 from ._layers import name_of
@@ -60,7 +60,7 @@ class Membership:
         """Add an agent, before or after the hub is entered.
 
         A handler is a function whose first parameter is annotated with the payload's class, a union of classes, or
-        ``Message[...]`` of one for the whole envelope; if it has a parameter named ``context``, it gets a `Context`.
+        ``Message[...]`` of one for the whole message; if it has a parameter named ``context``, it gets a `Context`.
         What it returns is the reply to a request. An agent with several handlers is an object with methods marked by
         `handles`. The class of the payload chooses among them, the most specific one wins. A handler that is not async
         runs inline and must not block.

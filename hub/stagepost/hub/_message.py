@@ -1,4 +1,4 @@
-"""The envelope that handlers and middleware see."""
+"""The message that handlers and middleware see."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

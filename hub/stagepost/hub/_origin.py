@@ -3,8 +3,8 @@
 import math
 from typing import NamedTuple, TypeAlias
 
+from ._envelope import NO_TRAIL, Envelope, EnvelopeState, Trail
 from ._message import Message
-from ._parcel import NO_TRAIL, Parcel, State, Trail
 from ._stamps import Stamps
 
 Cause: TypeAlias = Message[object] | str
@@ -41,24 +41,24 @@ class Origin(NamedTuple):
 OUTSIDE = Origin()
 
 
-def origin_within(parcel: Parcel, sender: str | None, stamps: Stamps, *, asks: bool) -> Origin:
+def origin_within(envelope: Envelope, sender: str | None, stamps: Stamps, *, asks: bool) -> Origin:
     """Where a message comes from that is sent while another one is handled, or by what its handler has started.
 
     Args:
-        parcel: The message that is handled.
+        envelope: The message that is handled.
         sender: The agent that sends.
         stamps: Those of its hub.
         asks: Whether a request is sent: its answer is waited for by the agent, and by all those who wait for the agent.
     """
-    cause, trace = parcel.id(stamps), parcel.trace(stamps)
-    if parcel.state is not State.RUNNING:  # the handler has ended: nobody waits for what it has started
+    cause, trace = envelope.id(stamps), envelope.trace(stamps)
+    if envelope.state is not EnvelopeState.RUNNING:  # the handler has ended: nobody waits for what it has started
         return Origin(sender, Trail(cause, trace))
-    chain = _waiting(parcel) if asks else ()
-    within = parcel.recipient.id, parcel.number
-    return Origin(sender, Trail(cause, trace, chain, within), parcel.inherited_deadline(), inside=True)
+    chain = _waiting(envelope) if asks else ()
+    within = envelope.recipient.id, envelope.number
+    return Origin(sender, Trail(cause, trace, chain, within), envelope.inherited_deadline(), inside=True)
 
 
-def _waiting(parcel: Parcel) -> tuple[str, ...]:
+def _waiting(envelope: Envelope) -> tuple[str, ...]:
     """The agents that wait for a request made now; those before the agent itself only if its reply is waited for."""
-    agent = parcel.recipient.id
-    return (agent,) if parcel.waiter is None else (*parcel.trail.chain, agent)
+    agent = envelope.recipient.id
+    return (agent,) if envelope.waiter is None else (*envelope.trail.chain, agent)

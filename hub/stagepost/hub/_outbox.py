@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeVar, overload
 from ._arguments import check_choice
 from ._directory import Directory
 from ._engine import Engine
+from ._envelope import STANDARD
 from ._expect import expected
 from ._limits import TIMEOUT, Duration, count
 from ._listener import Listener
 from ._message import Priority
 from ._origin import OUTSIDE, Cause
-from ._parcel import STANDARD
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
@@ -179,13 +179,13 @@ class Outbox:
             origin = OUTSIDE if plain else router.origin(sender, trace, cause, asks=True)
             terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
             wanted = expected(expect)
-            parcel, replied = router.request(recipient, payload, origin, terms, timeout)
+            envelope, replied = router.request(recipient, payload, origin, terms, timeout)
             try:
                 await replied
             except BaseException:
-                parcel.give_up()
+                envelope.give_up()
                 raise
-            return router.reply_to(parcel, expect, wanted)
+            return router.reply_to(envelope, expect, wanted)
         except Exception:
             await self._turns.take()
             raise

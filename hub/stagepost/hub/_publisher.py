@@ -5,12 +5,12 @@ from typing import Final
 
 from anyio import create_task_group
 
-from ._desk import Desk
 from ._directory import Directory, Subscriber
+from ._endpoint import Endpoint
 from ._engine import Engine
+from ._envelope import Envelope, Terms
 from ._limits import Duration, seconds
 from ._origin import Origin
-from ._parcel import Parcel, Terms
 from ._publication import Publication
 from ._report import Delivery
 from ._router import Router
@@ -21,7 +21,7 @@ _TURNS: Final = 2  # trio runs what is ready in random order: only after two of 
 
 
 class Publisher:
-    """Takes one payload to many desks, none of which can hold up the others."""
+    """Takes one payload to many endpoints, none of which can hold up the others."""
 
     __slots__ = ("_directory", "_engine", "_router")
 
@@ -57,7 +57,7 @@ class Publisher:
             await self._insist(publication, patience)
         event, report = publication.event(), publication.report()
         if not report.delivered:
-            self._engine.ledger.unheard += 1
+            self._engine.account.unheard += 1
         self._engine.emit(event)
         return report
 
@@ -73,33 +73,33 @@ class Publisher:
     async def _insist(self, publication: Publication, patience: float) -> None:
         """Try the full ones again, now that others have had their turn; who is still full is served by its policy."""
         turns = self._engine.turns
-        patient: list[tuple[Desk, Parcel]] = []
-        for desk, parcel in publication.waiting:
+        patient: list[tuple[Endpoint, Envelope]] = []
+        for endpoint, envelope in publication.waiting:
             await turns.take()
-            if publication.deliver_again(desk, parcel):
+            if publication.deliver_again(endpoint, envelope):
                 continue
-            if patience > 0 and desk.overflow == "wait" and isinstance(desk, Desk):
-                patient.append((desk, parcel))
-            elif desk.displaces(parcel):
-                publication.note_delivered(parcel)
+            if patience > 0 and endpoint.overflow == "wait" and isinstance(endpoint, Endpoint):
+                patient.append((endpoint, envelope))
+            elif endpoint.displaces(envelope):
+                publication.note_delivered(envelope)
             else:
-                publication.note_full(parcel)
+                publication.note_full(envelope)
         if patient:
             async with create_task_group() as tasks:
-                for desk, parcel in patient:
+                for endpoint, envelope in patient:
                     await turns.take()
-                    tasks.start_soon(wait_for_room, publication, desk, parcel, patience)
+                    tasks.start_soon(wait_for_room, publication, endpoint, envelope, patience)
 
 
-async def wait_for_room(publication: Publication, desk: Desk, parcel: Parcel, patience: float) -> None:
+async def wait_for_room(publication: Publication, endpoint: Endpoint, envelope: Envelope, patience: float) -> None:
     """Let a publication wait for room at one who is full."""
-    if publication.deliver_again(desk, parcel):  # others had their turn before this task got its own
+    if publication.deliver_again(endpoint, envelope):  # others had their turn before this task got its own
         return
     try:
-        await desk.wait_for_room(parcel, patience)
+        await endpoint.wait_for_room(envelope, patience)
     except MailboxFull:
-        publication.note_full(parcel)
+        publication.note_full(envelope)
     except DeliveryError:
-        publication.note_stopped(parcel)
+        publication.note_stopped(envelope)
     else:
-        publication.note_delivered(parcel)
+        publication.note_delivered(envelope)

@@ -4,16 +4,16 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Final
 
-from ._parcel import Parcel
+from ._envelope import Envelope
 
-_running: Final[ContextVar[Parcel | None]] = ContextVar("stagepost_running", default=None)
+_running: Final[ContextVar[Envelope | None]] = ContextVar("stagepost_running", default=None)
 
-running: Final[Callable[[], Parcel | None]] = _running.get
+running: Final[Callable[[], Envelope | None]] = _running.get
 """The message whose handler runs this code, or has started the task that does. A task that outlives the handler keeps
 it: it is what led to whatever the task sends, but only its state says whether its handler still runs."""
 
-set_running: Final[Callable[[Parcel | None], Token[Parcel | None]]] = _running.set
+set_running: Final[Callable[[Envelope | None], Token[Envelope | None]]] = _running.set
 """Called by a worker as it begins with a message."""
 
-reset_running: Final[Callable[[Token[Parcel | None]], None]] = _running.reset
+reset_running: Final[Callable[[Token[Envelope | None]], None]] = _running.reset
 """Called by it before it rests, with what the first call has returned: a third cheaper than to set it to None."""

@@ -16,14 +16,14 @@ _VARIADIC: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Signature:
     """How to call a handler. It holds no reference to the handler, so that it can be cached beside it weakly.
 
     Attributes:
         name: The handler's module and qualified name.
         payloads: The payload classes it takes.
         is_async: Whether its call always returns something to await.
-        takes_message: Whether it wants the envelope instead of the payload.
+        takes_message: Whether it takes the whole message instead of the payload.
         takes_context: Whether it has a parameter named ``context``.
         may_generate: Whether only the reply tells that it is no generator, whose body nobody would run.
     """
@@ -36,7 +36,9 @@ class Shape:
     may_generate: bool
 
 
-def read_shape(function: Callable[..., object], declared: tuple[type, ...] = (), *, method: bool = False) -> Shape:
+def read_signature(
+    function: Callable[..., object], declared: tuple[type, ...] = (), *, method: bool = False
+) -> Signature:
     """Read a handler's signature.
 
     Args:
@@ -54,10 +56,10 @@ def read_shape(function: Callable[..., object], declared: tuple[type, ...] = (),
         raise generator_handler(name)
     payload, takes_context = _parameters(function, name, declared=bool(declared), method=method)
     annotation = payload.annotation if declared else _resolved(function, payload, name)
-    takes_message = _is_envelope(annotation)
+    takes_message = _is_message(annotation)
     if takes_message and not declared:
         annotation = get_args(annotation)[0] if get_args(annotation) else object
-    return Shape(
+    return Signature(
         name=name,
         payloads=declared or _routed(annotation, name),
         is_async=is_async,
@@ -127,7 +129,7 @@ def _resolved(function: Callable[..., object], payload: Parameter, name: str) ->
         ) from None
 
 
-def _is_envelope(annotation: object) -> bool:
+def _is_message(annotation: object) -> bool:
     if isinstance(annotation, str):  # only beside @handles(…), which makes evaluating it unnecessary
         return annotation.partition("[")[0].rpartition(".")[2].strip() == Message.__name__
     return annotation is Message or get_origin(annotation) is Message

@@ -12,12 +12,12 @@ from anyio.abc import TaskGroup
 
 from ._callers import NOBODY, Caller, caller_on
 from ._containment import class_name
-from ._desk import Desk
 from ._directory import Directory, Phase
+from ._endpoint import Endpoint
 from ._engine import Engine
+from ._envelope import Envelope, EnvelopeState
 from ._events import DeadReason
 from ._guards import cancellation
-from ._parcel import Parcel, State
 from ._turns import Turns
 from .errors import AgentStopped, DeliveryError, HubStopped
 
@@ -81,36 +81,38 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
         await _finish(directory.unsubscribe_all(registration), engine.turns)
     if directory.member(agent) is not registration:
         raise AgentStopped(agent)  # somebody else was faster, and the id was taken anew meanwhile
-    desk = directory.take_out(agent).desk
-    if desk is None or engine is None:
+    endpoint = directory.take_out(agent).endpoint
+    if endpoint is None or engine is None:
         directory.remove(agent)
         return
-    desk.close(lambda: directory.remove(agent))
+    endpoint.close(lambda: directory.remove(agent))
     callers, caller = engine.callers, caller_on(engine)
-    with callers.waiting(caller, desk.bell):
+    with callers.waiting(caller, endpoint.bell):
         drained = False
         try:
             with move_on_after(grace if drain else 0):
-                await desk.left(lambda: callers.held(caller))
+                await endpoint.left(lambda: callers.held(caller))
                 drained = drain
         finally:
             if not drained:
-                await _finish(desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller)), engine.turns)
-        await desk.left(lambda: callers.held(caller))
+                await _finish(
+                    endpoint.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller)), engine.turns
+                )
+        await endpoint.left(lambda: callers.held(caller))
 
 
-def strike(directory: Directory, engine: Engine | None, agent: str, refusal: Callable[[str], DeliveryError]) -> None:
+def terminate(directory: Directory, engine: Engine | None, agent: str, refusal: Callable[[str], DeliveryError]) -> None:
     """Take an agent off its hub at once, from inside, because it failed."""
-    desk = directory.desk_of(agent)
+    endpoint = directory.endpoint_of(agent)
     if agent in directory.agents:
         directory.take_out(agent)
-        if desk is None:
+        if endpoint is None:
             directory.remove(agent)
             return
-        desk.close(lambda: directory.remove(agent))
-    if desk is None or engine is None:
+        endpoint.close(lambda: directory.remove(agent))
+    if endpoint is None or engine is None:
         return
-    steps = desk.abort(refusal, DeadReason.RECIPIENT_GONE)
+    steps = endpoint.abort(refusal, DeadReason.RECIPIENT_GONE)
     if sum(1 for _ in islice(steps, _MESSAGES_AT_ONCE)) == _MESSAGES_AT_ONCE:
         engine.spawn(partial(engine.undisturbed, partial(_finish, steps, engine.turns)), f"stagepost end of {agent}")
 
@@ -123,10 +125,10 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> StopRep
     """
     if directory.phase is Phase.RUNNING:
         directory.enter(Phase.DRAINING)
-    callers, caller, bell = engine.callers, caller_on(engine), engine.ledger.bell
+    callers, caller, bell = engine.callers, caller_on(engine), engine.account.bell
 
     def is_quiet() -> bool:
-        return engine.ledger.in_flight <= _held_in_flight(directory, callers.held(caller))
+        return engine.account.in_flight <= _held_in_flight(directory, callers.held(caller))
 
     with callers.waiting(caller, bell):
         with move_on_after(timeout):
@@ -142,23 +144,27 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> StopRep
 
 def _held_in_flight(directory: Directory, held: AbstractSet[Caller]) -> int:
     """How many messages will not end before one of those named does."""
-    parcels = [caller for caller in held if isinstance(caller, Parcel)]
-    agents = {caller.recipient.id if isinstance(caller, Parcel) else caller.agent for caller in held}
-    desks = [desk for desk in map(directory.desk_of, agents) if desk is not None and desk.is_stuck(held)]
-    return sum(parcel.state is State.RUNNING for parcel in parcels) + sum(desk.depth for desk in desks)
+    envelopes = [caller for caller in held if isinstance(caller, Envelope)]
+    agents = {caller.recipient.id if isinstance(caller, Envelope) else caller.agent for caller in held}
+    endpoints = [
+        endpoint for endpoint in map(directory.endpoint_of, agents) if endpoint is not None and endpoint.is_stuck(held)
+    ]
+    return sum(envelope.state is EnvelopeState.RUNNING for envelope in envelopes) + sum(
+        endpoint.depth for endpoint in endpoints
+    )
 
 
 async def _stuck(directory: Directory, engine: Engine, spared: AbstractSet[Caller]) -> tuple[str, ...]:
     """The agents with handlers that still run, once for each of those."""
     stuck: list[str] = []
-    for desk in directory.desks():
+    for endpoint in directory.endpoints():
         await engine.turns.take_shielded()
-        stuck += [desk.id for _ in desk.handling(spared)]
+        stuck += [endpoint.id for _ in endpoint.handling(spared)]
     return tuple(stuck)
 
 
 async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller] = NOBODY) -> tuple[Unfinished, ...]:
-    """Stop a hub at once: bury what is queued, answer all requests, cancel handlers and hooks but those to spare.
+    """Stop a hub at once: mark queued messages as dead, answer all requests, cancel handlers and hooks except `spared`.
 
     Once begun it is finished, also by a task that is cancelled meanwhile.
 
@@ -169,37 +175,40 @@ async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller
     for listener in directory.listeners:
         listener.close()
     unfinished: dict[Stage, list[Unfinished]] = {"running": [], "queued": [], "blocked": []}
-    await _finish(_end_messages(directory.desks(), engine, spared, unfinished), engine.turns)
+    await _finish(_end_messages(directory.endpoints(), engine, spared, unfinished), engine.turns)
     return tuple(chain.from_iterable(unfinished.values()))
 
 
 def _end_messages(
-    desks: Sequence[Desk], engine: Engine, spared: AbstractSet[Caller], unfinished: dict[Stage, list[Unfinished]]
+    endpoints: Sequence[Endpoint],
+    engine: Engine,
+    spared: AbstractSet[Caller],
+    unfinished: dict[Stage, list[Unfinished]],
 ) -> Iterator[bool]:
-    """Ends the messages of desks, one with each step; whether others should run at once."""
-    for start in range(0, len(desks), _AT_ONCE):
-        some = desks[start : start + _AT_ONCE]
-        for desk in some:  # all of them before any is answered, or handlers would meet the refusals of each other
-            for parcel in desk.interrupt(spared):
-                unfinished["running"].append(_unfinished(parcel, "running", engine))
+    """Ends the messages of endpoints, one with each step; whether others should run at once."""
+    for start in range(0, len(endpoints), _AT_ONCE):
+        some = endpoints[start : start + _AT_ONCE]
+        for endpoint in some:  # all of them before any is answered, or handlers would meet the refusals of each other
+            for envelope in endpoint.interrupt(spared):
+                unfinished["running"].append(_unfinished(envelope, "running", engine))
                 yield False
-        for desk in some:
-            for parcel, state in desk.abort(
+        for endpoint in some:
+            for envelope, state in endpoint.abort(
                 lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spared
             ):
-                if state is not State.RUNNING:
-                    stage: Stage = "queued" if state is State.QUEUED else "blocked"
-                    unfinished[stage].append(_unfinished(parcel, stage, engine))
+                if state is not EnvelopeState.RUNNING:
+                    stage: Stage = "queued" if state is EnvelopeState.QUEUED else "blocked"
+                    unfinished[stage].append(_unfinished(envelope, stage, engine))
                 yield False
         yield len(some) == _AT_ONCE  # whoever is stopped has more to do than this
 
 
-def _unfinished(parcel: Parcel, stage: Stage, engine: Engine) -> Unfinished:
+def _unfinished(envelope: Envelope, stage: Stage, engine: Engine) -> Unfinished:
     return Unfinished(
-        agent=parcel.recipient.id,
-        message_id=parcel.id(engine.stamps),
-        sender=parcel.sender,
-        payload=class_name(type(parcel.payload)),
+        agent=envelope.recipient.id,
+        message_id=envelope.id(engine.stamps),
+        sender=envelope.sender,
+        payload=class_name(type(envelope.payload)),
         stage=stage,
     )
 

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from ._desk import Overflow
 from ._directory import Directory, Registration
+from ._endpoint import Overflow
 from ._supervision import Supervision
 
 

@@ -7,10 +7,10 @@ from typing import Final
 from ._bell import Bell
 from ._callers import NOBODY
 from ._engine import Engine
+from ._envelope import Envelope
 from ._guards import is_cancelled
-from ._life import Life
+from ._lifecycle import Lifecycle
 from ._mailbox import Mailbox
-from ._parcel import Parcel
 from ._tally import Tally
 from ._wake import Waiter
 from ._worker import Worker
@@ -29,7 +29,7 @@ class Workers:
         closing: Whether they leave as soon as nothing is queued.
         halted: Whether they begin with no message any more.
         paused: Whether they begin with no message for now.
-        life: Starts and stops the instance they work for, if it has to be.
+        lifecycle: Starts and stops the instance they work for, if it has to be.
         on_failure: Told of each handler's failure. None if the agent just goes on.
         bell: Rings when a worker has left an agent that is closing, and when its life has ended.
     """
@@ -41,7 +41,7 @@ class Workers:
         "closing",
         "engine",
         "halted",
-        "life",
+        "lifecycle",
         "mailbox",
         "on_failure",
         "paused",
@@ -68,8 +68,8 @@ class Workers:
         self.closing = False
         self.halted = False
         self.paused = False
-        self.life: Life | None = None
-        self.on_failure: Callable[[BaseException, Parcel], None] | None = None
+        self.lifecycle: Lifecycle | None = None
+        self.on_failure: Callable[[BaseException, Envelope], None] | None = None
         self.bell = Bell(engine.new_waiter)
         self._name = f"stagepost agent {agent}"
         self.vacancies = limit
@@ -81,28 +81,28 @@ class Workers:
         """Whether another message would have to wait for a handler that runs now."""
         return self.vacancies == 0 and len(self.handling()) == len(self.staff)
 
-    def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Parcel]:
-        """What is handled now, but for the parcels to spare."""
+    def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
+        """What is handled now, but for the envelopes to spare."""
         current = [worker.current for worker in tuple(self.staff)]
-        return [parcel for parcel in current if parcel is not None and parcel not in spared]
+        return [envelope for envelope in current if envelope is not None and envelope not in spared]
 
     def began(self) -> list[float]:
         """When the handlers that run now began, on the hub's clock."""
         return [worker.began for worker in self.staff if worker.current is not None]
 
-    def interrupt(self, spared: AbstractSet[object] = NOBODY) -> Iterator[Parcel]:
-        """Cancel the handlers, but for those of the parcels to spare, and the start of the instance.
+    def interrupt(self, spared: AbstractSet[object] = NOBODY) -> Iterator[Envelope]:
+        """Cancel the handlers, but for those of the envelopes to spare, and the start of the instance.
 
         Returns:
             What is handled, each as its handler is cancelled.
         """
-        if self.life is not None and self.life not in spared:
-            self.life.interrupt()
+        if self.lifecycle is not None and self.lifecycle not in spared:
+            self.lifecycle.interrupt()
         for worker in tuple(self.staff):
-            parcel = worker.current
-            if parcel is not None and parcel not in spared:
+            envelope = worker.current
+            if envelope is not None and envelope not in spared:
                 worker.interrupt()
-                yield parcel
+                yield envelope
 
     def halt(self) -> None:
         """Take no more messages, and begin with none of those that are queued: somebody else ends them."""
@@ -111,7 +111,7 @@ class Workers:
 
     def is_stuck(self, held: AbstractSet[object]) -> bool:
         """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
-        if self.paused and self.life in held:
+        if self.paused and self.lifecycle in held:
             return True
         return self.vacancies == 0 and all(worker.current in held for worker in self.staff)
 
@@ -162,8 +162,8 @@ class Workers:
 
     async def rest(self) -> bool:
         """Wait to be called; False if the worker is not needed any more."""
-        settle, new_waiter = self.engine.ledger.settle, self.engine.new_waiter
-        settle()
+        notify, new_waiter = self.engine.account.notify, self.engine.new_waiter
+        notify()
         if self.paused:
             self.look()
         if self.closing or len(self.resting) >= _RESTING_KEPT:
@@ -183,26 +183,26 @@ class Workers:
         self.vacancies += 1
         if self.mailbox.queue and is_cancelled() is False:
             self.call()
-        self.engine.ledger.settle()
+        self.engine.account.notify()
         self.look()
         self._report()
 
-    def note_failure(self, failure: BaseException, parcel: Parcel) -> None:
+    def note_failure(self, failure: BaseException, envelope: Envelope) -> None:
         """Do what the agent's supervision says."""
         if self.on_failure is not None:
-            self.on_failure(failure, parcel)
+            self.on_failure(failure, envelope)
 
     def look(self) -> None:
         """A handler that the life of the instance waits for may have ended."""
-        if self.life is not None:
-            self.life.look()
+        if self.lifecycle is not None:
+            self.lifecycle.look()
 
     def _report(self) -> None:
         if not self.closing:
             return
         if not (self.staff or self.mailbox.queue):
-            if self.life is not None:
-                self.life.end(self._on_empty)
+            if self.lifecycle is not None:
+                self.lifecycle.end(self._on_empty)
             else:
                 self._on_empty()
         self.bell.ring()

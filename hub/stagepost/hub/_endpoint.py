@@ -10,13 +10,13 @@ from ._blueprint import Blueprint
 from ._callers import NOBODY
 from ._containment import class_name
 from ._engine import Engine
-from ._events import AgentFailed, DeadReason
+from ._envelope import STANDARD, Envelope, EnvelopeState
+from ._events import AgentTerminated, DeadReason
 from ._guards import cancellation
-from ._life import Life
+from ._lifecycle import Lifecycle
 from ._mailbox import Mailbox
 from ._message import MessageType, Priority
 from ._metrics import AgentMetrics
-from ._parcel import STANDARD, Parcel, State
 from ._supervision import Restart, Supervision
 from ._tally import Tally
 from ._wake import Waiter
@@ -26,10 +26,10 @@ from .errors import AgentStopped, DeliveryError, HandlerFailed, MailboxFull
 Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
 """What a full mailbox does with one more message: let its sender wait, refuse it, or drop the oldest for it."""
 
-_NORMAL, _QUEUED = Priority.NORMAL, State.QUEUED  # looked up once: it costs as much as several assignments
+_NORMAL, _QUEUED = Priority.NORMAL, EnvelopeState.QUEUED  # looked up once: it costs as much as several assignments
 
 
-class Desk:
+class Endpoint:
     """One agent's place on a running hub, made when the first message comes for it.
 
     Attributes:
@@ -63,7 +63,7 @@ class Desk:
         self.is_left = False
         self._engine = engine
         self.tally = Tally()
-        self._mailbox = Mailbox(mailbox, engine.ledger)
+        self._mailbox = Mailbox(mailbox, engine.account)
         self._workers = Workers(agent, concurrency, self._mailbox, engine, self._note_left, tally=self.tally)
         self.bell = self._workers.bell
         self._on_left: Callable[[], None] | None = None
@@ -73,22 +73,22 @@ class Desk:
         workers = self._workers
         if blueprint is not None:
             plan = supervision if isinstance(supervision, Restart) else None
-            workers.life = Life(self.id, blueprint, plan, workers, self._engine)
-            workers.life.begin()
-        if isinstance(supervision, Restart) and workers.life is not None:
-            workers.on_failure = workers.life.restart
+            workers.lifecycle = Lifecycle(self.id, blueprint, plan, workers, self._engine)
+            workers.lifecycle.begin()
+        if isinstance(supervision, Restart) and workers.lifecycle is not None:
+            workers.on_failure = workers.lifecycle.restart
         elif supervision == "stop":
-            workers.on_failure = self._strike
+            workers.on_failure = self._terminate
         elif supervision == "escalate":
             workers.on_failure = self._escalate
 
-    def _strike(self, failure: BaseException, _: Parcel) -> None:
-        self._engine.strike(self.id, failure, AgentStopped)
+    def _terminate(self, failure: BaseException, _: Envelope) -> None:
+        self._engine.terminate(self.id, failure, AgentStopped)
 
-    def _escalate(self, failure: BaseException, parcel: Parcel) -> None:
-        self._engine.emit(AgentFailed(hub=self._engine.hub, agent=self.id, error=class_name(type(failure))))
+    def _escalate(self, failure: BaseException, envelope: Envelope) -> None:
+        self._engine.emit(AgentTerminated(hub=self._engine.hub, agent=self.id, error=class_name(type(failure))))
         if isinstance(failure, cancellation()):  # whoever has entered the hub would take it for their own
-            failure = HandlerFailed(self.id, parcel.handler.name, failure)
+            failure = HandlerFailed(self.id, envelope.handler.name, failure)
         self._engine.end(failure)
 
     @property
@@ -118,11 +118,11 @@ class Desk:
             running_since=self._engine.stamps.wall(min(began)) if began else None,
         )
 
-    def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Parcel]:
-        """What is handled now, but for the parcels to spare."""
+    def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
+        """What is handled now, but for the envelopes to spare."""
         return self._workers.handling(spared)
 
-    def waiting(self) -> list[Parcel]:
+    def waiting(self) -> list[Envelope]:
         """What is queued, or waits for room."""
         return [*self._mailbox.queue, *self._mailbox.blocked]
 
@@ -135,16 +135,16 @@ class Desk:
         """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
         return self._workers.is_stuck(held)
 
-    def accept(self, parcel: Parcel) -> bool:
+    def accept(self, envelope: Envelope) -> bool:
         """Take a message if there is room."""
-        mailbox, ledger, terms = self._mailbox, self._engine.ledger, parcel.terms
-        if ledger.observed or (terms is not STANDARD and terms.priority is not _NORMAL):
-            if not mailbox.accept(parcel):
+        mailbox, account, terms = self._mailbox, self._engine.account, envelope.terms
+        if account.observed or (terms is not STANDARD and terms.priority is not _NORMAL):
+            if not mailbox.accept(envelope):
                 return False
         elif len(mailbox.queue) < mailbox.limit:  # the same without two calls
-            mailbox.queue.append(parcel)
-            parcel.state = _QUEUED
-            ledger.accepted += 1
+            mailbox.queue.append(envelope)
+            envelope.state = _QUEUED
+            account.accepted += 1
         else:
             return False
         workers = self._workers
@@ -152,7 +152,7 @@ class Desk:
             workers.call()
         return True
 
-    def line_up(self, parcel: Parcel, timeout: float) -> Coroutine[Any, Any, None] | None:
+    def line_up(self, envelope: Envelope, timeout: float) -> Coroutine[Any, Any, None] | None:
         """Let a one-way message wait in line for room, unless others make room for it.
 
         Returns:
@@ -162,40 +162,40 @@ class Desk:
             MailboxFull: In vain; at once if the agent itself is the sender, because only it could make room.
             DeliveryError: The agent or the hub stopped.
         """
-        if self.displaces(parcel):
+        if self.displaces(envelope):
             return None
-        to_self = parcel.sender == self.id
+        to_self = envelope.sender == self.id
         if to_self or timeout == 0 or self.overflow != "wait":
             raise MailboxFull(self.id, self._mailbox.limit, to_self=to_self)
-        return self.wait_for_room(parcel, timeout)
+        return self.wait_for_room(envelope, timeout)
 
-    def wait_for_room(self, parcel: Parcel, timeout: float) -> Coroutine[Any, Any, None]:
+    def wait_for_room(self, envelope: Envelope, timeout: float) -> Coroutine[Any, Any, None]:
         """Let a one-way message wait in the line of a full mailbox, and its sender on what this returns.
 
         Raises:
             DeliveryError: In vain; raised by what this returns.
         """
-        return self._wait(parcel, self._queue_up(parcel), self._engine.stamps.clock() + timeout)
+        return self._wait(envelope, self._queue_up(envelope), self._engine.stamps.clock() + timeout)
 
-    def ask(self, parcel: Parcel) -> Waiter:
-        """Deliver a request; its sender waits on what this returns, until the parcel has its reply or an error.
+    def ask(self, envelope: Envelope) -> Waiter:
+        """Deliver a request; its sender waits on what this returns, until the envelope has its reply or an error.
 
         Raises:
             MailboxFull: The agent lets nobody wait for room.
         """
-        if self.accept(parcel) or self.displaces(parcel):
+        if self.accept(envelope) or self.displaces(envelope):
             new_waiter = self._engine.new_waiter
-            parcel.waiter = waiter = new_waiter()
+            envelope.waiter = waiter = new_waiter()
         elif self.overflow == "wait":
-            waiter = self._queue_up(parcel)
+            waiter = self._queue_up(envelope)
         else:
             raise MailboxFull(self.id, self._mailbox.limit)
-        if parcel.sender is not None:
-            self.tally.note_open(parcel.sender)
-        self._begin_wait(parcel, parcel.deadline)
+        if envelope.sender is not None:
+            self.tally.note_open(envelope.sender)
+        self._begin_wait(envelope, envelope.deadline)
         return waiter
 
-    def take_over(self, parcel: Parcel, successor: Parcel) -> None:
+    def take_over(self, envelope: Envelope, successor: Envelope) -> None:
         """Deliver a request that another agent hands on.
 
         Raises:
@@ -205,86 +205,86 @@ class Desk:
             if self.overflow != "wait":
                 raise MailboxFull(self.id, self._mailbox.limit)
             self._mailbox.line_up(successor)
-        parcel.hand_on(successor)
+        envelope.hand_on(successor)
         self.arm(successor)
 
-    def displaces(self, parcel: Parcel) -> bool:
+    def displaces(self, envelope: Envelope) -> bool:
         """Take a message into a full mailbox by dropping the oldest one, if that is the policy."""
-        victim = self._mailbox.evict(parcel) if self.overflow == "drop_oldest" else None
+        victim = self._mailbox.evict(envelope) if self.overflow == "drop_oldest" else None
         if victim is None:
             return False
         victim.refuse(MailboxFull(self.id, self._mailbox.limit, dropped=True))
-        self._engine.ledger.bury(victim, DeadReason.DROPPED)
-        return self.accept(parcel)
+        self._engine.account.mark_dead(victim, DeadReason.DROPPED)
+        return self.accept(envelope)
 
-    def arm(self, parcel: Parcel) -> None:
+    def arm(self, envelope: Envelope) -> None:
         """Let a message expire in the mailbox when its deadline passes."""
-        if parcel.deadline < math.inf:
-            parcel.bucket = self._engine.deadlines.add(parcel, parcel.deadline)
+        if envelope.deadline < math.inf:
+            envelope.bucket = self._engine.deadlines.add(envelope, envelope.deadline)
 
-    def _queue_up(self, parcel: Parcel) -> Waiter:
-        parcel.waiter = waiter = self._engine.new_waiter()
-        self._mailbox.line_up(parcel)
+    def _queue_up(self, envelope: Envelope) -> Waiter:
+        envelope.waiter = waiter = self._engine.new_waiter()
+        self._mailbox.line_up(envelope)
         return waiter
 
-    def _begin_wait(self, parcel: Parcel, until: float) -> None:
+    def _begin_wait(self, envelope: Envelope, until: float) -> None:
         engine = self._engine
         if until < math.inf:
-            parcel.bucket = engine.deadlines.add(parcel, until)
+            envelope.bucket = engine.deadlines.add(envelope, until)
         if engine.callers.present:
             engine.callers.look()
 
-    async def _wait(self, parcel: Parcel, waiter: Waiter, until: float) -> None:
+    async def _wait(self, envelope: Envelope, waiter: Waiter, until: float) -> None:
         """Wait for room."""
-        self._begin_wait(parcel, until)
+        self._begin_wait(envelope, until)
         try:
             await waiter
         except BaseException:
-            parcel.give_up()
+            envelope.give_up()
             raise
-        parcel.raise_refusal()
-        if parcel.state is State.QUEUED:
-            self.arm(parcel)
+        envelope.raise_refusal()
+        if envelope.state is EnvelopeState.QUEUED:
+            self.arm(envelope)
 
-    def expire(self, parcel: Parcel) -> None:
+    def expire(self, envelope: Envelope) -> None:
         """The sender has waited long enough, or a one-way message in the mailbox is of no use any more."""
-        if parcel.type is MessageType.REQUEST:
-            error: DeliveryError = parcel.timed_out()
-            self._take_back(parcel, lambda late: self._engine.ledger.bury(late, DeadReason.EXPIRED))
+        if envelope.type is MessageType.REQUEST:
+            error: DeliveryError = envelope.timed_out()
+            self._take_back(envelope, lambda late: self._engine.account.mark_dead(late, DeadReason.EXPIRED))
         else:
             error = MailboxFull(self.id, self._mailbox.limit)
-            if parcel.state is State.BLOCKED:
-                self._mailbox.turn_away(parcel)
-            elif parcel.state is State.QUEUED:
-                self._remove(parcel)
-                self._engine.ledger.bury(parcel, DeadReason.EXPIRED)
-        parcel.refuse(error)
+            if envelope.state is EnvelopeState.BLOCKED:
+                self._mailbox.turn_away(envelope)
+            elif envelope.state is EnvelopeState.QUEUED:
+                self._remove(envelope)
+                self._engine.account.mark_dead(envelope, DeadReason.EXPIRED)
+        envelope.refuse(error)
 
-    def withdraw(self, parcel: Parcel) -> None:
+    def withdraw(self, envelope: Envelope) -> None:
         """The sender waits no more. A one-way message goes with it only as long as there was no room for it."""
-        if parcel.type is MessageType.REQUEST:
-            self._take_back(parcel, self._engine.ledger.cancel)
-        elif parcel.state is State.BLOCKED:
-            self._mailbox.turn_away(parcel)
-        elif parcel.state is State.QUEUED:
-            self.arm(parcel)
+        if envelope.type is MessageType.REQUEST:
+            self._take_back(envelope, self._engine.account.cancel)
+        elif envelope.state is EnvelopeState.BLOCKED:
+            self._mailbox.turn_away(envelope)
+        elif envelope.state is EnvelopeState.QUEUED:
+            self.arm(envelope)
 
-    def _take_back(self, parcel: Parcel, end: Callable[[Parcel], None]) -> None:
+    def _take_back(self, envelope: Envelope, end: Callable[[Envelope], None]) -> None:
         """Take back a request. It goes with its requester, unless handlers are detached."""
-        if parcel.state is State.BLOCKED:
-            self._mailbox.turn_away(parcel)
+        if envelope.state is EnvelopeState.BLOCKED:
+            self._mailbox.turn_away(envelope)
         elif self.detach:
             return
-        elif parcel.state is State.QUEUED:
-            end(parcel)
-            self._remove(parcel)
-        elif parcel.state is State.RUNNING and parcel.worker is not None:
-            parcel.worker.interrupt()
+        elif envelope.state is EnvelopeState.QUEUED:
+            end(envelope)
+            self._remove(envelope)
+        elif envelope.state is EnvelopeState.RUNNING and envelope.worker is not None:
+            envelope.worker.interrupt()
 
-    def _remove(self, parcel: Parcel) -> None:
-        self._mailbox.remove(parcel)
+    def _remove(self, envelope: Envelope) -> None:
+        self._mailbox.remove(envelope)
         self._workers.admit()
-        self._engine.ledger.settle()
+        self._engine.account.notify()
 
     def close(self, on_left: Callable[[], None] | None = None) -> None:
         """Let the workers go when they have handled what is here; the last one calls back."""
@@ -293,41 +293,41 @@ class Desk:
 
     def interrupt(
         self, spared: AbstractSet[object] = NOBODY, refusal: Callable[[str], DeliveryError] | None = None
-    ) -> Iterator[Parcel]:
+    ) -> Iterator[Envelope]:
         """Begin with no more messages, and cancel handlers and the start of the instance, but for those to spare.
 
         Returns:
             What is handled, each as its handler is cancelled. Others may run in between.
         """
         self._workers.halt()
-        for parcel in self._workers.interrupt(spared):
+        for envelope in self._workers.interrupt(spared):
             if refusal is not None:
-                parcel.refuse(refusal(self.id))
-            yield parcel
+                envelope.refuse(refusal(self.id))
+            yield envelope
 
     def abort(
         self, refusal: Callable[[str], DeliveryError], reason: DeadReason, spared: AbstractSet[object] = NOBODY
-    ) -> Iterator[tuple[Parcel, State]]:
-        """Close at once: cancel handlers and hooks but those to spare, refuse those who wait, bury what is queued.
+    ) -> Iterator[tuple[Envelope, EnvelopeState]]:
+        """Close at once: cancel handlers and hooks except `spared`, refuse waiting senders, mark the queue as dead.
 
         Returns:
             Each message as it is ended, and where it was. Others may run in between.
         """
-        mailbox, ledger = self._mailbox, self._engine.ledger
-        for parcel in self.interrupt(spared, refusal):
-            yield parcel, State.RUNNING
+        mailbox, account = self._mailbox, self._engine.account
+        for envelope in self.interrupt(spared, refusal):
+            yield envelope, EnvelopeState.RUNNING
         while mailbox.blocked:
-            parcel = next(iter(mailbox.blocked))
-            mailbox.turn_away(parcel)
-            parcel.refuse(refusal(self.id))
-            yield parcel, State.BLOCKED
+            envelope = next(iter(mailbox.blocked))
+            mailbox.turn_away(envelope)
+            envelope.refuse(refusal(self.id))
+            yield envelope, EnvelopeState.BLOCKED
         while mailbox.queue:
-            parcel = mailbox.queue.popleft()
-            if parcel.waiter is not None:
-                parcel.refuse(refusal(self.id))
-            ledger.bury(parcel, reason)
-            yield parcel, State.QUEUED
-        ledger.settle()
+            envelope = mailbox.queue.popleft()
+            if envelope.waiter is not None:
+                envelope.refuse(refusal(self.id))
+            account.mark_dead(envelope, reason)
+            yield envelope, EnvelopeState.QUEUED
+        account.notify()
         self.close()
 
     async def left(self, held: Callable[[], AbstractSet[object]]) -> None:
@@ -337,7 +337,7 @@ class Desk:
     def _has_only(self, held: AbstractSet[object]) -> bool:
         if not held or self.handling(held) or (self._mailbox.queue and not self.is_stuck(held)):
             return False
-        return bool(self.handling()) or self._workers.life in held
+        return bool(self.handling()) or self._workers.lifecycle in held
 
     def _note_left(self) -> None:
         if not self.is_left and self._on_left is not None:

@@ -12,8 +12,8 @@ from ._callers import set_hook
 from ._contained import Outcome, run_contained
 from ._containment import class_name, is_fatal
 from ._engine import Engine
+from ._envelope import Envelope, EnvelopeState
 from ._events import AgentRestarted, AgentStartFailed
-from ._parcel import Parcel, State
 from ._supervision import Restart, Restarts
 from .errors import AgentNotStarted, AgentStopped
 
@@ -41,11 +41,11 @@ class Crew(Protocol):
     def proceed(self) -> None:
         """Go on with the queue."""
 
-    def handling(self) -> list[Parcel]:
+    def handling(self) -> list[Envelope]:
         """What is handled now."""
 
 
-class Life:
+class Lifecycle:
     """Runs the hooks round the work of an agent's workers, which pause while there is no instance ready.
 
     Its task is shielded from the end of the hub: `end` is called when the last worker has gone, and ``on_stop`` runs
@@ -84,7 +84,7 @@ class Life:
         self._refusal: Callable[[str], AgentStopped] = AgentStopped
         self._starting = CancelScope()
         self._running = 0
-        self._retiring: list[Sequence[Parcel]] = []
+        self._retiring: list[Sequence[Envelope]] = []
         self._ending = False
         self._over = False
         self._on_end: Callable[[], None] = lambda: None
@@ -102,11 +102,11 @@ class Life:
     def begin(self) -> None:
         """Start the task."""
         self._crew.pause()
-        self._engine.spawn(self._run, f"stagepost life of {self.agent}")
+        self._engine.spawn(self._run, f"stagepost lifecycle of {self.agent}")
 
-    def restart(self, failure: BaseException, parcel: Parcel) -> None:
+    def restart(self, failure: BaseException, envelope: Envelope) -> None:
         """Make a new instance because of a failure, unless that of an instance which is replaced already."""
-        if any(parcel in parcels for parcels in self._retiring):
+        if any(envelope in envelopes for envelopes in self._retiring):
             return
         self._failure = failure
         self._crew.pause()
@@ -178,21 +178,21 @@ class Life:
 
     async def _part_with(self, instance: object) -> None:
         """Stop an instance: now, or after its last handlers, in a task of their own."""
-        parcels = self._crew.handling()
-        if not parcels:
+        envelopes = self._crew.handling()
+        if not envelopes:
             await self._stop(instance)
             return
-        self._retiring.append(parcels)
-        self._engine.spawn(partial(self._see_off, instance, parcels), f"stagepost old instance of {self.agent}")
+        self._retiring.append(envelopes)
+        self._engine.spawn(partial(self._see_off, instance, envelopes), f"stagepost old instance of {self.agent}")
 
-    async def _see_off(self, instance: object, parcels: Sequence[Parcel]) -> None:
+    async def _see_off(self, instance: object, envelopes: Sequence[Envelope]) -> None:
         set_hook(self)
         try:
             with CancelScope(shield=True):
-                await self._until(lambda: all(parcel.state is State.ENDED for parcel in parcels))
+                await self._until(lambda: all(envelope.state is EnvelopeState.ENDED for envelope in envelopes))
                 await self._stop(instance)
         finally:
-            self._retiring = [others for others in self._retiring if others is not parcels]
+            self._retiring = [others for others in self._retiring if others is not envelopes]
             self.look()
 
     async def _stop(self, instance: object) -> None:
@@ -222,7 +222,7 @@ class Life:
         """Wait before the next start; or take the agent off the hub if it fails too often."""
         pause = self._restarts.next(self._engine.stamps.clock()) if self._restarts else None
         if pause is None:
-            self._engine.strike(self.agent, failure, self._refusal)
+            self._engine.terminate(self.agent, failure, self._refusal)
             await self._until(lambda: self._ending)
         else:
             await self._sleep(pause)

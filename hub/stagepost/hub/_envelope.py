@@ -15,15 +15,15 @@ from ._wake import Waiter
 from .errors import MailboxFull, RequestTimeout
 
 
-class State(Enum):
-    """Where a parcel is.
+class EnvelopeState(Enum):
+    """Where an envelope is.
 
     A message that finds no room is BLOCKED and belongs to its sender still: it is TURNED_AWAY, which ends it uncounted
     and most often by an error there, or becomes QUEUED, which is the moment of acceptance. From then on it ends once,
-    and the ledger counts it: from QUEUED as cancelled or dead, from RUNNING as handled, failed or cancelled.
+    and the account counts it: from QUEUED as cancelled or dead, from RUNNING as handled, failed or cancelled.
 
-    The state says where the parcel lies: whoever takes it out of the line, the queue or a worker's hands changes it in
-    the same step.
+    The state says where the envelope is: whoever takes it out of the line of blocked senders, the queue or a worker
+    changes it in the same step.
     """
 
     BLOCKED = 1
@@ -33,15 +33,15 @@ class State(Enum):
     TURNED_AWAY = 5
 
 
-_STAGES: dict[State, Literal["room", "turn", "handler"]] = {
-    State.BLOCKED: "room",
-    State.QUEUED: "turn",
-    State.RUNNING: "handler",
-    State.ENDED: "handler",
-    State.TURNED_AWAY: "room",
+_STAGES: dict[EnvelopeState, Literal["room", "turn", "handler"]] = {
+    EnvelopeState.BLOCKED: "room",
+    EnvelopeState.QUEUED: "turn",
+    EnvelopeState.RUNNING: "handler",
+    EnvelopeState.ENDED: "handler",
+    EnvelopeState.TURNED_AWAY: "room",
 }
 # Looked up once: it costs as much as several assignments.
-_NEVER, _BLOCKED, _TURNED_AWAY = math.inf, State.BLOCKED, State.TURNED_AWAY
+_NEVER, _BLOCKED, _TURNED_AWAY = math.inf, EnvelopeState.BLOCKED, EnvelopeState.TURNED_AWAY
 
 
 class Trail(NamedTuple):
@@ -75,7 +75,7 @@ STANDARD = Terms()
 
 
 class Recipient(Protocol):
-    """What a parcel needs to know about the agent it is for."""
+    """What an envelope needs to know about the agent it is for."""
 
     @property
     def id(self) -> str:
@@ -89,15 +89,15 @@ class Recipient(Protocol):
     def tally(self) -> Tally:
         """The counts of the agent."""
 
-    def expire(self, parcel: "Parcel", /) -> None:
-        """The deadline of a parcel has passed."""
+    def expire(self, envelope: "Envelope", /) -> None:
+        """The deadline of an envelope has passed."""
 
-    def withdraw(self, parcel: "Parcel", /) -> None:
-        """The sender of a parcel waits no more."""
+    def withdraw(self, envelope: "Envelope", /) -> None:
+        """The sender of an envelope waits no more."""
 
 
 class Occupant(Protocol):
-    """What a parcel needs to know about the worker that handles it."""
+    """What an envelope needs to know about the worker that handles it."""
 
     @property
     def engine(self) -> object:
@@ -107,7 +107,7 @@ class Occupant(Protocol):
         """Cancel the handler."""
 
 
-class Parcel:
+class Envelope:
     """One message for one recipient.
 
     Attributes:
@@ -118,8 +118,8 @@ class Parcel:
         bucket: Where its deadline is noted.
         reply: The answer, once it is there.
         error: The error that the sender gets instead.
-        first: For a request that was forwarded, the parcel that its requester holds.
-        last: For the first parcel of a forwarded request, the one that has the obligation to answer now.
+        first: For a request that was forwarded, the envelope that its requester holds.
+        last: For the first envelope of a forwarded request, the one that has the obligation to answer now.
     """
 
     __slots__ = (
@@ -171,8 +171,8 @@ class Parcel:
         self.worker: Occupant | None = None
         self.reply: object = None
         self.error: BaseException | None = None
-        self.last: Parcel | None = None
-        self.first: Parcel | None = None
+        self.last: Envelope | None = None
+        self.first: Envelope | None = None
 
     def expire(self) -> None:
         """The deadline has passed; called by `Deadlines`."""
@@ -197,8 +197,8 @@ class Parcel:
         if not waiter.done():
             waiter.set_result(None)
 
-    def hand_on(self, successor: "Parcel") -> None:
-        """Give the obligation to answer to another parcel."""
+    def hand_on(self, successor: "Envelope") -> None:
+        """Give the obligation to answer to another envelope."""
         first = successor.first = self.first or self
         first.last = successor
         successor.deadline = self.deadline
@@ -216,7 +216,7 @@ class Parcel:
 
     @property
     def is_forwarded(self) -> bool:
-        """Whether another parcel has its obligation to answer now."""
+        """Whether another envelope has its obligation to answer now."""
         first = self.first or self
         return first.last is not None and first.last is not self
 
@@ -249,7 +249,7 @@ class Parcel:
         return math.inf if self.recipient.detach or self.type is not MessageType.REQUEST else self.deadline
 
     def message(self, stamps: Stamps) -> Message[Any]:
-        """The envelope."""
+        """The `Message` that handlers see."""
         deadline = math.inf if self.type is MessageType.REQUEST and self.recipient.detach else self.deadline
         terms = self.terms
         return Message(

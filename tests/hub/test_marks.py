@@ -206,9 +206,9 @@ def test_what_is_no_method_is_refused() -> None:
         def value(self) -> int:
             return 1
 
-    with pytest.raises(InvalidHandler, match=r"Cached.value is no method: make it a plain method"):
+    with pytest.raises(InvalidHandler, match=r"Cached.value is not a method: make it a plain method"):
         read(Cached)
-    with pytest.raises(InvalidHandler, match="is no function that could be marked: use @handles on a method"):
+    with pytest.raises(InvalidHandler, match="is not a function that can be marked: use @handles on a method"):
 
         class Property:
             @handles  # type: ignore[prop-decorator]  # the point
@@ -222,7 +222,7 @@ def test_what_is_no_method_is_refused() -> None:
         def value(self) -> int:
             return 1
 
-    with pytest.raises(InvalidHandler, match=r"Above.value is no method"):
+    with pytest.raises(InvalidHandler, match=r"Above.value is not a method"):
         read(Above())
 
 
@@ -232,15 +232,15 @@ AnyT = TypeVar("AnyT")
 
 @pytest.mark.parametrize("payload", ["text", UserId, AnyT], ids=["text", "newtype", "variable"])
 def test_what_names_no_class_cannot_be_handled(payload: Any) -> None:
-    with pytest.raises(InvalidHandler, match="is marked with what is no class: use @handles on a method, or"):
+    with pytest.raises(InvalidHandler, match="is marked with what is not a class: use @handles on a method, or"):
         handles(payload)
-    with pytest.raises(InvalidHandler, match="is marked with what is no class"):
+    with pytest.raises(InvalidHandler, match="is marked with what is not a class"):
         handles(Ping, payload)
 
 
 @pytest.mark.parametrize("thing", [5, len, Endpoint().above_named], ids=["number", "builtin", "bound method"])
 def test_what_cannot_be_marked_is_refused(thing: Any) -> None:
-    with pytest.raises(InvalidHandler, match="is no function that could be marked"):
+    with pytest.raises(InvalidHandler, match="is not a function that can be marked"):
         handles(thing)
 
 

@@ -2,8 +2,8 @@
 
 Register handlers, then `Hub.send` one way, `Hub.request` and get the reply, or `Hub.publish` to whoever subscribed; a
 handler's `Context` does the same as its agent. Everything a hub starts ends with its ``async with`` block, every
-request ends by a reply or an error, and every message that a mailbox accepted is handled, failed, cancelled or dead,
-once.
+request ends with a reply or an error, and every message that a mailbox accepted ends exactly once: handled, failed,
+cancelled or dead.
 """
 
 from typing import TYPE_CHECKING
@@ -187,7 +187,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import what is a pydantic model only when it is asked for: building it takes a third of the hub's import time."""
+    """Import pydantic models on first access: building them takes a third of the hub's import time."""
     if name in ("FileConfig", "HubConfig", "Registry"):
         from . import _config  # noqa: PLC0415  # that is the point
 

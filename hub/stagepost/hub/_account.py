@@ -1,4 +1,4 @@
-"""The account of all envelopes of a hub: each accepted one ends once, in one way."""
+"""Counts and reports what becomes of all envelopes of a hub: each accepted one ends exactly once."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -25,7 +25,7 @@ from ._message import MessageType
 from ._stamps import Stamps
 from ._wake import Waiter
 
-# Names of their own, because looking up a member of an enum costs as much as the rest of the line.
+# Module-level names, because looking up a member of an enum costs as much as the rest of the line.
 _ROUTINE: Final = MessageAccepted.level
 _QUEUED, _RUNNING, _ENDED, _REQUEST = (
     EnvelopeState.QUEUED,
@@ -48,14 +48,14 @@ class Refusal(NamedTuple):
 
 
 class Account:
-    """Counts envelopes, tells the observer about them, keeps the dead ones, and knows when all is quiet.
+    """Counts envelopes, reports them to the observer, keeps the dead ones, and knows when nothing is in flight.
 
     Attributes:
-        asks_observer: Whether the observer may change its mind about what it wants to know of.
-        dead_letters: What was never handled.
-        bell: Rings when quiet may have come.
-        observed: Whether the observer wants to know of what happens to every message.
-        notify: Rings it: a worker rests or leaves, a queue was cleared.
+        asks_observer: Whether the levels that the observer wants may change.
+        dead_letters: The messages that were never handled.
+        bell: Rings when nothing may be in flight any more.
+        observed: Whether the observer wants the events of every message.
+        notify: Rings the bell: a worker rests or leaves, a queue was cleared.
     """
 
     __slots__ = (
@@ -98,7 +98,7 @@ class Account:
         return self.accepted - self.handled - self.failed - self.cancelled - self.dead
 
     def look_up_observer(self) -> None:
-        """Ask again whether the observer wants to know of what happens to every message."""
+        """Ask again whether the observer wants the events of every message."""
         self.observed = self._emitter.wants(_ROUTINE)
 
     def accept(self, envelope: Envelope) -> None:
@@ -122,7 +122,7 @@ class Account:
             envelope.reply = reply
             envelope.release()
         else:
-            if envelope.bucket is not None:  # also of a request that was forwarded when nobody waited for it any more
+            if envelope.bucket is not None:  # for example a request that was forwarded after its requester gave up
                 envelope.release()
             if envelope.type is _REQUEST:
                 self._note_unanswered(envelope, reply)
@@ -143,7 +143,7 @@ class Account:
         envelope.state = _ENDED
         self.failed += 1
         envelope.recipient.tally.failed += 1
-        envelope.release()  # whoever waits was refused before
+        envelope.release()  # a waiting sender got its error before
         self._tell(MessageFailed, envelope, error=class_name(type(error)))
 
     def cancel(self, envelope: Envelope) -> None:
@@ -151,7 +151,7 @@ class Account:
         envelope.state = _ENDED
         self.cancelled += 1
         envelope.recipient.tally.cancelled += 1
-        envelope.release()  # whoever waits was refused before
+        envelope.release()  # a waiting sender got its error before
         self._tell(MessageCancelled, envelope)
 
     def mark_dead(self, envelope: Envelope, reason: DeadReason) -> None:
@@ -190,7 +190,7 @@ class Account:
             )
 
     def totals(self) -> dict[str, Any]:
-        """The counts, by the names that `HubMetrics` has for them."""
+        """The counts, by the names in `HubMetrics`."""
         names = ("accepted", "handled", "failed", "cancelled", "dead", "late_replies", "refused", "unheard")
         totals: dict[str, Any] = {name: getattr(self, name) for name in names}
         return totals | {

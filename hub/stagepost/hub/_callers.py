@@ -1,4 +1,4 @@
-"""Who waits for an agent or the hub to stop, and for whom it must not wait, because they wait for each other."""
+"""Who waits for an agent or the hub to stop, and whom it must not wait for, to avoid deadlocks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -12,7 +12,7 @@ from ._running import running
 
 
 class Hook(Protocol):
-    """The life of an agent, as the one whose hooks run."""
+    """The lifecycle of an agent, whose hooks run."""
 
     @property
     def agent(self) -> str:
@@ -20,24 +20,24 @@ class Hook(Protocol):
 
     @property
     def hub_engine(self) -> object:
-        """What it shares with the other agents of its hub."""
+        """The engine that it shares with the other agents of its hub."""
 
     @property
     def in_hook(self) -> bool:
-        """Whether one of its hooks runs now."""
+        """Whether one of its hooks is running."""
 
 
 class Workload(Protocol):
-    """What has to be known of an agent's place on the hub."""
+    """What an agent handles and has queued, as far as waiting is concerned."""
 
     def handling(self) -> list[Envelope]:
-        """What is handled now."""
+        """The envelopes being handled."""
 
     def waiting(self) -> Iterable[Envelope]:
-        """What is queued, or waits for room."""
+        """The envelopes that are queued, or wait for room."""
 
     def is_stuck(self, held: AbstractSet[object], /) -> bool:
-        """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
+        """Whether nothing queued can start before one of the given handlers or hooks ends."""
 
 
 Caller: TypeAlias = Envelope | Hook
@@ -50,9 +50,9 @@ set_hook: Final = _hook.set
 
 
 def caller_on(engine: object) -> Caller | None:
-    """The message whose handler, or the life whose hook, runs this code or has started the task that does.
+    """The message whose handler, or the lifecycle whose hook, runs this code or started the task that does.
 
-    None if that handler or hook has ended, as for code outside of the hub.
+    None if that handler or hook has ended, and for code outside the hub.
     """
     envelope = running()
     if (
@@ -69,11 +69,11 @@ def caller_on(engine: object) -> Caller | None:
 class Callers:
     """The handlers and hooks that wait for an agent or the hub to stop.
 
-    One that waits so is not waited for by the others, and neither is who waits for its reply, or for a message that
-    cannot be begun before it ends. Code outside of the hub waits for everybody: nobody waits for it.
+    The others do not wait for such a handler or hook, nor for handlers that wait for its reply, or for a message that
+    cannot start before it ends. Code outside the hub waits for everybody: nobody waits for it.
 
     Attributes:
-        present: They.
+        present: Those that wait now.
     """
 
     __slots__ = ("_bells", "_find", "_notify", "present")
@@ -86,7 +86,7 @@ class Callers:
 
     @contextmanager
     def waiting(self, caller: Caller | None, bell: Bell) -> Iterator[None]:
-        """Count somebody in for the length of a block, in which conditions are waited for by a bell."""
+        """Add a caller for the length of a block, in which it waits for conditions with a bell."""
         callers = [] if caller is None else [caller]
         self.present += callers
         self._bells.append(bell)
@@ -100,7 +100,7 @@ class Callers:
             self.look()
 
     def held(self, caller: Caller | None) -> AbstractSet[Caller]:
-        """All whose end the caller must not wait for."""
+        """All handlers and hooks that the caller must not wait for."""
         return NOBODY if caller is None else self._held_up_by(self.present)
 
     def chain(self, caller: Caller | None) -> AbstractSet[Caller]:
@@ -108,7 +108,7 @@ class Callers:
         return NOBODY if caller is None else self._held_up_by([caller])
 
     def look(self) -> None:
-        """Let all of them look again whom they wait for: one more waits, or one fewer."""
+        """Let all of them check again whom they wait for: one more waits, or one fewer."""
         for bell in self._bells:
             bell.ring()
         self._notify()
@@ -129,7 +129,7 @@ class Callers:
         return held
 
     def _senders(self, envelopes: Iterable[Envelope]) -> Iterator[Envelope]:
-        """The messages whose handlers wait for envelopes, for the reply or for room."""
+        """The messages whose handlers wait for these envelopes: for the reply or for room."""
         for envelope in envelopes:
             within = (envelope.first or envelope).trail.within
             if envelope.waiter is None or within is None:

@@ -1,4 +1,4 @@
-"""Finding out who changes payloads, which are shared: for tests only."""
+"""Detecting changes to payloads, which are shared: for tests only."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from .errors import PayloadChanged
 
 
 def fingerprint(payload: object) -> bytes:
-    """What a payload says: its fields and theirs. What has none stands for itself."""
+    """The contents of a payload: its fields and theirs. An object without fields stands for itself."""
     return to_json(payload, fallback=repr, inf_nan_mode="constants", serialize_as_any=True)
 
 
 class CheckedEnvelope(Envelope):
-    """An envelope that remembers what its payload said when it was sent."""
+    """An envelope that remembers the contents of its payload when it was sent."""
 
     __slots__ = ("fingerprint",)
 
@@ -29,7 +29,7 @@ async def check_payload(context: ActingContext[Any], proceed: Proceed) -> object
     """Compare the payload with its fingerprint before and after its handling.
 
     Raises:
-        PayloadChanged: It has changed.
+        PayloadChanged: The payload has changed.
     """
     envelope = context.envelope
     assert isinstance(envelope, CheckedEnvelope)  # noqa: S101 - the hub makes no others then

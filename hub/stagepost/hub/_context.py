@@ -1,4 +1,4 @@
-"""What a handler gets to know about its message, and how it acts as its agent."""
+"""A handler's context: its message, and sending as its agent."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
@@ -23,11 +23,11 @@ _SAME: Final = object()
 
 
 class ActingContext(Generic[HubT]):
-    """What a handler knows about the message it handles, and how it sends as the agent it belongs to.
+    """Gives a handler its message, and sends as its agent.
 
-    What is sent through it carries the message's id as its cause and the same trace. As long as the handler runs,
-    requests also inherit its deadline, so that nobody works for a requester who has given up, and the chain of waiting
-    agents, by which a circle is found.
+    Messages sent through it carry the handled message's id as their cause and the same trace. As long as the handler
+    runs, requests also inherit its deadline, so that nobody works for a requester who has given up, and the chain of
+    waiting agents, which reveals cycles.
 
     Attributes:
         envelope: The hub's record of the message.
@@ -118,7 +118,7 @@ class ActingContext(Generic[HubT]):
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> object:
-        """Ask as this agent; see `Hub.request`. The deadline of the request being handled may shorten the timeout.
+        """Send a request as this agent; see `Hub.request`. The deadline of the handled request may shorten the timeout.
 
         Raises:
             RequestCycle: The recipient waits for this very request, and has no free worker.
@@ -143,7 +143,7 @@ class ActingContext(Generic[HubT]):
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
-        """Send as this agent to everyone who subscribed to a topic, but itself; see `Hub.publish`."""
+        """Publish as this agent to all subscribers of a topic except itself; see `Hub.publish`."""
         async with self._router.turns:
             terms = terms_of(headers, priority, check_topic(topic))
             return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
@@ -157,20 +157,20 @@ class ActingContext(Generic[HubT]):
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
-        """Send as this agent to everyone with a handler for it, but itself; see `Hub.broadcast`."""
+        """Send as this agent to everyone with a handler for it except itself; see `Hub.broadcast`."""
         async with self._router.turns:
             terms = terms_of(headers, priority)
             return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
     async def forward(self, recipient: str, payload: object = _SAME) -> None:
-        """Hand this message on to another agent, and with a request the obligation to answer it.
+        """Forward this message to another agent; for a request, also the obligation to answer it.
 
-        The requester gets the other agent's reply, or its error, and its deadline stays; what this handler returns
-        afterwards is not looked at. A request does not wait for room here: its requester does, in line.
+        The requester gets the other agent's reply or error, and its deadline stays; what this handler returns
+        afterwards is ignored. A request does not wait for room here: its requester does.
 
         Args:
             recipient: The other agent's id.
-            payload: What it gets, if not the same.
+            payload: What it gets; by default the same payload.
 
         Raises:
             AlreadyForwarded: It was forwarded before.

@@ -1,4 +1,4 @@
-"""What was never handled, kept for a while to be read."""
+"""Dead letters: messages that were never handled, the latest of which are kept."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from ._stamps import Stamps
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """A message that nobody handled, or a reply that nobody waited for any more.
+    """A message that nobody handled, or a reply whose requester had given up.
 
     Attributes:
         message: The whole message. A late reply is a message of the type response, from the agent that replied; its
             ``reply_to`` is the request.
         reason: Why it is dead.
-        at: Since when, in Unix seconds.
+        at: When it died, in Unix seconds.
     """
 
     message: Message[Any]
@@ -27,7 +27,7 @@ class DeadLetter:
 
 
 class DeadLetters:
-    """The latest dead letters of a hub, up to a number. They are written as messages only when somebody reads them."""
+    """The latest dead letters of a hub, up to a limit. `Message` values are built only when somebody reads them."""
 
     __slots__ = ("_kept", "_stamps")
 
@@ -36,7 +36,7 @@ class DeadLetters:
         self._stamps = stamps
 
     def add(self, envelope: Envelope, reason: DeadReason) -> None:
-        """Keep one, and forget the oldest if there are too many."""
+        """Keep one, and drop the oldest if there are too many."""
         self._kept.append((envelope, reason, self._stamps.clock()))
 
     def read(self) -> tuple[DeadLetter, ...]:

@@ -1,4 +1,4 @@
-"""Where the messages of one agent arrive: its mailbox, its workers, and the waits of those who send to it."""
+"""The receiving end of one agent: its mailbox, its workers, and the senders that wait."""
 
 import math
 from collections.abc import Callable, Coroutine, Iterator
@@ -24,20 +24,20 @@ from ._workers import Workers
 from .errors import AgentStopped, DeliveryError, HandlerFailed, MailboxFull
 
 Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
-"""What a full mailbox does with one more message: let its sender wait, refuse it, or drop the oldest for it."""
+"""What a full mailbox does with another message: let its sender wait, refuse it, or drop the oldest one."""
 
-_NORMAL, _QUEUED = Priority.NORMAL, EnvelopeState.QUEUED  # looked up once: it costs as much as several assignments
+_NORMAL, _QUEUED = Priority.NORMAL, EnvelopeState.QUEUED  # looked up once: a look-up costs several assignments
 
 
 class Endpoint:
-    """One agent's place on a running hub, made when the first message comes for it.
+    """Receives the messages of one agent on a running hub; created with the agent's first message.
 
     Attributes:
         id: The agent's id.
-        detach: Whether its handlers go on when the requester no longer waits.
+        detach: Whether its handlers continue when the requester no longer waits.
         overflow: What its full mailbox does with one more message.
         is_left: Whether it was closed and its last worker has gone.
-        bell: Rings when something changes that who waits for its end waits for.
+        bell: Rings when something changes that may let it end.
         tally: The counts of its messages.
     """
 
@@ -69,7 +69,7 @@ class Endpoint:
         self._on_left: Callable[[], None] | None = None
 
     def supervise(self, supervision: Supervision, blueprint: Blueprint | None) -> None:
-        """Decide what a failure leads to, and give the agent a life if its instance has to be started."""
+        """Set what happens on a failure, and create a lifecycle if the agent's instance has to be started."""
         workers = self._workers
         if blueprint is not None:
             plan = supervision if isinstance(supervision, Restart) else None
@@ -87,7 +87,7 @@ class Endpoint:
 
     def _escalate(self, failure: BaseException, envelope: Envelope) -> None:
         self._engine.emit(AgentTerminated(hub=self._engine.hub, agent=self.id, error=class_name(type(failure))))
-        if isinstance(failure, cancellation()):  # whoever has entered the hub would take it for their own
+        if isinstance(failure, cancellation()):  # the task that entered the hub would take it for its own cancellation
             failure = HandlerFailed(self.id, envelope.handler.name, failure)
         self._engine.end(failure)
 
@@ -107,7 +107,7 @@ class Endpoint:
         return len(self._mailbox.blocked)
 
     def metrics(self, refused: int) -> Callable[[], AgentMetrics]:
-        """Notes the counts, and how things stand here; what it returns makes a value of that."""
+        """Take a snapshot of counts and state; the result builds the value from it."""
         began = self._workers.began()
         return partial(
             self.tally.copy().read,
@@ -119,11 +119,11 @@ class Endpoint:
         )
 
     def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
-        """What is handled now, but for the envelopes to spare."""
+        """The envelopes being handled, except those to spare."""
         return self._workers.handling(spared)
 
     def waiting(self) -> list[Envelope]:
-        """What is queued, or waits for room."""
+        """The envelopes that are queued, or wait for room."""
         return [*self._mailbox.queue, *self._mailbox.blocked]
 
     @property
@@ -132,7 +132,7 @@ class Endpoint:
         return self._workers.all_busy
 
     def is_stuck(self, held: AbstractSet[object]) -> bool:
-        """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
+        """Whether nothing queued can start before one of the given handlers or hooks ends."""
         return self._workers.is_stuck(held)
 
     def accept(self, envelope: Envelope) -> bool:
@@ -153,13 +153,13 @@ class Endpoint:
         return True
 
     def line_up(self, envelope: Envelope, timeout: float) -> Coroutine[Any, Any, None] | None:
-        """Let a one-way message wait in line for room, unless others make room for it.
+        """Let a one-way message wait for room, unless others are dropped for it.
 
         Returns:
-            What its sender has to wait on, if anything.
+            What its sender has to await, if anything.
 
         Raises:
-            MailboxFull: In vain; at once if the agent itself is the sender, because only it could make room.
+            MailboxFull: There was no room in time; at once if the agent sends to itself, since only it could make room.
             DeliveryError: The agent or the hub stopped.
         """
         if self.displaces(envelope):
@@ -170,18 +170,18 @@ class Endpoint:
         return self.wait_for_room(envelope, timeout)
 
     def wait_for_room(self, envelope: Envelope, timeout: float) -> Coroutine[Any, Any, None]:
-        """Let a one-way message wait in the line of a full mailbox, and its sender on what this returns.
+        """Let a one-way message wait for room in a full mailbox; its sender awaits the result.
 
         Raises:
-            DeliveryError: In vain; raised by what this returns.
+            DeliveryError: There was no room in time; raised by the returned awaitable.
         """
         return self._wait(envelope, self._queue_up(envelope), self._engine.stamps.clock() + timeout)
 
     def ask(self, envelope: Envelope) -> Waiter:
-        """Deliver a request; its sender waits on what this returns, until the envelope has its reply or an error.
+        """Deliver a request; its sender awaits the result until the envelope has its reply or an error.
 
         Raises:
-            MailboxFull: The agent lets nobody wait for room.
+            MailboxFull: The agent's senders may not wait for room.
         """
         if self.accept(envelope) or self.displaces(envelope):
             new_waiter = self._engine.new_waiter
@@ -196,10 +196,10 @@ class Endpoint:
         return waiter
 
     def take_over(self, envelope: Envelope, successor: Envelope) -> None:
-        """Deliver a request that another agent hands on.
+        """Deliver a request that another agent forwards.
 
         Raises:
-            MailboxFull: The agent lets nobody wait for room.
+            MailboxFull: The agent's senders may not wait for room.
         """
         if not (self.accept(successor) or self.displaces(successor)):
             if self.overflow != "wait":
@@ -247,7 +247,7 @@ class Endpoint:
             self.arm(envelope)
 
     def expire(self, envelope: Envelope) -> None:
-        """The sender has waited long enough, or a one-way message in the mailbox is of no use any more."""
+        """The sender's time is up, or a one-way message in the mailbox has expired."""
         if envelope.type is MessageType.REQUEST:
             error: DeliveryError = envelope.timed_out()
             self._take_back(envelope, lambda late: self._engine.account.mark_dead(late, DeadReason.EXPIRED))
@@ -261,7 +261,7 @@ class Endpoint:
         envelope.refuse(error)
 
     def withdraw(self, envelope: Envelope) -> None:
-        """The sender waits no more. A one-way message goes with it only as long as there was no room for it."""
+        """The sender no longer waits. A one-way message is withdrawn only while there is no room for it."""
         if envelope.type is MessageType.REQUEST:
             self._take_back(envelope, self._engine.account.cancel)
         elif envelope.state is EnvelopeState.BLOCKED:
@@ -270,7 +270,7 @@ class Endpoint:
             self.arm(envelope)
 
     def _take_back(self, envelope: Envelope, end: Callable[[Envelope], None]) -> None:
-        """Take back a request. It goes with its requester, unless handlers are detached."""
+        """Withdraw a request, unless it runs in a detached handler."""
         if envelope.state is EnvelopeState.BLOCKED:
             self._mailbox.turn_away(envelope)
         elif self.detach:
@@ -287,17 +287,17 @@ class Endpoint:
         self._engine.account.notify()
 
     def close(self, on_left: Callable[[], None] | None = None) -> None:
-        """Let the workers go when they have handled what is here; the last one calls back."""
+        """Let the workers end once everything here is handled; the last one calls back."""
         self._on_left = on_left or self._on_left
         self._workers.close()
 
     def interrupt(
         self, spared: AbstractSet[object] = NOBODY, refusal: Callable[[str], DeliveryError] | None = None
     ) -> Iterator[Envelope]:
-        """Begin with no more messages, and cancel handlers and the start of the instance, but for those to spare.
+        """Start no more messages, and cancel handlers and the start of the instance, except those to spare.
 
         Returns:
-            What is handled, each as its handler is cancelled. Others may run in between.
+            The handled messages, each as its handler is cancelled. Others may run in between.
         """
         self._workers.halt()
         for envelope in self._workers.interrupt(spared):
@@ -311,7 +311,7 @@ class Endpoint:
         """Close at once: cancel handlers and hooks except `spared`, refuse waiting senders, mark the queue as dead.
 
         Returns:
-            Each message as it is ended, and where it was. Others may run in between.
+            Each message as it is ended, and the state it was in. Others may run in between.
         """
         mailbox, account = self._mailbox, self._engine.account
         for envelope in self.interrupt(spared, refusal):
@@ -331,7 +331,7 @@ class Endpoint:
         self.close()
 
     async def left(self, held: Callable[[], AbstractSet[object]]) -> None:
-        """Wait until the last worker has gone, or all that is left would wait for one of those named."""
+        """Wait until the last worker has ended, or all that is left waits for one of those named."""
         await self.bell.until(lambda: self.is_left or self._has_only(held()))
 
     def _has_only(self, held: AbstractSet[object]) -> bool:

@@ -1,4 +1,4 @@
-"""What all agents of a running hub share."""
+"""The engine of a running hub, shared by all its agents."""
 
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
@@ -25,17 +25,17 @@ from .errors import DeliveryError, WrongThread
 
 
 class Owner(Protocol):
-    """What the parts of a hub need of the hub itself."""
+    """The hub, as its parts see it."""
 
     @property
     def name(self) -> str:
         """The hub's name."""
 
     def new_context(self, envelope: Envelope, /) -> object:
-        """Make the context that a handler asks for."""
+        """Make the context for a handler."""
 
     def terminate(self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError], /) -> None:
-        """Take an agent off the hub at once, because it failed, and refuse those who wait for it."""
+        """Remove a failed agent from the hub at once, and refuse those who wait for it."""
 
 
 class Engine:
@@ -43,17 +43,17 @@ class Engine:
 
     Attributes:
         owner: The hub.
-        log: Where failures go, with the secrets masked that the hub was told of.
-        emit: Tells the observer.
-        onion: Wraps the handling of each message, if there is middleware.
+        log: The logger for failures, which masks the secrets that the hub knows.
+        emit: Calls the observer.
+        onion: The middleware around the handling of each message, if there is any.
         new_envelope: Makes the record of a message.
         listeners: How many listeners there were, for their names.
-        failures: What has ended the hub.
+        failures: The errors that ended the hub.
         callers: Who waits for an agent or the hub to stop.
-        thread: Where the hub may be called.
+        thread: The thread in which the hub may be called.
         is_here: Whether this is the hub's event loop.
-        turns: When others get their turn.
-        undisturbed: Does something in a task of the hub, whoever cancels the task; see there.
+        turns: Lets other tasks run now and then.
+        undisturbed: Runs something in a task of the hub even if somebody cancels the task; see there.
     """
 
     __slots__ = (
@@ -96,7 +96,7 @@ class Engine:
     ) -> None:
         self.owner = owner
         self.hub = owner.name
-        self.log = get_logger("hub", mask=mask)  # here, where a slow import holds up nobody
+        self.log = get_logger("hub", mask=mask)  # here, where a slow import delays nobody
         self.new_context = owner.new_context
         self.terminate = owner.terminate
         self.new_waiter = backend.new_waiter
@@ -121,7 +121,7 @@ class Engine:
         self._surroundings.copy().run(lambda: self._tasks.start_soon(function, name=name))
 
     def end(self, failure: BaseException) -> None:
-        """End the hub with an error, which leaving its block raises."""
+        """End the hub with an error, which is raised where its block is left."""
         self.failures.append(failure)
         self._tasks.cancel_scope.cancel()
 
@@ -129,7 +129,7 @@ class Engine:
         """Refuse a call from another thread or event loop.
 
         Raises:
-            WrongThread: That is so.
+            WrongThread: It is such a call.
         """
         if get_ident() != self.thread or not self.is_here():
             raise WrongThread(self.hub, call)

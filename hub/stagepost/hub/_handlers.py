@@ -55,7 +55,7 @@ def _ignore(payload: object) -> None:
 
 
 NOBODY: Final = Handler(_ignore, read_signature(_ignore))
-"""Stands where a message has no handler."""
+"""The handler of messages that have none."""
 
 
 class Handlers:
@@ -71,7 +71,7 @@ class Handlers:
         """The handler for a class.
 
         Raises:
-            NoHandler: There is none; the `recipient` only serves this error.
+            NoHandler: There is none; `recipient` is only used for this error.
         """
         handler = self.look_up(payload)
         if handler is None:
@@ -79,7 +79,7 @@ class Handlers:
         return handler
 
     def look_up(self, payload: type) -> Handler | None:
-        """The handler for a class, or else that for its nearest ancestor, if there is one."""
+        """The handler for a class, or for its nearest ancestor that has one; None if there is none."""
         handler = self.exact.get(payload)
         if handler is not None:
             return handler
@@ -96,17 +96,17 @@ class Handlers:
 
 
 class HandlerReader:
-    """Reads handlers from functions and objects; what a function's or class's signatures say is read only once."""
+    """Reads handlers from functions and objects; each function's and class's signatures are parsed only once."""
 
     def __init__(self) -> None:
         self._functions: WeakKeyDictionary[object, Signature] = WeakKeyDictionary()
         self._classes: WeakKeyDictionary[type, Methods] = WeakKeyDictionary()
 
     def read(self, source: object) -> tuple[Handlers, Blueprint | None]:
-        """The handlers in a function, a callable, an object with methods marked by `handles`, or a class of such.
+        """The handlers of a function, a callable, an object with methods marked by `handles`, or its class.
 
         Returns:
-            The handlers, and for a class or an object with hooks how to make and start what they belong to.
+            The handlers, and for a class or an object with hooks the blueprint to make and start it.
 
         Raises:
             InvalidHandler: There are none, or one cannot be used.
@@ -160,7 +160,7 @@ class HandlerReader:
             )
         if callable(source):
             call = cls.__call__
-            if generates(source) and not is_coroutine_function(source):  # also what its class wraps
+            if generates(source) and not is_coroutine_function(source):  # including what its class wraps
                 raise generator_handler(name_of(source))
             return self._single(source, call if isfunction(call) else source, method=isfunction(call))
         if isawaitable(source) or isgenerator(source) or isasyncgen(source):
@@ -188,7 +188,7 @@ def _parameters_of(cls: type) -> list[Parameter]:
 
 
 def _read_methods(cls: type) -> Methods:
-    """The marked methods of a class; an override of a marked method needs no mark of its own."""
+    """The marked methods of a class; an override of a marked method needs no mark."""
     methods: Methods = {}
     for name, declared in marked_names(cls).items():
         signature = _read_method(cls, name, declared)
@@ -203,6 +203,6 @@ def _read_methods(cls: type) -> Methods:
 def _read_method(cls: type, name: str, declared: tuple[type, ...]) -> Signature:
     attribute = getattr_static(cls, name)
     if isinstance(attribute, property | cached_property) or not callable(getattr(cls, name)):
-        raise InvalidHandler(f"{cls.__module__}.{cls.__qualname__}.{name}", "is no method", "make it a plain method")
+        raise InvalidHandler(f"{cls.__module__}.{cls.__qualname__}.{name}", "is not a method", "make it a plain method")
     is_bound = isinstance(attribute, staticmethod | classmethod) or not hasattr(type(attribute), "__get__")
     return read_signature(getattr(cls, name), declared, method=not is_bound)

@@ -1,4 +1,4 @@
-"""How a handler is called that wants more than its payload, or is not async, or has middleware round it."""
+"""Calls of handlers that take more than their payload, are not async, or have middleware around them."""
 
 from inspect import isawaitable
 from types import AsyncGeneratorType, GeneratorType
@@ -11,7 +11,7 @@ from ._stamps import Stamps
 
 
 async def invoke(engine: Engine, handler: Handler, envelope: Envelope) -> object:
-    """Take a message through the middleware to its handler; return the reply."""
+    """Pass a message through the middleware to its handler; return the reply."""
     if engine.onion is None:
         context = engine.new_context(envelope) if handler.takes_context else None
         return await _call(handler, envelope, context, engine.stamps)

@@ -1,4 +1,4 @@
-"""A temporary subscriber: code outside of any agent that wants to see what is published."""
+"""A temporary subscriber: code outside any agent that reads publications."""
 
 from collections import OrderedDict, deque
 from threading import get_ident
@@ -18,17 +18,17 @@ _HANDLERS: Final = Handlers({object: NOBODY})
 class Listener:
     """A stream of the messages published to a topic, as an async iterator; see `Hub.listen`.
 
-    A message is handled when it is in here, so that a slow reader holds up nobody. The stream ends with the hub, after
-    what it has received. Several tasks may iterate; each message goes to one of them.
+    A message counts as handled when it is buffered here, so that a slow reader delays nobody. The stream ends with the
+    hub, after all buffered messages. Several tasks may iterate; each message goes to one of them.
 
     Attributes:
         id: Its name in events and reports.
-        dropped: How many messages it has dropped for newer ones.
-        handlers: It takes any payload.
-        detach: As agents have it.
-        overflow: What it does when it is full; nobody ever waits for it.
-        closing: Whether it takes no more.
-        patterns: What it subscribed to, for the hub to write.
+        dropped: How many messages were dropped for newer ones.
+        handlers: A listener takes any payload.
+        detach: As for agents.
+        overflow: What it does when it is full; senders never wait for it.
+        closing: Whether it takes no more messages.
+        patterns: Its subscriptions; the hub writes them.
         tally: The counts of its messages.
     """
 
@@ -62,16 +62,16 @@ class Listener:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The patterns it subscribed to."""
+        """The patterns that it subscribed to."""
         return tuple(self.patterns)
 
     @property
     def endpoint(self) -> "Listener":
-        """Where its messages go."""
+        """Its endpoint."""
         return self
 
     def open_endpoint(self, engine: Engine) -> "Listener":  # noqa: ARG002  # pragma: no cover - typing asks for it, `endpoint` answers first
-        """Begin to take messages."""
+        """Start to take messages."""
         return self
 
     def accept(self, envelope: Envelope) -> bool:
@@ -103,7 +103,7 @@ class Listener:
         """Nobody waits for a listener."""
 
     def close(self) -> None:
-        """End the stream after what it has received."""
+        """End the stream after the buffered messages."""
         self.closing = True
         while self._waiters:
             self._wake()
@@ -130,7 +130,7 @@ class Listener:
         return self._buffer.popleft().message(engine.stamps)
 
     async def _wait(self) -> None:
-        """Wait to be woken; who is not woken leaves no trace, and who cannot read any more wakes the next one."""
+        """Wait to be woken; a task that is cancelled removes itself, or wakes the next one if it was woken already."""
         waiter = self._engine.new_waiter()
         self._waiters[waiter] = None
         try:

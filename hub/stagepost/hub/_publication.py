@@ -1,4 +1,4 @@
-"""One publication on its way: what became of each recipient so far."""
+"""A publication in progress: the result for each recipient so far."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -22,8 +22,8 @@ class Publication:
     """One payload for many recipients, each of which gets an envelope of its own.
 
     Attributes:
-        type: What kind of message it is.
-        waiting: Those who were full, with their envelopes.
+        type: The kind of message.
+        waiting: The full recipients, with their envelopes.
     """
 
     __slots__ = (
@@ -67,7 +67,7 @@ class Publication:
         stamps, now, due, type_ = engine.stamps, self._now, self._due, self.type
         payload_class, before, trail, delivered = type(payload), stamps.count, self._trail, self._delivered
         new_envelope = engine.new_envelope
-        if trail.trace is None:  # all of them belong to one trace, which the first message names
+        if trail.trace is None:  # all of them belong to one trace, named after the first message
             trail = Trail(trail.cause, stamps.message_id(before + 1, now))
         for recipient in recipients:
             agent = recipient.id
@@ -96,7 +96,7 @@ class Publication:
             self._trail = trail
 
     def present(self, recipients: Iterable[Subscriber]) -> Iterator[Subscriber]:
-        """Those of the recipients who may still be served, after others have run; notes the rest."""
+        """The recipients that can still be served after others have run; records the rest."""
         is_open = self._directory.is_open(inside=self._origin.inside)
         for recipient in recipients:
             if is_open and self._directory.holds(recipient):
@@ -124,7 +124,7 @@ class Publication:
         self.note_stopped(envelope)
 
     def deliver_again(self, endpoint: Target, envelope: Envelope) -> bool:
-        """Deliver to somebody who was full before; whether that, or the chance of it, is over."""
+        """Deliver to a recipient that was full before; True if this is settled, delivered or not."""
         if endpoint.closing:
             self.note_stopped(envelope)
         elif endpoint.accept(envelope):
@@ -135,22 +135,22 @@ class Publication:
         return True
 
     def note_delivered(self, envelope: Envelope) -> None:
-        """Somebody who was full has taken it."""
+        """A recipient that was full has taken it."""
         self._delivered.append(envelope.recipient.id)
 
     def note_full(self, envelope: Envelope) -> None:
-        """Somebody had no room in time."""
+        """A recipient had no room in time."""
         self._full.append(envelope.recipient.id)
         self._engine.account.lose(envelope, DeadReason.MAILBOX_FULL)
 
     def note_stopped(self, envelope: Envelope) -> None:
-        """Somebody has left, or the hub takes no more."""
+        """A recipient has left, or the hub takes no more."""
         is_open = self._directory.is_open(inside=self._origin.inside)
         self._stopped.append(envelope.recipient.id)
         self._engine.account.lose(envelope, DeadReason.RECIPIENT_GONE if is_open else DeadReason.HUB_STOPPED)
 
     def event(self) -> Published:
-        """What the observer is told."""
+        """The event for the observer."""
         return Published(
             hub=self._engine.hub,
             topic=self._terms.topic,
@@ -161,7 +161,7 @@ class Publication:
         )
 
     def report(self) -> Delivery:
-        """Who got it, and who did not."""
+        """The report: who got it and who did not."""
         return Delivery(
             delivered=tuple(self._delivered),
             full=tuple(self._full),

@@ -1,4 +1,4 @@
-"""How one message finds many recipients."""
+"""Delivery of one message to many recipients."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,12 +16,12 @@ from ._report import Delivery
 from ._router import Router
 from .errors import DeliveryError, HubStopped, MailboxFull
 
-_AT_ONCE: Final = 32  # deliveries between two looks at the turn: cold agents take some 50 µs each
-_TURNS: Final = 2  # trio runs what is ready in random order: only after two of them has everybody surely had one
+_AT_ONCE: Final = 32  # deliveries between two checks of the time slice: cold agents take some 50 µs each
+_TURNS: Final = 2  # trio runs ready tasks in random order: only after two checkpoints has every task surely run
 
 
 class Publisher:
-    """Takes one payload to many endpoints, none of which can hold up the others."""
+    """Delivers one payload to many endpoints, none of which can delay the others."""
 
     __slots__ = ("_directory", "_engine", "_router")
 
@@ -33,10 +33,10 @@ class Publisher:
     async def publish(
         self, payload: object, origin: Origin, terms: Terms, *, timeout: Duration | None, ttl: Duration | None
     ) -> Delivery:
-        """Deliver to the subscribers of the topic in the terms, or without one to everyone that has a handler.
+        """Deliver to the subscribers of the topic in `terms`; without a topic, to every agent with a handler.
 
-        Who they are is decided now. Others may run before all of them were served: who has left by then is reported as
-        stopped.
+        The recipients are determined now. Other tasks may run before all of them are served: those that have left by
+        then are reported as stopped.
         """
         self._engine.check_here("publish" if terms.topic else "broadcast")
         patience, lasting = seconds(timeout, "timeout"), seconds(ttl, "ttl")
@@ -71,7 +71,7 @@ class Publisher:
             publication.deliver(some if alone else publication.present(some))
 
     async def _insist(self, publication: Publication, patience: float) -> None:
-        """Try the full ones again, now that others have had their turn; who is still full is served by its policy."""
+        """Try full recipients again after others have run; if still full, a recipient's policy applies."""
         turns = self._engine.turns
         patient: list[tuple[Endpoint, Envelope]] = []
         for endpoint, envelope in publication.waiting:
@@ -92,8 +92,8 @@ class Publisher:
 
 
 async def wait_for_room(publication: Publication, endpoint: Endpoint, envelope: Envelope, patience: float) -> None:
-    """Let a publication wait for room at one who is full."""
-    if publication.deliver_again(endpoint, envelope):  # others had their turn before this task got its own
+    """Let a publication wait for room at a full recipient."""
+    if publication.deliver_again(endpoint, envelope):  # others ran before this task did
         return
     try:
         await endpoint.wait_for_room(envelope, patience)

@@ -1,4 +1,4 @@
-"""How messages find their recipient."""
+"""Routing of messages to their recipients."""
 
 from collections.abc import Coroutine, Mapping
 from threading import get_ident
@@ -39,7 +39,7 @@ _NOTIFICATION: Final = MessageType.NOTIFICATION
 
 
 class Router:
-    """Takes messages from senders to endpoints."""
+    """Delivers messages from senders to endpoints."""
 
     __slots__ = ("_directory", "_engine")
 
@@ -49,16 +49,16 @@ class Router:
 
     @property
     def stamps(self) -> Stamps:
-        """The clock and the ids of its messages."""
+        """The clock and the message ids of the hub."""
         return self._engine.stamps
 
     @property
     def turns(self) -> Turns:
-        """When others get their turn."""
+        """Lets other tasks run now and then."""
         return self._engine.turns
 
     def origin(self, sender: str | None, trace: str | None, cause: Cause | None, *, asks: bool = False) -> Origin:
-        """Where a message comes from that code sends without a context: from the message being handled, if one is."""
+        """The origin of a message that code sends without a context: the message being handled, if any."""
         sender = None if sender is None else check_text("sender", sender)
         trace = None if trace is None else check_text("trace", trace)
         envelope = running()
@@ -80,7 +80,7 @@ class Router:
         """Deliver a one-way message.
 
         Returns:
-            What the sender has to await, most often nothing. It waits for room, or lets other tasks have their turn.
+            What the sender has to await, usually nothing. It waits for room, or lets other tasks run.
         """
         if timeout is not TIMEOUT:
             timeout = seconds(timeout, "timeout")
@@ -88,7 +88,7 @@ class Router:
             ttl = seconds(ttl, "ttl")
         engine = self._engine
         try:
-            # `_address` without the call, where everything is as it mostly is: it costs as much as the look-ups.
+            # `_address` inlined for the common case: the call costs as much as the look-ups.
             registration = self._directory.reachable.get(recipient) if type(recipient) is str else None
             if registration is None or origin is not OUTSIDE or get_ident() != engine.thread:
                 envelope, endpoint = self._address(recipient, payload, _NOTIFICATION, origin, terms)
@@ -147,10 +147,10 @@ class Router:
     def forward(self, envelope: Envelope, recipient: str, payload: object) -> Coroutine[Any, Any, None] | None:
         """Hand a message on to another agent, and with a request the obligation to answer it.
 
-        Once a request was answered there is no such obligation any more: it goes on as a one-way message.
+        Once a request was answered there is no such obligation any more: it continues as a one-way message.
 
         Returns:
-            What there is to await, as with `send`.
+            What the caller has to await, as with `send`.
         """
         if envelope.is_forwarded:
             raise AlreadyForwarded(recipient)
@@ -175,16 +175,16 @@ class Router:
         return None if rest is None else self._in_line(successor, rest)
 
     def reply_to(self, envelope: Envelope, expect: object, wanted: type | Expected) -> object:
-        """The reply to a request, if it is what its sender expects.
+        """The reply to a request, if it matches the sender's expectation.
 
         Args:
             envelope: The request.
-            expect: What the sender said.
-            wanted: What that stands for.
+            expect: What the sender gave.
+            wanted: The same, parsed.
 
         Raises:
             DeliveryError: There is no reply.
-            UnexpectedReply: It is something else.
+            UnexpectedReply: It does not match.
         """
         debtor = envelope.last or envelope
         if debtor.error is not None:
@@ -222,7 +222,7 @@ class Router:
             raise
 
     def note_unaccepted(self, error: HubError, envelope: Envelope) -> None:
-        """Count a message that was refused while it waited for room; one that was accepted ends otherwise."""
+        """Count a message that was refused while it waited for room; accepted messages end in other ways."""
         if envelope.was_refused_by(error):
             origin, topic = Origin(envelope.sender, envelope.trail), envelope.terms.topic
             self.note_refusal(error, envelope.recipient.id, envelope.payload, envelope.type, origin, topic=topic)
@@ -235,7 +235,7 @@ class Router:
             raise WrongThread(engine.hub, "request" if type_ is _REQUEST else "send")
         try:
             registration = self._directory.reachable.get(recipient)
-        except TypeError:  # what cannot be hashed is no id, as `find` will say
+        except TypeError:  # an unhashable value is not an id, as `find` will say
             registration = None
         if registration is None:
             registration = self._directory.find(recipient, inside=origin.inside or self.is_inside())
@@ -245,18 +245,18 @@ class Router:
         endpoint = registration.endpoint or registration.open_endpoint(engine)
         stamps = engine.stamps
         stamps.count += 1
-        # Attributes that are called but no methods, and fields of a named tuple, cost some 100 instructions each.
+        # Calls of attributes that are not methods, and fields of a named tuple, cost some 100 instructions each.
         new_envelope, clock = engine.new_envelope, stamps.clock
         sender, trail = _NOWHERE if origin is OUTSIDE else (origin.sender, origin.trail)
         return new_envelope(endpoint, handler, payload, type_, sender, terms, trail, stamps.count, clock()), endpoint
 
     def is_inside(self) -> bool:
-        """Whether a handler or a hook of this hub runs this code, or has started the task that does."""
+        """Whether a handler or a hook of this hub runs this code, or started the task that does."""
         return caller_on(self._engine) is not None
 
 
 def terms_of(headers: Mapping[str, str] | None, priority: Priority, topic: str | None = None) -> Terms:
-    """What the options of a sender say about a message."""
+    """The terms of a message with a sender's options."""
     if headers is None and priority is _NORMAL and topic is None:
         return STANDARD
     return Terms(NO_HEADERS if headers is None else read_headers(headers), check_priority(priority), topic)

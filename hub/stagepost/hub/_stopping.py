@@ -1,4 +1,4 @@
-"""How an agent leaves its hub, and how a hub stops."""
+"""Removing agents from a hub, and stopping a hub."""
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -22,15 +22,15 @@ from ._turns import Turns
 from .errors import AgentStopped, DeliveryError, HubStopped
 
 _PATIENCE: Final = 1.0
-_AT_ONCE: Final = 32  # agents that are stopped before others run
-_MESSAGES_AT_ONCE: Final = 256  # those of a failed agent that end in the same step
+_AT_ONCE: Final = 32  # agents that are stopped before other tasks run
+_MESSAGES_AT_ONCE: Final = 256  # messages of a failed agent that end in the same step
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:
-    """A message that a stopping hub did not get to the end of.
+    """A message that a stopping hub did not finish.
 
     Attributes:
         agent: The agent it is for.
@@ -49,12 +49,12 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopReport:
-    """What a hub left undone when it stopped.
+    """What a hub left unfinished when it stopped.
 
     Attributes:
         hub: The hub's name.
-        unfinished: The messages that were cancelled, buried or refused when the time was up.
-        stuck: Agents with a handler that goes on although it was cancelled.
+        unfinished: The messages that were cancelled, discarded or refused when the time was up.
+        stuck: Agents with a handler that ignores its cancellation.
     """
 
     hub: str
@@ -68,9 +68,9 @@ class StopReport:
 
 
 async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, drain: bool, grace: float) -> None:
-    """Take an agent off its hub and return when its last handler has ended.
+    """Remove an agent from its hub and return when its last handler has ended.
 
-    Called by a handler or a hook, it does not wait for that one, nor for those that wait for it.
+    If a handler or a hook calls this, it waits neither for that one nor for those that wait for it.
 
     Raises:
         AgentNotFound: There is none with this id.
@@ -80,7 +80,7 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
     if engine is not None:
         await _finish(directory.unsubscribe_all(registration), engine.turns)
     if directory.member(agent) is not registration:
-        raise AgentStopped(agent)  # somebody else was faster, and the id was taken anew meanwhile
+        raise AgentStopped(agent)  # somebody else was faster, and the id was reused meanwhile
     endpoint = directory.take_out(agent).endpoint
     if endpoint is None or engine is None:
         directory.remove(agent)
@@ -102,7 +102,7 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
 
 
 def terminate(directory: Directory, engine: Engine | None, agent: str, refusal: Callable[[str], DeliveryError]) -> None:
-    """Take an agent off its hub at once, from inside, because it failed."""
+    """Remove a failed agent from its hub at once."""
     endpoint = directory.endpoint_of(agent)
     if agent in directory.agents:
         directory.take_out(agent)
@@ -120,8 +120,8 @@ def terminate(directory: Directory, engine: Engine | None, agent: str, refusal: 
 async def drain(directory: Directory, engine: Engine, timeout: float) -> StopReport:
     """Stop a hub and return when its last handler has ended.
 
-    Called by a handler or a hook, it does not wait for that one, nor for those that wait for it. A handler that does
-    not end when it is cancelled is waited for only a moment; the report names it.
+    If a handler or a hook calls this, it waits neither for that one nor for those that wait for it. If a
+    handler does not end when it is cancelled, this waits only a moment; the report names it.
     """
     if directory.phase is Phase.RUNNING:
         directory.enter(Phase.DRAINING)
@@ -143,7 +143,7 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> StopRep
 
 
 def _held_in_flight(directory: Directory, held: AbstractSet[Caller]) -> int:
-    """How many messages will not end before one of those named does."""
+    """How many messages will not end before one of the given ones does."""
     envelopes = [caller for caller in held if isinstance(caller, Envelope)]
     agents = {caller.recipient.id if isinstance(caller, Envelope) else caller.agent for caller in held}
     endpoints = [
@@ -155,7 +155,7 @@ def _held_in_flight(directory: Directory, held: AbstractSet[Caller]) -> int:
 
 
 async def _stuck(directory: Directory, engine: Engine, spared: AbstractSet[Caller]) -> tuple[str, ...]:
-    """The agents with handlers that still run, once for each of those."""
+    """The agents with handlers that still run, once for each handler."""
     stuck: list[str] = []
     for endpoint in directory.endpoints():
         await engine.turns.take_shielded()
@@ -166,10 +166,10 @@ async def _stuck(directory: Directory, engine: Engine, spared: AbstractSet[Calle
 async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller] = NOBODY) -> tuple[Unfinished, ...]:
     """Stop a hub at once: mark queued messages as dead, answer all requests, cancel handlers and hooks except `spared`.
 
-    Once begun it is finished, also by a task that is cancelled meanwhile.
+    Once started it is finished, even if its task is cancelled meanwhile.
 
     Returns:
-        What it has ended.
+        The messages that it ended.
     """
     directory.enter(Phase.CLOSED)
     for listener in directory.listeners:
@@ -185,10 +185,10 @@ def _end_messages(
     spared: AbstractSet[Caller],
     unfinished: dict[Stage, list[Unfinished]],
 ) -> Iterator[bool]:
-    """Ends the messages of endpoints, one with each step; whether others should run at once."""
+    """End the messages of endpoints, one per step; yields whether other tasks should run at once."""
     for start in range(0, len(endpoints), _AT_ONCE):
         some = endpoints[start : start + _AT_ONCE]
-        for endpoint in some:  # all of them before any is answered, or handlers would meet the refusals of each other
+        for endpoint in some:  # all of them before any is answered, or handlers would see each other's refusals
             for envelope in endpoint.interrupt(spared):
                 unfinished["running"].append(_unfinished(envelope, "running", engine))
                 yield False
@@ -200,7 +200,7 @@ def _end_messages(
                     stage: Stage = "queued" if state is EnvelopeState.QUEUED else "blocked"
                     unfinished[stage].append(_unfinished(envelope, stage, engine))
                 yield False
-        yield len(some) == _AT_ONCE  # whoever is stopped has more to do than this
+        yield len(some) == _AT_ONCE  # stopped agents have more to do than this
 
 
 def _unfinished(envelope: Envelope, stage: Stage, engine: Engine) -> Unfinished:
@@ -214,13 +214,13 @@ def _unfinished(envelope: Envelope, stage: Stage, engine: Engine) -> Unfinished:
 
 
 async def _finish(steps: Iterator[object], turns: Turns) -> None:
-    """Do all steps, and let others run now and then, also in a task that is cancelled meanwhile."""
+    """Execute all steps, and let other tasks run now and then, even in a cancelled task."""
     try:
         for urgent in steps:
             if turns.spend() or urgent is True:
                 await turns.next_shielded()
     finally:
-        for _ in steps:  # no shield keeps off asyncio's own cancellation
+        for _ in steps:  # no shield stops asyncio's own cancellation
             pass
 
 
@@ -229,11 +229,11 @@ async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:
 
     Args:
         tasks: The task group.
-        failures: What has ended the hub, which forgets it: an error keeps alive what its handler had.
+        failures: The errors that ended the hub. They are removed: an error keeps the variables of its handler alive.
 
     Raises:
-        BaseException: What has ended the hub, such as `KeyboardInterrupt`; as a group if there are several errors. It
-            takes precedence over a cancellation of the task, as in other task groups.
+        BaseException: The error that ended the hub, such as `KeyboardInterrupt`; a group if there are several. It takes
+            precedence over a cancellation of the task, as in other task groups.
     """
     tasks.cancel_scope.cancel()
     ended_by: list[BaseException] = []

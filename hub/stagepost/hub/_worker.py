@@ -1,4 +1,4 @@
-"""One task that handles an agent's messages."""
+"""A task that handles an agent's messages."""
 
 from typing import Final, Protocol
 
@@ -20,12 +20,12 @@ from ._tally import Tally
 from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
-# Looked up once: it costs as much as several assignments.
+# Looked up once: a look-up costs as much as several assignments.
 _RUNNING, _ENDED, _REQUEST = EnvelopeState.RUNNING, EnvelopeState.ENDED, MessageType.REQUEST
 
 
 class Pool(Protocol):
-    """What a worker needs of those it works with."""
+    """The pool of workers, as a worker sees it."""
 
     engine: Engine
     mailbox: Mailbox
@@ -33,31 +33,31 @@ class Pool(Protocol):
     tally: Tally
 
     def admit(self) -> None:
-        """Fill the room there is from the line."""
+        """Fill free places from the line of senders."""
 
     async def rest(self) -> bool:
-        """Wait to be called; False if the worker is not needed any more."""
+        """Wait to be called; False if the worker is no longer needed."""
 
     def leave(self, worker: "Worker", /) -> None:
         """A worker has ended."""
 
     def note_failure(self, failure: BaseException, envelope: Envelope, /) -> None:
-        """Do what the agent's supervision says."""
+        """Apply the agent's supervision."""
 
     def look(self) -> None:
-        """A handler that was waited for may have ended."""
+        """A handler that others wait for may have ended."""
 
 
 class Worker:
-    """One task that handles one message after the other.
+    """A task that handles one message after another.
 
     It handles them inside one cancel scope, which is replaced only after it was cancelled for one of them: a scope for
-    each message would cost more than the rest of its way through the hub. A task whose handler left a scope open or
-    was cancelled by its own handler ends, and another one takes over.
+    each message would cost more than the rest of the delivery. A task ends, and another one takes over, if its handler
+    left a scope open or cancelled the task.
 
     Attributes:
-        current: What it handles.
-        began: Since when, on the hub's clock.
+        current: The envelope that it handles.
+        began: When that started, on the hub's clock.
     """
 
     __slots__ = ("_containment", "_culprit", "_guard", "_interrupted", "_pool", "_scope", "began", "current")
@@ -74,20 +74,20 @@ class Worker:
 
     @property
     def engine(self) -> Engine:
-        """What it shares with the other workers of its hub."""
+        """The engine that it shares with the other workers of its hub."""
         return self._pool.engine
 
     def relieve(self) -> None:
-        """Let it finish the handler that runs now, and look what is to do before it begins with another message."""
+        """Let it finish the running handler, and check what to do before it starts another message."""
         self._interrupted = True
 
     def interrupt(self) -> None:
-        """Cancel the handler that runs now."""
+        """Cancel the running handler."""
         self._interrupted = True
         self._scope.cancel()
 
     async def run(self) -> None:
-        """Work until it is not needed any more."""
+        """Work until it is no longer needed."""
         watch_cancel(self.relieve)
         try:
             while await self._work_in_scope():
@@ -97,7 +97,7 @@ class Worker:
             self._pool.leave(self)
 
     async def _work_in_scope(self) -> bool:
-        """Work inside one cancel scope, until that is used up (True) or the worker has to end (False)."""
+        """Work inside one cancel scope until that has been cancelled (True) or the worker has to end (False)."""
         self._interrupted, needed = False, True
         try:
             with CancelScope() as self._scope:
@@ -118,7 +118,7 @@ class Worker:
         return needed
 
     async def _serve(self) -> bool:
-        """Handle messages until the scope is used up (True) or the worker is not needed any more (False)."""
+        """Handle messages until the scope has been cancelled (True) or the worker is no longer needed (False)."""
         while True:
             if not self._pool.paused and await self._work_off():
                 return True
@@ -126,9 +126,9 @@ class Worker:
                 return False
 
     async def _work_off(self) -> bool:  # noqa: C901, PLR0912, PLR0915 - a call per message costs more than it makes clear
-        """Handle what is queued; whether the scope is used up then.
+        """Handle queued messages; True if the scope has been cancelled.
 
-        A function of its own, so that no variable of a resting worker keeps a message.
+        A separate function, so that no variable of a resting worker keeps a message alive.
         """
         pool, engine = self._pool, self._pool.engine
         mailbox, account = pool.mailbox, engine.account
@@ -157,7 +157,7 @@ class Worker:
             handler = envelope.handler
             try:
                 if handler.is_plain and not wrapped:
-                    call = handler.call  # an attribute, no method: as one it would be looked up more slowly
+                    call = handler.call  # an attribute, not a method: methods are looked up more slowly
                     reply = await call(envelope.payload)
                 else:
                     reply = await invoke(engine, handler, envelope)
@@ -168,7 +168,7 @@ class Worker:
             else:
                 if envelope.type is _REQUEST or envelope.bucket is not None or account.observed:
                     account.handle(envelope, reply)
-                else:  # the same without the call
+                else:  # the same, inlined
                     envelope.state = _ENDED
                     account.handled += 1
             self.current = None
@@ -192,7 +192,7 @@ class Worker:
         return self._interrupted
 
     def _expires(self, envelope: Envelope) -> bool:
-        """End a message whose time is up, which the timer has not noticed yet, rather than begin with it."""
+        """End a message that has expired, although the timer has not fired yet, instead of starting it."""
         is_request = envelope.type is MessageType.REQUEST
         if is_request and envelope.recipient.detach:
             return False
@@ -201,14 +201,14 @@ class Worker:
         return True
 
     def _contains(self, envelope: Envelope, error: BaseException) -> bool:
-        """End an envelope whose handler raised. False if the error is a cancellation that has to travel on."""
+        """End an envelope whose handler raised. False if the error is a cancellation that must propagate."""
         engine, agent = self.engine, envelope.recipient.id
         failure = self._containment.failure_of(error)
         if failure is None:
-            envelope.refuse(HubStopped(agent, engine.hub))  # whoever else interrupts has told the requester before
+            envelope.refuse(HubStopped(agent, engine.hub))  # any other interruption has answered the requester before
             engine.account.cancel(envelope)
             return self._interrupted
-        envelope.refuse(self._explanation(envelope, failure))  # before an observer or a log may raise an interrupt
+        envelope.refuse(self._explanation(envelope, failure))  # before an observer or a log can raise an interrupt
         engine.account.fail(envelope, failure)
         engine.log.error("handler failed", hub=engine.hub, agent=agent, handler=envelope.handler.name, exc_info=failure)
         if is_fatal(failure):
@@ -216,11 +216,11 @@ class Worker:
         else:
             self._pool.note_failure(failure, envelope)
         if engine.failures:
-            self._interrupted = True  # the hub ends: no other message is begun
+            self._interrupted = True  # the hub ends: no other message is started
         return True
 
     def _explanation(self, envelope: Envelope, failure: BaseException) -> RequestError:
-        """What the requester is told. A handler that fails when time is up mostly does so because of that."""
+        """The error for the requester. A handler that fails after the deadline usually fails because of it."""
         if self.engine.stamps.clock() < envelope.deadline:
             return HandlerFailed(envelope.recipient.id, envelope.handler.name, failure)
         late = envelope.timed_out()

@@ -19,19 +19,19 @@ _RESTING_KEPT: Final = 8
 
 
 class Workers:
-    """The workers of one agent: started when a message finds none at rest, up to a limit; a few are kept for the next.
+    """The workers of one agent, started when a message finds none idle, up to a limit; a few are kept idle.
 
     Attributes:
-        staff: Those that live.
+        staff: The live workers.
         tally: The counts of the agent's messages.
         vacancies: How many more may be started; infinity for any number.
-        resting: What those wait on that have nothing to do.
-        closing: Whether they leave as soon as nothing is queued.
-        halted: Whether they begin with no message any more.
-        paused: Whether they begin with no message for now.
-        lifecycle: Starts and stops the instance they work for, if it has to be.
-        on_failure: Told of each handler's failure. None if the agent just goes on.
-        bell: Rings when a worker has left an agent that is closing, and when its life has ended.
+        resting: The waiters of idle workers.
+        closing: Whether they end as soon as nothing is queued.
+        halted: Whether they start no message any more.
+        paused: Whether they start no message for now.
+        lifecycle: Starts and stops their instance, if necessary.
+        on_failure: Called with each handler's failure. None if the agent just continues.
+        bell: Rings when a worker of a closing agent has ended, and when its lifecycle has.
     """
 
     __slots__ = (
@@ -82,19 +82,19 @@ class Workers:
         return self.vacancies == 0 and len(self.handling()) == len(self.staff)
 
     def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
-        """What is handled now, but for the envelopes to spare."""
+        """The envelopes being handled, except those to spare."""
         current = [worker.current for worker in tuple(self.staff)]
         return [envelope for envelope in current if envelope is not None and envelope not in spared]
 
     def began(self) -> list[float]:
-        """When the handlers that run now began, on the hub's clock."""
+        """When the running handlers started, on the hub's clock."""
         return [worker.began for worker in self.staff if worker.current is not None]
 
     def interrupt(self, spared: AbstractSet[object] = NOBODY) -> Iterator[Envelope]:
-        """Cancel the handlers, but for those of the envelopes to spare, and the start of the instance.
+        """Cancel the handlers, except those of the envelopes to spare, and the start of the instance.
 
         Returns:
-            What is handled, each as its handler is cancelled.
+            The handled envelopes, each as its handler is cancelled.
         """
         if self.lifecycle is not None and self.lifecycle not in spared:
             self.lifecycle.interrupt()
@@ -105,24 +105,24 @@ class Workers:
                 yield envelope
 
     def halt(self) -> None:
-        """Take no more messages, and begin with none of those that are queued: somebody else ends them."""
+        """Take no more messages, and start none of the queued ones: somebody else ends them."""
         self.closing = self.halted = True
         self.pause()
 
     def is_stuck(self, held: AbstractSet[object]) -> bool:
-        """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
+        """Whether nothing queued can start before one of the given handlers or hooks ends."""
         if self.paused and self.lifecycle in held:
             return True
         return self.vacancies == 0 and all(worker.current in held for worker in self.staff)
 
     def pause(self) -> None:
-        """Begin with no further message."""
+        """Start no further message."""
         self.paused = True
         for worker in self.staff:
             worker.relieve()
 
     def proceed(self) -> None:
-        """Go on with the queue after a pause."""
+        """Continue with the queue after a pause."""
         if self.halted:
             return
         self.paused = False
@@ -132,7 +132,7 @@ class Workers:
             self.call()
 
     def call(self) -> None:
-        """Let somebody come for a new message. Those who are busy look for the next one by themselves."""
+        """Call a worker for a new message. Busy workers look for the next one by themselves."""
         if self.paused:
             return
         while self.resting:
@@ -147,12 +147,12 @@ class Workers:
             self.engine.spawn(worker.run, self._name)
 
     def admit(self) -> None:
-        """Fill the room there is from the line, and let somebody come for each message."""
+        """Fill free places from the line of senders, and call a worker for each message."""
         for _ in range(self.mailbox.admit()):
             self.call()
 
     def close(self) -> None:
-        """Let them leave when nothing is queued any more."""
+        """Let them end when nothing is queued any more."""
         self.closing = True
         for waiter in self.resting:
             if not waiter.done():
@@ -161,7 +161,7 @@ class Workers:
         self._report()
 
     async def rest(self) -> bool:
-        """Wait to be called; False if the worker is not needed any more."""
+        """Wait to be called; False if the worker is no longer needed."""
         notify, new_waiter = self.engine.account.notify, self.engine.new_waiter
         notify()
         if self.paused:
@@ -178,7 +178,7 @@ class Workers:
         return True
 
     def leave(self, worker: Worker) -> None:
-        """A worker has ended. If its task had to be given up, another one takes over its queue."""
+        """A worker has ended. If its task had to be abandoned, another one takes over its queue."""
         self.staff.discard(worker)
         self.vacancies += 1
         if self.mailbox.queue and is_cancelled() is False:
@@ -188,12 +188,12 @@ class Workers:
         self._report()
 
     def note_failure(self, failure: BaseException, envelope: Envelope) -> None:
-        """Do what the agent's supervision says."""
+        """Apply the agent's supervision."""
         if self.on_failure is not None:
             self.on_failure(failure, envelope)
 
     def look(self) -> None:
-        """A handler that the life of the instance waits for may have ended."""
+        """A handler that the lifecycle waits for may have ended."""
         if self.lifecycle is not None:
             self.lifecycle.look()
 

@@ -17,9 +17,9 @@ from stagepost.agents import (
     UnreadableAnswer,
 )
 from stagepost.agents._models._litellm._failing import Failures, retry_after
-from stagepost.agents._models._masking import Mask
+from stagepost.agents._models._masking import KeyMask
 
-FAILURES = Failures("openai/local", Mask(["sesame-open"]))
+FAILURES = Failures("openai/local", KeyMask(["sesame-open"]))
 
 
 class Answered(Exception):
@@ -119,7 +119,7 @@ def test_keys_are_masked(text: str) -> None:
 
 
 def test_short_secrets_are_not_looked_for() -> None:
-    assert Mask(["a"]).all("a banana") == "a banana"
+    assert KeyMask(["a"]).all("a banana") == "a banana"
 
 
 def test_the_text_is_one_line_of_some_length() -> None:

@@ -12,16 +12,16 @@ from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
 from .._delegation._state import Changes, RunState
 from .._models._messages import ChatMessage, ToolCall
-from .._tools._closing import Closing
+from .._tools._answer_reader import AnswerReader
 from .._tools._invoking import ToolResult
 from ..errors import McpUnavailable
 from ._accounting import Accounting
-from ._due import Due
 from ._keeping import keepable
 from ._made import MADE, MadeCall, in_order, result_message
 from ._member import Member
 from ._offer import Offer, kept
 from ._one_call import OneCall, leaves_mark, unmade
+from ._pending_calls import PendingCalls
 
 _MOST_AT_ONCE: Final = 100
 
@@ -32,9 +32,9 @@ class ToolCalling:
     Args:
         member: The agent.
         accounting: Keeps its runs within budgets.
-        closing: Knows the tools that end a run; a call of one that comes here does not fit.
+        reader: Knows the tools that end a run; a call of one that comes here does not fit.
         delegation: Asks other agents.
-        due: Knows what is to be called in a state.
+        pending: Knows what is to be called in a state.
         offer: Finds what there is to call.
     """
 
@@ -42,17 +42,17 @@ class ToolCalling:
         self,
         member: Member,
         accounting: Accounting,
-        closing: Closing,
+        reader: AnswerReader,
         delegation: Delegation,
         *,
-        due: Due,
+        pending: PendingCalls,
         offer: Offer,
     ) -> None:
         self._member = member
         self._accounting = accounting
-        self._closing = closing
+        self._reader = reader
         self._delegation = delegation
-        self._due = due
+        self._pending = pending
         self._offer = offer
         self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
 
@@ -75,7 +75,7 @@ class ToolCalling:
         state = RunState(given)
         self._accounting.check_due(state)
         calls, begun = state.last_calls, state.begun
-        pending = self._due.in_turn(state, calls)
+        pending = self._pending.in_turn(state, calls)
         if begun is not None:
             pending = [each._replace(begun=each.number == begun) for each in pending]
         if begun is None or not any(each.begun for each in pending):  # else it was seen to before that was saved
@@ -91,7 +91,7 @@ class ToolCalling:
     def _lanes(self, given: State) -> Sequence[Lane]:
         state = RunState(given)
         self._accounting.check_due(state)
-        return self._due.of_last(state)
+        return self._pending.of_last(state)
 
     async def _lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
         self._accounting.check_shared(context)
@@ -106,7 +106,7 @@ class ToolCalling:
         return keepable(await self._result(call, pending, context, aside), context)
 
     async def _result(self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
-        complaint = pending.complaint or self._closing.complaint(call)
+        complaint = pending.complaint or self._reader.complaint(call)
         if complaint is not None:
             return ToolResult(complaint, is_error=True)
         try:

@@ -19,17 +19,17 @@ from .._delegation._result import AgentResult
 from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of, wants_one, wants_several
 from .._models._model import Model
 from .._output._output import output_of
-from .._tools._closing import Closing
+from .._tools._answer_reader import AnswerReader
 from ..errors import AgentGaveUp
 from ._accounting import Accounting
 from ._asking import Asking
 from ._calling import ToolCalling
 from ._counter import Shares
-from ._due import Due
 from ._member import Member, Team
 from ._news import MESSAGE
 from ._offer import Offer
 from ._opening import asked, asked_again, over
+from ._pending_calls import PendingCalls
 from ._turn import Turn
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
@@ -143,13 +143,13 @@ class AgentLoop(Graph):
 
     def _parts(self, delegation: Delegation) -> tuple[Turn, ToolCalling]:
         """What takes turns, and what makes their calls."""
-        closing = Closing(self._output, self.agent.output_mode)
-        offer = Offer(self._member, closing)
+        reader = AnswerReader(self._output, self.agent.output_mode)
+        offer = Offer(self._member, reader)
         accounting = Accounting(self._member)
-        due = Due(self._member, offer.messages)
-        calling = ToolCalling(self._member, accounting, closing, delegation, due=due, offer=offer)
-        asking = Asking(self._member, self._brief, closing, offer)
-        return Turn(accounting, asking, closing, due, calling), calling
+        pending = PendingCalls(self._member, offer.messages)
+        calling = ToolCalling(self._member, accounting, reader, delegation, pending=pending, offer=offer)
+        asking = Asking(self._member, self._brief, reader, offer)
+        return Turn(accounting, asking, reader, pending, calling), calling
 
     def _draw(self, turn: Turn, calling: ToolCalling) -> None:
         self.add("infer", step("infer", turn.take, signals={MESSAGE: str}))

@@ -12,7 +12,7 @@ from .._models._model import ToolSchema
 from .._models._settings import ModelSettings
 from .._models._settings_keys import settings_secrets
 from .._output._output import output_of
-from .._tools._closing import RESERVED, RETURN
+from .._tools._answer_reader import RESERVED, RETURN
 from ..errors import InvalidAgent, InvalidRequest
 from ._member import Member
 from ._session import Session

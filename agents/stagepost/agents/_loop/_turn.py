@@ -7,14 +7,14 @@ from stagepost.workflows import State, StepContext
 from .._delegation._calls import call_number
 from .._delegation._state import FAILURE, OUTPUT, Changes, RunState
 from .._models._messages import AssistantMessage, ToolCall, UserMessage
-from .._tools._closing import Accepted, Closing, GivenUp, Verdict
+from .._tools._answer_reader import Accepted, AnswerReader, GivenUp, Verdict
 from ..errors import BudgetExceeded
 from ._accounting import Account, Accounting
 from ._asking import Asking, as_message
 from ._beginning import NOT_BEGUN, with_answer
 from ._calling import ToolCalling
-from ._due import Due
 from ._news import NO_NEWS, news_of
+from ._pending_calls import PendingCalls
 
 
 class Turn:
@@ -23,18 +23,18 @@ class Turn:
     Args:
         accounting: Keeps them within budgets.
         asking: Asks the model.
-        closing: Judges what it answers.
-        due: Knows which calls may go on at once.
+        reader: Judges what it answers.
+        pending: Knows which calls may go on at once.
         calling: Knows which call may begin with the answer that wants it.
     """
 
     def __init__(
-        self, accounting: Accounting, asking: Asking, closing: Closing, due: Due, calling: ToolCalling
+        self, accounting: Accounting, asking: Asking, reader: AnswerReader, pending: PendingCalls, calling: ToolCalling
     ) -> None:
         self._accounting = accounting
         self._asking = asking
-        self._closing = closing
-        self._due = due
+        self._reader = reader
+        self._pending = pending
         self._calling = calling
 
     async def take(self, given: State, context: StepContext) -> Mapping[str, object]:
@@ -55,7 +55,7 @@ class Turn:
         response = await account.during(asking)
         answer = as_message(response, state.turn)
         account.charge(response.usage, tool_calls=len(answer.calls))
-        verdict = self._closing.judge(answer, is_final=response.is_final)
+        verdict = self._reader.judge(answer, is_final=response.is_final)
         late = NO_NEWS if verdict.end is None else await news_of(context, news.heard or state.heard)
         changes: Changes = {
             "messages": [*news.messages, answer, *verdict.messages, *late.messages],
@@ -73,9 +73,9 @@ class Turn:
     ) -> Changes:
         """What comes after an answer: how many calls at once, and whether the only one has begun with it."""
         now = context.execution.clock()
-        calls = 0 if verdict.end is not None else self._due.at_once(state, answer, now)
+        calls = 0 if verdict.end is not None else self._pending.at_once(state, answer, now)
         changes: Changes = {"calls": calls}
-        if self._due.is_timed:
+        if self._pending.is_timed:
             changes["at"] = now
         if calls == 1 and context.is_durable and account.may_call:
             changes.update(self._begun(answer.calls, state.turn, context))

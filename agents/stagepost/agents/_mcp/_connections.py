@@ -10,7 +10,7 @@ from anyio.abc import TaskGroup
 
 from stagepost.workflows import ExtraMissing
 
-from .._tools._closing import RESERVED
+from .._tools._answer_reader import RESERVED
 from .._tools._tool import Tool
 from ..errors import McpUnavailable
 from ._link import Adapter, Connection

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from stagepost.hub import Duration, seconds
 
 from .._models._addresses import address_secrets, named_secrets, shown_address
-from .._models._masking import Mask
+from .._models._masking import KeyMask
 from .._retries import Retries
 from .._tools._globs import matches, read_globs
 from .._tools._tool import TOOL_RETRIES, OnUnknown
@@ -183,7 +183,7 @@ class McpServer:
 
     def mask(self, text: str) -> str:
         """What may be told about the server: a text with stars for what its address, headers or variables hold."""
-        return Mask(_secrets(self.transport, likely=False)).known(text)
+        return KeyMask(_secrets(self.transport, likely=False)).known(text)
 
     def offers(self, tool: str) -> bool:
         """Whether the agent may use a tool of this name."""

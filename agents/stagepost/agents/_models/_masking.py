@@ -16,7 +16,7 @@ _KEYS: Final = re.compile(
 )
 
 
-class Mask:
+class KeyMask:
     """Puts three stars where a text shows a secret, or something that looks like an API key.
 
     Args:

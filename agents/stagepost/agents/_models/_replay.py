@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from ..errors import InvalidModel, RecordingMissing
 from ._around import Around
-from ._masking import Mask, without_secret_content
+from ._masking import KeyMask, without_secret_content
 from ._messages import ProviderContent, ToolCall, Usage
 from ._model import Model, ModelRequest, ModelResponse
 from ._tokens import Tokens
@@ -86,7 +86,7 @@ class ReplayModel(Around):
     ) -> None:
         self._path = Path(path)
         super().__init__([] if record is None else [record])
-        self._mask = Mask(secrets)
+        self._mask = KeyMask(secrets)
         self._known: dict[str, ModelResponse] = {}
         self._loaded = False
 

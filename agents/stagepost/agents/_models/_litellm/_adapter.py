@@ -16,7 +16,7 @@ from stagepost.hub import Duration, seconds
 from ..._retries import Retries, retried
 from ...errors import AsyncioRequired, InvalidModel, ModelError, ModelTimeout, UnsupportedPart
 from .._addresses import address_secrets, named_secrets, shown_address
-from .._masking import Mask
+from .._masking import KeyMask
 from .._messages import asked_parts
 from .._model import ModelRequest, ModelResponse
 from .._parts import Part
@@ -190,7 +190,7 @@ class LiteLLM:
         except TimeoutError:
             failure: ModelError = ModelTimeout(self.name, f"no answer came within {limit} s", attempt=attempt)
         except Exception as error:  # noqa: BLE001  # litellm raises whatever the libraries below it do
-            failure = Failures(self.name, Mask(self._secrets())).read(error, attempt)
+            failure = Failures(self.name, KeyMask(self._secrets())).read(error, attempt)
         raise failure  # here, so that it does not carry the other one, whose text may show a key
 
     async def _whole(self, request: ModelRequest, limit: float | None, attempt: int) -> ModelResponse:

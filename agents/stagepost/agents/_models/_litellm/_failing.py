@@ -22,7 +22,7 @@ from ...errors import (
     RateLimitReached,
     UnreadableAnswer,
 )
-from .._masking import Mask
+from .._masking import KeyMask
 from ._asking import named
 
 _LONGEST: Final = 500  # characters of a provider's text
@@ -62,7 +62,7 @@ class Failures:
         mask: What hides the secrets in their texts.
     """
 
-    def __init__(self, model: str, mask: Mask) -> None:
+    def __init__(self, model: str, mask: KeyMask) -> None:
         self._model = model
         self._mask = mask
 

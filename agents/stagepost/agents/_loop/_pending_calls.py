@@ -11,7 +11,7 @@ from .._tools._tool import Tool
 from ._member import Member
 
 
-class Due:
+class PendingCalls:
     """Works out from a state what is to be called, so that nothing of it is stored twice.
 
     Args:

@@ -63,7 +63,7 @@ class Verdict:
 _GOES_ON: Final = Verdict()
 
 
-class Closing:
+class AnswerReader:
     """Reads final answers.
 
     Args:

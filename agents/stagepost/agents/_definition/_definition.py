@@ -94,7 +94,7 @@ class AgentDefinition(Protocol):
 
     @property
     def hooks(self) -> Sequence[object]:
-        """What stands round its calls of models and tools, the outermost first."""
+        """The hooks around its calls of models and tools, the outermost first."""
         ...
 
 

@@ -8,7 +8,7 @@ _UNANSWERED = "not called: the run ended before"
 
 
 def repaired(messages: Iterable[ChatMessage]) -> Sequence[ChatMessage]:
-    """A transcript in which each call has its result behind it, as providers insist on.
+    """A transcript in which each call is followed by its result, as providers require.
 
     A call without one, as a run that has failed or was cancelled leaves it, gets a result that says so.
     """

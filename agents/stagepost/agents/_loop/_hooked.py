@@ -10,7 +10,7 @@ from ._member import Member
 
 
 class HookedModel:
-    """Asks an agent's model, with hooks round each question.
+    """Asks an agent's model, with hooks around each question.
 
     Args:
         member: The agent.

@@ -26,7 +26,7 @@ NO_NEWS: Final = News((), 0)
 
 
 async def news_of(context: StepContext, heard: int) -> News:
-    """What was said behind the message with a number."""
+    """The messages after the one with a number."""
     signals = await context.signals(MESSAGE, after=heard)
     if not signals:
         return News((), heard)

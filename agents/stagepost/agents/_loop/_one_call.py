@@ -1,4 +1,4 @@
-"""One tool call: allowed by a person where that has to be, with hooks round it, and never made twice if it has effects.
+"""One tool call: with approval if needed, with hooks around it, and never made twice if it has effects.
 
 A tool that is not idempotent is called only where nobody has been before: that a process goes there is saved first
 (see `_beginning`). So wherever a process is killed, the next one finds one of these:
@@ -51,7 +51,7 @@ class OneCall:
     Attributes:
         member: The agent that wants it.
         delegation: Asks other agents.
-        hooks: Stand round it.
+        hooks: The hooks around it.
         tool: The tool.
         entry: What is known of the call beside what the model has written.
         context: The step that makes it.

@@ -1,4 +1,4 @@
-"""Patterns of names, as shells have them: ``*``, ``?`` and ``[abc]``, the case told apart."""
+"""Shell patterns of names: ``*``, ``?`` and ``[abc]``, case-sensitive."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -8,7 +8,7 @@ def read_globs(what: str, patterns: Iterable[str]) -> tuple[str, ...]:
     """Patterns as they are kept.
 
     Raises:
-        TypeError: It is one text, whose letters would each be a pattern, or holds something else than texts.
+        TypeError: It is a single text, or contains something other than texts.
     """
     if isinstance(patterns, str):
         raise TypeError(f"{what}={patterns!r} is one text: use a list of patterns, [{patterns!r}]")

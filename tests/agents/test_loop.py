@@ -163,7 +163,7 @@ async def test_a_text_will_do_where_the_prompt_needs_no_fields() -> None:
     ids=["no input", "number", "fields", "text", "other model"],
 )
 async def test_a_request_of_another_form_is_refused(agent: Agent[str], asked: object, why: str) -> None:
-    with pytest.raises(InvalidRequest, match=f"agent 'w' cannot be asked so: .*{why}"):
+    with pytest.raises(InvalidRequest, match=f"agent 'w' cannot be asked like this: .*{why}"):
         await agent.run(asked, model=ScriptedModel([]))
 
 

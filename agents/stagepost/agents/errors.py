@@ -181,7 +181,7 @@ class InvalidAgentData(AgentError, ValueError):
     """
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"agents cannot be made of this data: {why}")
+        super().__init__(f"agents cannot be built from this data: {why}")
         self.why = why
 
 
@@ -267,8 +267,8 @@ class NobodyToAsk(AgentError):
 
     def __init__(self, agent: str, tool: str, rule: str) -> None:
         super().__init__(
-            f"agent {agent!r} wants to call {tool!r}, which a person has to allow ({rule}), and in memory nobody can "
-            'be asked: give run(…, approve=…), an async function that returns Allow() or Deny("why"), or run it on a '
+            f"agent {agent!r} wants to call {tool!r}, which needs a person's approval ({rule}), and in memory nobody "
+            'can be asked: give run(…, approve=…), an async function that returns Allow() or Deny("why"), or run it on a '
             "Runner, where the call waits for Tasks(runner).decide(…)",
         )
         self.agent = agent
@@ -285,6 +285,6 @@ class InvalidRequest(AgentError, ValueError):
     """
 
     def __init__(self, agent: str, why: str) -> None:
-        super().__init__(f"agent {agent!r} cannot be asked so: {why}")
+        super().__init__(f"agent {agent!r} cannot be asked like this: {why}")
         self.agent = agent
         self.why = why

@@ -232,5 +232,5 @@ def chained(
 
 def _link(last: AgentDefinition, agent: Any) -> Link[Any]:
     if isinstance(agent, type) or not callable(getattr(agent, "as_workflow", None)) or not hasattr(agent, "output"):
-        raise InvalidAgent(last.name, f"then({agent!r:.80}) is no agent: give an Agent, or a chain of agents")
+        raise InvalidAgent(last.name, f"then({agent!r:.80}) is not an agent: give an Agent, or a chain of agents")
     return Link(agent)

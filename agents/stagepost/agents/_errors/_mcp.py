@@ -52,7 +52,7 @@ class McpCallLost(McpError, ConnectionError):
         super().__init__(
             server,
             f"the connection to MCP server {server!r} was lost while {tool} was called: "
-            "it may or may not have taken effect. The next call connects anew",
+            "it may or may not have taken effect. The next call connects again",
         )
         self.tool = tool
 

@@ -132,7 +132,7 @@ class AnswerCut(InfrastructureError):
 class UnreadableAnswer(InfrastructureError):
     """The response is not an answer of a model."""
 
-    problem = "has sent something that is no answer"
+    problem = "has sent something that is not an answer"
     advice = "check that api_base is the API of a model, and any proxy on the way"
 
 
@@ -170,7 +170,7 @@ class ModelRejected(ModelError):
         status: HTTP status of the refusal; None if the request was not even sent.
     """
 
-    problem = "cannot be asked so"
+    problem = "cannot be asked like this"
     advice = "check its name, its options and the API key"
 
     def __init__(self, model: str, detail: str, *, attempt: int = 1, status: int | None = None) -> None:

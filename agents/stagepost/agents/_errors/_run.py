@@ -17,7 +17,7 @@ class EventLoopRunning(AgentError, RuntimeError):
 
     def __init__(self, agent: str) -> None:
         super().__init__(
-            f"agent {agent!r} was asked by run_sync() where an event loop runs, which would stand still: write "
+            f"agent {agent!r} was asked by run_sync() where an event loop runs, which would block: write "
             "`await agent.run(…)`, in a notebook too, or call run_sync() in a thread of its own",
         )
         self.agent = agent

@@ -13,7 +13,7 @@ class NotAnAgent(AgentError, TypeError):
 
     def __init__(self, workflow: str, run_id: str | None = None) -> None:
         what = f"workflow {workflow!r}" if run_id is None else f"run {run_id!r} of workflow {workflow!r}"
-        super().__init__(f"{what} is no agent's: use the runner itself for it, or name an agent")
+        super().__init__(f"{what} does not belong to an agent: use the runner itself for it, or name an agent")
         self.workflow = workflow
         self.run_id = run_id
 
@@ -104,7 +104,7 @@ class PartMissing(AgentError):
     def __init__(self, kind: str, digest: str, run_id: str) -> None:
         super().__init__(
             f"a message of run {run_id!r} has {kind} with the digest {digest!r}, and no such bytes are stored: the "
-            "file was changed by hand, or the part was given by its digest alone; ask anew with the bytes"
+            "file was changed by hand, or the part was given by its digest alone; ask again with the bytes"
         )
         self.kind = kind
         self.digest = digest

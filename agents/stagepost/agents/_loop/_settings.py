@@ -66,14 +66,14 @@ def stored_settings(agent: AgentDefinition, given: ModelSettings | None) -> Chan
 
 def _problem(agent: AgentDefinition, given: object) -> str | None:
     if not isinstance(given, ModelSettings):
-        return f"settings={given!r:.80} is no ModelSettings: {_FORM}"
+        return f"settings={given!r:.80} is not a ModelSettings: {_FORM}"
     choice = given.tool_choice
     if choice is None or choice in _KINDS or agent.servers:  # what servers have is known when they are asked
         return None
     names = _names(agent)
     if choice in names:
         return None
-    return f"tool_choice={choice!r} is no tool of it: give one of {', '.join((*_KINDS, *names))}"
+    return f"tool_choice={choice!r} is not one of its tools: give one of {', '.join((*_KINDS, *names))}"
 
 
 def _names(agent: AgentDefinition) -> Sequence[str]:

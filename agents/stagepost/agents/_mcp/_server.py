@@ -204,7 +204,8 @@ class McpServer:
             raise InvalidServer(self.name, f"prefix={self.prefix!r}: use up to 32 of A-Z, a-z, 0-9, '_' and '-'")
         if isinstance(self.transport, Http) and not self.transport.url.startswith(("http://", "https://")):
             raise InvalidServer(
-                self.name, f"url={shown_address(self.transport.url)!r} is no address: begin it with http:// or https://"
+                self.name,
+                f"url={shown_address(self.transport.url)!r} is not an address: begin it with http:// or https://",
             )
         if self.on_unknown not in get_args(OnUnknown):
             raise InvalidServer(self.name, f"on_unknown={self.on_unknown!r}: give 'tell' or 'park'")

@@ -99,7 +99,7 @@ class _Part(BaseModel):
             return f'media_type={self.media_type!r} of {kind} is none: give one such as "{self._example}"'
         if self.url is not None and (self.url.startswith("file:") or not (is_file or "://" in self.url)):
             address = 'give one such as "https://…", or the bytes'
-            return f"url={self.url!r:.80} of {kind} is no address: {address}, as {kind}.from_file(…) does"
+            return f"url={self.url!r:.80} of {kind} is not an address: {address}, as {kind}.from_file(…) does"
         if self.digest is not None and _DIGEST.fullmatch(self.digest) is None:
             return f"digest={self.digest!r:.80} of {kind} is none: give the 64 hexadecimal digits of a message's part"
         return None
@@ -194,5 +194,5 @@ def _unpacked(url: str, media_type: object) -> dict[str, object]:
     except ValueError:
         comma = ""
     if not comma:
-        raise ValueError("its url= is no valid data: URL: give data= (bytes) and media_type=")
+        raise ValueError("its url= is not a valid data: URL: give data= (bytes) and media_type=")
     return {"data": data, "media_type": media_type or given.partition(";")[0] or "text/plain"}

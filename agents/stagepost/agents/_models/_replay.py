@@ -136,7 +136,7 @@ class ReplayModel(Around):
         try:
             return _Recording.model_validate_json(line)
         except ValidationError as error:
-            why = f"line {number} is no recorded answer: remove it, and have it recorded again with record="
+            why = f"line {number} is not a recorded answer: remove it, and have it recorded again with record="
             raise InvalidModel(f"ReplayModel({fspath(self._path)!r})", why) from error
 
     def _append(self, line: str) -> None:

@@ -100,7 +100,7 @@ class Output:
             return self._read_arguments(text)
         except BaseException as error:  # noqa: BLE001  # a validator of the user's may raise anything
             why = _problem(error)
-        return Complaint(why, f"the arguments are no valid {self.name}: {why}")
+        return Complaint(why, f"the arguments are not a valid {self.name}: {why}")
 
     def _read_arguments(self, text: str) -> object:
         if self._whole is None:
@@ -127,7 +127,7 @@ class Output:
             return self._read(text)
         except BaseException as error:  # noqa: BLE001  # a validator of the user's may raise anything
             why = _problem(error)
-        told = f"Your answer is no valid {self.name}: {why}. Answer again, with nothing but the corrected JSON."
+        told = f"Your answer is not a valid {self.name}: {why}. Answer again, with nothing but the corrected JSON."
         return Complaint(why, told)
 
     def plain(self, answer: object) -> JsonValue:
@@ -197,7 +197,7 @@ _PLACE: Final = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?:<locals>\.)?")
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     if isinstance(kind, _NO_TYPES):  # of a function pydantic would check the arguments, and call it
-        raise Unsendable("it is no type: give a class, or a type such as list[int] or A | B")
+        raise Unsendable("it is not a type: give a class, or a type such as list[int] or A | B")
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
     except (PydanticUserError, NameError, TypeError) as error:

@@ -160,7 +160,7 @@ class Turns:
         if view.workflow != self._loop.name:
             raise RunConflict(view.id, f"agent ({view.workflow!r})")
         if RunState(view.state).said is None:
-            raise RunConflict(view.id, f"purpose: it is no part of conversation {self._id!r}")
+            raise RunConflict(view.id, f"purpose: it is not part of conversation {self._id!r}")
         return view
 
     async def _turn(self, view: RunView) -> Turn:

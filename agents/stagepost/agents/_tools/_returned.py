@@ -84,7 +84,7 @@ def _checked(tool: Tool[..., object], result: ToolResult) -> ToolResult:
         raise CannotStore(_where(tool), "it is a ToolResult of something else than a text and a list of parts")
     for part in parts:
         if not isinstance(part, _PARTS):
-            why = f"its parts hold {type(part).__name__}: they may hold Image, Audio and File"
+            why = f"its parts contain {type(part).__name__}: they may be Image, Audio and File"
             raise CannotStore(_where(tool), why)
         if part.data is None and part.url is None:
             raise CannotStore(_where(tool), f"it has {type(part).__name__} without its bytes: give data=, or url=")

@@ -268,8 +268,8 @@ class NobodyToAsk(AgentError):
     def __init__(self, agent: str, tool: str, rule: str) -> None:
         super().__init__(
             f"agent {agent!r} wants to call {tool!r}, which needs a person's approval ({rule}), and in memory nobody "
-            'can be asked: give run(…, approve=…), an async function that returns Allow() or Deny("why"), or run it on a '
-            "Runner, where the call waits for Tasks(runner).decide(…)",
+            'can be asked: give run(…, approve=…), an async function that returns Allow() or Deny("why"), or run it on '
+            "a Runner, where the call waits for Tasks(runner).decide(…)",
         )
         self.agent = agent
         self.tool = tool

@@ -70,7 +70,7 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> None:
         """Send one way as this agent; see `Hub.send`. Sending to itself never waits: a full mailbox fails at once."""
-        async with self._router.turns:
+        async with self._router.time_slice:
             terms = terms_of(headers, priority)
             rest = self._router.send(recipient, payload, self._origin(), terms, timeout, ttl)
             if rest is not None:
@@ -123,7 +123,7 @@ class ActingContext(Generic[HubT]):
         Raises:
             RequestCycle: The recipient waits for this very request, and has no free worker.
         """
-        async with self._router.turns:
+        async with self._router.time_slice:
             terms, origin, wanted = terms_of(headers, priority), self._origin(asks=True), expected(expect)
             envelope, replied = self._router.request(recipient, payload, origin, terms, timeout)
             try:
@@ -144,7 +144,7 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
         """Publish as this agent to all subscribers of a topic except itself; see `Hub.publish`."""
-        async with self._router.turns:
+        async with self._router.time_slice:
             terms = terms_of(headers, priority, check_topic(topic))
             return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
@@ -158,7 +158,7 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
         """Send as this agent to everyone with a handler for it except itself; see `Hub.broadcast`."""
-        async with self._router.turns:
+        async with self._router.time_slice:
             terms = terms_of(headers, priority)
             return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
@@ -178,7 +178,7 @@ class ActingContext(Generic[HubT]):
                 here.
             DeliveryError: The other agent cannot be reached, as with `send`; the obligation stays here.
         """
-        async with self._router.turns:
+        async with self._router.time_slice:
             data = self.envelope.payload if payload is _SAME else payload
             rest = self._router.forward(self.envelope, recipient, data)
             if rest is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final, Protocol, TypeAlias
 
-from ._turns import Turns
+from ._time_slice import TimeSlice
 from ._undisturbed import undisturbed
 from ._wake import Backend, Waiter
 
@@ -35,10 +35,13 @@ class Deadlines:
     """
 
     def __init__(
-        self, backend: Backend, spawn: Callable[[Callable[[], Coroutine[Any, Any, None]], str], object], turns: Turns
+        self,
+        backend: Backend,
+        spawn: Callable[[Callable[[], Coroutine[Any, Any, None]], str], object],
+        time_slice: TimeSlice,
     ) -> None:
         self._backend = backend
-        self._turns = turns
+        self._time_slice = time_slice
         self._spawn = spawn
         self._buckets: dict[int, Bucket] = {}
         self._order: list[int] = []
@@ -104,7 +107,7 @@ class Deadlines:
             entries = iter(list(bucket))  # oldest first
             try:
                 for _ in _expire(entries, bucket):
-                    await self._turns.take()
+                    await self._time_slice.take()
             finally:
                 deque(_expire(entries, bucket), maxlen=0)  # somebody cancelled this task who must not
 
@@ -119,7 +122,7 @@ class Deadlines:
             del self._buckets[heappop(self._order)]
             dropped += 1
             if dropped % _DROPPED_AT_ONCE == 0:
-                await self._turns.take(_DROPPED_AT_ONCE)
+                await self._time_slice.take(_DROPPED_AT_ONCE)
 
 
 def _expire(entries: Iterator[Expiring], bucket: Bucket) -> Iterator[None]:

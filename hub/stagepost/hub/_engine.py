@@ -18,7 +18,7 @@ from ._masks import Mask
 from ._middleware import Onion
 from ._observer import Event
 from ._stamps import Stamps
-from ._turns import Turns
+from ._time_slice import TimeSlice
 from ._undisturbed import undisturbed
 from ._wake import Backend
 from .errors import DeliveryError, WrongThread
@@ -52,7 +52,7 @@ class Engine:
         callers: Who waits for an agent or the hub to stop.
         thread: The thread in which the hub may be called.
         is_here: Whether this is the hub's event loop.
-        turns: Lets other tasks run now and then.
+        time_slice: Lets other tasks run now and then.
         undisturbed: Runs something in a task of the hub even if somebody cancels the task; see there.
     """
 
@@ -76,7 +76,7 @@ class Engine:
         "stamps",
         "terminate",
         "thread",
-        "turns",
+        "time_slice",
         "undisturbed",
     )
 
@@ -92,7 +92,7 @@ class Engine:
         onion: Onion[Any] | None,
         new_envelope: type[Envelope],
         find_workload: FindWorkload,
-        turns: Turns,
+        time_slice: TimeSlice,
     ) -> None:
         self.owner = owner
         self.hub = owner.name
@@ -107,12 +107,12 @@ class Engine:
         self.new_envelope = new_envelope
         self.onion = onion
         self.listeners = 0
-        self.turns = turns
+        self.time_slice = time_slice
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)
         self.account = Account(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
         self.callers = Callers(find_workload, self.account.notify)
-        self.deadlines = Deadlines(backend, self.spawn, turns)
+        self.deadlines = Deadlines(backend, self.spawn, time_slice)
         self._tasks = tasks
         self._surroundings = copy_context()
 

@@ -30,8 +30,8 @@ from ._outbox import Outbox
 from ._publisher import Publisher
 from ._router import Router
 from ._stopping import StopReport, abort, drain, end_tasks, terminate
+from ._time_slice import TimeSlice
 from ._topology import Topology, describe
-from ._turns import Turns
 from ._wake import Clock, current_backend
 from .errors import AgentStopped, DeliveryError, HubReentered
 
@@ -86,7 +86,7 @@ class Hub(Membership, Outbox):
         self._envelopes = CheckedEnvelope if check_payloads else Envelope
         self._dead_letters = check_number("dead_letters", dead_letters)
         self._clock = None if clock is None else check_clock(clock)
-        self._turns = Turns()
+        self._time_slice = TimeSlice()
         self._tasks: TaskGroup | None = None
         self._engine: Engine | None = None
         self._router: Router | None = None
@@ -162,7 +162,7 @@ class Hub(Membership, Outbox):
         Raises:
             WrongThread: The hub was entered in another thread or event loop.
         """
-        async with self._turns:
+        async with self._time_slice:
             if self._engine is None:
                 return StopReport(hub=self._name)
             self._check_here("drain")
@@ -182,14 +182,14 @@ class Hub(Membership, Outbox):
         terminate(self._directory, self._engine, agent, refusal)
 
     async def _idle(self) -> None:
-        async with self._turns:
+        async with self._time_slice:
             if self._engine is not None:
                 await self._engine.account.quiet()
 
     async def __aenter__(self) -> Self:
         """Start: messages are taken from now on."""
         if self._directory.phase is not Phase.NEW:
-            await self._turns.take()
+            await self._time_slice.take()
             raise HubReentered(self._name)
         backend, tasks = current_backend(), create_task_group()
         engine = Engine(
@@ -202,7 +202,7 @@ class Hub(Membership, Outbox):
             onion=Onion(self._middleware) if self._middleware else None,
             new_envelope=self._envelopes,
             find_workload=self._directory.endpoint_of,
-            turns=self._turns,
+            time_slice=self._time_slice,
         )
         await tasks.__aenter__()  # what is entered has to be left: whatever may fail was done before
         self._tasks, self._engine = tasks, engine

@@ -121,8 +121,8 @@ class Listener:
         engine = self._engine
         if get_ident() != engine.thread:
             raise WrongThread(engine.hub, "anext")
-        if engine.turns.spend():
-            await engine.turns.next()
+        if engine.time_slice.spend():
+            await engine.time_slice.next()
         while not self._buffer:
             if self.closing:
                 raise StopAsyncIteration

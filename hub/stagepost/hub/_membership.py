@@ -13,8 +13,8 @@ from ._limits import count
 from ._names import check_name
 from ._stopping import dismiss
 from ._supervision import Restart, Supervision, check_supervision
+from ._time_slice import TimeSlice
 from ._topics import check_pattern
-from ._turns import Turns
 from .errors import InvalidHandler
 
 _OPTIONS_KEPT: Final = 256
@@ -34,7 +34,7 @@ class Membership:
     _directory: Directory
     _engine: Engine | None
     _grace: float
-    _turns: Turns
+    _time_slice: TimeSlice
 
     def __init__(self) -> None:
         self._reader = HandlerReader()
@@ -125,7 +125,7 @@ class Membership:
             AgentStopped: It is being unregistered already.
             WrongThread: The hub was entered in another thread or event loop.
         """
-        async with self._turns:
+        async with self._time_slice:
             self._check_here("unregister")
             await dismiss(self._directory, self._engine, agent, drain=drain, grace=self._grace)
 

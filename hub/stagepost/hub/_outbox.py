@@ -17,8 +17,8 @@ from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
 from ._running import running
+from ._time_slice import TimeSlice
 from ._topics import check_pattern, check_topic
-from ._turns import Turns
 from .errors import HubNotStarted
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Outbox:
     _engine: Engine | None
     _router: Router | None
     _publisher: Publisher | None
-    _turns: Turns
+    _time_slice: TimeSlice
 
     async def send(
         self,
@@ -88,7 +88,7 @@ class Outbox:
             if rest is not None:
                 await rest
         except Exception:
-            await self._turns.take()
+            await self._time_slice.take()
             raise
 
     @overload
@@ -186,7 +186,7 @@ class Outbox:
                 raise
             return router.reply_to(envelope, expect, wanted)
         except Exception:
-            await self._turns.take()
+            await self._time_slice.take()
             raise
 
     async def publish(
@@ -227,7 +227,7 @@ class Outbox:
             HubNotStarted: The hub has not been entered yet.
             HubStopped: It takes no more work.
         """
-        async with self._turns:
+        async with self._time_slice:
             publisher, router = self._publisher or self._missing(topic), self._router or self._missing(topic)
             terms, origin = terms_of(headers, priority, check_topic(topic)), router.origin(sender, trace, cause)
             return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
@@ -245,7 +245,7 @@ class Outbox:
         cause: Cause | None = None,
     ) -> Delivery:
         """Send to every agent with a handler for the payload's class, except the sender; otherwise like `publish`."""
-        async with self._turns:
+        async with self._time_slice:
             publisher, router = self._publisher or self._missing("*"), self._router or self._missing("*")
             terms, origin = terms_of(headers, priority), router.origin(sender, trace, cause)
             return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
@@ -273,10 +273,10 @@ class Outbox:
         try:
             listener = self._add_listener(topic, limit, overflow)
         except Exception:
-            await self._turns.take()
+            await self._time_slice.take()
             raise
         try:
-            await self._turns.take()
+            await self._time_slice.take()
             yield listener
         finally:
             self._directory.unsubscribe(listener.id, listener, topic)

@@ -53,7 +53,7 @@ class Publisher:
         await self._deliver(publication, tuple(recipients))
         if publication.waiting:
             for _ in range(_TURNS):
-                await self._engine.turns.next()
+                await self._engine.time_slice.next()
             await self._insist(publication, patience)
         event, report = publication.event(), publication.report()
         if not report.delivered:
@@ -62,20 +62,20 @@ class Publisher:
         return report
 
     async def _deliver(self, publication: Publication, recipients: Sequence[Subscriber]) -> None:
-        turns, alone = self._engine.turns, True
+        time_slice, alone = self._engine.time_slice, True
         for start in range(0, len(recipients), _AT_ONCE):
             some = recipients[start : start + _AT_ONCE]
-            if turns.spend(len(some)) and start:
-                await turns.next()
+            if time_slice.spend(len(some)) and start:
+                await time_slice.next()
                 alone = False
             publication.deliver(some if alone else publication.present(some))
 
     async def _insist(self, publication: Publication, patience: float) -> None:
         """Try full recipients again after others have run; if still full, a recipient's policy applies."""
-        turns = self._engine.turns
+        time_slice = self._engine.time_slice
         patient: list[tuple[Endpoint, Envelope]] = []
         for endpoint, envelope in publication.waiting:
-            await turns.take()
+            await time_slice.take()
             if publication.deliver_again(endpoint, envelope):
                 continue
             if patience > 0 and endpoint.overflow == "wait" and isinstance(endpoint, Endpoint):
@@ -87,7 +87,7 @@ class Publisher:
         if patient:
             async with create_task_group() as tasks:
                 for endpoint, envelope in patient:
-                    await turns.take()
+                    await time_slice.take()
                     tasks.start_soon(wait_for_room, publication, endpoint, envelope, patience)
 
 

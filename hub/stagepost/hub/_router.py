@@ -19,7 +19,7 @@ from ._message import MessageType, Priority
 from ._origin import OUTSIDE, Cause, Origin, origin_within
 from ._running import running
 from ._stamps import Stamps
-from ._turns import LOOK_EVERY, Turns
+from ._time_slice import LOOK_EVERY, TimeSlice
 from ._wake import Waiter
 from .errors import (
     AlreadyForwarded,
@@ -53,9 +53,9 @@ class Router:
         return self._engine.stamps
 
     @property
-    def turns(self) -> Turns:
+    def time_slice(self) -> TimeSlice:
         """Lets other tasks run now and then."""
-        return self._engine.turns
+        return self._engine.time_slice
 
     def origin(self, sender: str | None, trace: str | None, cause: Cause | None, *, asks: bool = False) -> Origin:
         """The origin of a message that code sends without a context: the message being handled, if any."""
@@ -112,7 +112,7 @@ class Router:
             return self._in_line(envelope, rest)
         if ttl is not None:
             endpoint.arm(envelope)
-        return None if envelope.number % LOOK_EVERY else engine.turns.after_send(envelope.number)
+        return None if envelope.number % LOOK_EVERY else engine.time_slice.after_send(envelope.number)
 
     def request(
         self,

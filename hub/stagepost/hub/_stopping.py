@@ -18,7 +18,7 @@ from ._engine import Engine
 from ._envelope import Envelope, EnvelopeState
 from ._events import DeadReason
 from ._guards import cancellation
-from ._turns import Turns
+from ._time_slice import TimeSlice
 from .errors import AgentStopped, DeliveryError, HubStopped
 
 _PATIENCE: Final = 1.0
@@ -78,7 +78,7 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
     """
     registration = directory.member(agent)
     if engine is not None:
-        await _finish(directory.unsubscribe_all(registration), engine.turns)
+        await _finish(directory.unsubscribe_all(registration), engine.time_slice)
     if directory.member(agent) is not registration:
         raise AgentStopped(agent)  # somebody else was faster, and the id was reused meanwhile
     endpoint = directory.take_out(agent).endpoint
@@ -96,7 +96,7 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
         finally:
             if not drained:
                 await _finish(
-                    endpoint.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller)), engine.turns
+                    endpoint.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller)), engine.time_slice
                 )
         await endpoint.left(lambda: callers.held(caller))
 
@@ -114,7 +114,9 @@ def terminate(directory: Directory, engine: Engine | None, agent: str, refusal: 
         return
     steps = endpoint.abort(refusal, DeadReason.RECIPIENT_GONE)
     if sum(1 for _ in islice(steps, _MESSAGES_AT_ONCE)) == _MESSAGES_AT_ONCE:
-        engine.spawn(partial(engine.undisturbed, partial(_finish, steps, engine.turns)), f"stagepost end of {agent}")
+        engine.spawn(
+            partial(engine.undisturbed, partial(_finish, steps, engine.time_slice)), f"stagepost end of {agent}"
+        )
 
 
 async def drain(directory: Directory, engine: Engine, timeout: float) -> StopReport:
@@ -158,7 +160,7 @@ async def _stuck(directory: Directory, engine: Engine, spared: AbstractSet[Calle
     """The agents with handlers that still run, once for each handler."""
     stuck: list[str] = []
     for endpoint in directory.endpoints():
-        await engine.turns.take_shielded()
+        await engine.time_slice.take_shielded()
         stuck += [endpoint.id for _ in endpoint.handling(spared)]
     return tuple(stuck)
 
@@ -175,7 +177,7 @@ async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller
     for listener in directory.listeners:
         listener.close()
     unfinished: dict[Stage, list[Unfinished]] = {"running": [], "queued": [], "blocked": []}
-    await _finish(_end_messages(directory.endpoints(), engine, spared, unfinished), engine.turns)
+    await _finish(_end_messages(directory.endpoints(), engine, spared, unfinished), engine.time_slice)
     return tuple(chain.from_iterable(unfinished.values()))
 
 
@@ -213,12 +215,12 @@ def _unfinished(envelope: Envelope, stage: Stage, engine: Engine) -> Unfinished:
     )
 
 
-async def _finish(steps: Iterator[object], turns: Turns) -> None:
+async def _finish(steps: Iterator[object], time_slice: TimeSlice) -> None:
     """Execute all steps, and let other tasks run now and then, even in a cancelled task."""
     try:
         for urgent in steps:
-            if turns.spend() or urgent is True:
-                await turns.next_shielded()
+            if time_slice.spend() or urgent is True:
+                await time_slice.next_shielded()
     finally:
         for _ in steps:  # no shield stops asyncio's own cancellation
             pass

@@ -13,7 +13,7 @@ from ._hub import Context, Hub
 from ._marks import handles
 from ._message import Message
 from ._observer import Event
-from ._turns import Turns
+from ._time_slice import TimeSlice
 from ._wake import Waiter
 
 __all__ = ["Probe", "Recorder", "VirtualClock", "idle"]
@@ -44,7 +44,7 @@ class Probe:
         self.messages: list[Message[Any]] = []
         self._replies = list(replies)
         self._read = 0
-        self._turns = Turns()
+        self._time_slice = TimeSlice()
         self._arrived = Flag()
 
     @property
@@ -54,7 +54,7 @@ class Probe:
 
     async def next(self) -> Message[Any]:
         """Wait for the next unread message. Put it in a `fail_after`."""
-        await self._turns.take()
+        await self._time_slice.take()
         while self._read == len(self.messages):
             await self._arrived.wait()
         self._read += 1
@@ -83,7 +83,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self._turns = Turns()
+        self._time_slice = TimeSlice()
         self._arrived = Flag()
 
     def on_event(self, event: Event, /) -> None:
@@ -103,7 +103,7 @@ class Recorder:
 
     async def until(self, kind: type[EventT], matching: Callable[[EventT], bool] = lambda _: True) -> EventT:
         """The first event of a class that matches, now or later. Put it in a `fail_after`."""
-        await self._turns.take()
+        await self._time_slice.take()
         while True:
             for event in self.of(kind):
                 if matching(event):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
-_TURN: Final = 0.002
+_SLICE: Final = 0.002
 _CALLS: Final = 1024
 LOOK_EVERY: Final = 16
 """How many calls come between two checks of the clock."""
@@ -26,13 +26,12 @@ class _Nothing:
 _NOTHING: Final = _Nothing()
 
 
-class Turns:
+class TimeSlice:
     """The time slice of the task that works for a hub now. One value serves all tasks, since only one runs at a time.
 
-    The body of each public coroutine is inside ``async with turns:``, or does the same inline where that would cost too
-    much: at its end, even if it raises, it lets other tasks run if the slice is used up. So a call has taken effect
-    when
-    it yields, and a loop over calls yields, however they end. Loops inside the hub call `take`, too.
+    The body of each public coroutine is inside ``async with time_slice:``, or does the same inline where that would
+    cost too much: at its end, even if it raises, it lets other tasks run if the slice is used up. So a call has taken
+    effect when it yields, and a loop over calls yields, however they end. Loops inside the hub call `take`, too.
 
     A slice is two milliseconds of real time, even if the hub's clock is a test's, but at most 1,024 calls, many of
     which take a microsecond, and at least 16: an occasional call does not yield.
@@ -42,7 +41,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._spent = 0
-        self._ends = monotonic() + _TURN
+        self._ends = monotonic() + _SLICE
 
     def after_send(self, number: int) -> Coroutine[Any, Any, None] | None:
         """What to await after every 16th message, by its number; cheaper than `spend` for each."""
@@ -75,7 +74,7 @@ class Turns:
 
     def _begin(self) -> None:
         self._spent = 0
-        self._ends = monotonic() + _TURN
+        self._ends = monotonic() + _SLICE
 
     def __aenter__(self) -> Awaitable[None]:
         """Start an operation that a caller may run in a loop."""

@@ -31,8 +31,8 @@ class LocalServer:
     whatever happens to the loop.
 
     Args:
-        script: Texts, calls, responses and faults (`Status`, `Slow`, `Hang`, `Drip`, `Cut`, `Garbage`); or a function of the request that
-            returns one of them, called in the thread of its connection.
+        script: Texts, calls, responses and faults (`Status`, `Slow`, `Hang`, `Drip`, `Cut`, `Garbage`); or a function
+            of the request that returns one of them, called in the thread of its connection.
         port: Where to listen; 0 for any free port.
     """
 

@@ -1,4 +1,4 @@
-"""Asking the model: what a turn's question says, and the answer as the transcript keeps it."""
+"""Asking the model: the request of a turn, and its answer as stored in the transcript."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The tool calls of one answer: at once, each saved when it ends, the results in the order of the calls."""
+"""The tool calls of one answer: concurrent, each saved when it ends, the results in the order of the calls."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -57,16 +57,16 @@ class ToolCalling:
         self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
 
     def several(self) -> Parallel:
-        """The fan-out over what may go on at once; the results are said in the order of the calls."""
+        """The fan-out over calls that may run at once; the results are in the order of the calls."""
         made = replace(step("call", self._lane, answers=Decision), takes=LANE, gives=MADE)
         return Parallel("tools", made, over=self._lanes, merge=_in_order, workers=_MOST_AT_ONCE)
 
     def one(self) -> Step:
-        """The step that makes what is to be made one call after the other: it needs no items, and so fewer commits."""
+        """The step that makes calls one after another: it needs no items, and so fewer commits."""
         return step("tool", self._step, answers=Decision)
 
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:
-        """Whether the only call of an answer may begin with it: nobody has to be asked, and it leaves a mark."""
+        """Whether the only call of an answer may begin with its commit: it needs no approval, and leaves a mark."""
         toolbox = None if self._hooks else kept(context)
         tool = None if toolbox is None else toolbox.tools.get(call.name)
         return tool is not None and leaves_mark(tool) and self._member.approvals.rule(tool) is None
@@ -78,7 +78,7 @@ class ToolCalling:
         pending = self._pending.in_turn(state, calls)
         if begun is not None:
             pending = [each._replace(begun=each.number == begun) for each in pending]
-        if begun is None or not any(each.begun for each in pending):  # else it was seen to before that was saved
+        if begun is None or not any(each.begun for each in pending):  # otherwise it was checked before that was saved
             self._accounting.check_shared(context)
         asides: list[Aside] = []
         messages: list[ChatMessage] = []

@@ -11,15 +11,15 @@ from ._session import Session
 
 
 class Offer:
-    """Finds what there is to call: the agent's own tools, those of its servers, and the tools that end a run.
+    """Finds the available tools: the agent's own, those of its servers, and those that end a run.
 
     Args:
         member: The agent.
         reader: Knows the tools that end a run.
 
     Attributes:
-        messages: The tool by which it speaks to other agents; None if there are none.
-        fixed: What there is to call in each turn of each run; None if that depends on servers.
+        messages: The tool with which it talks to other agents; None if there are none.
+        fixed: The tools of each turn of each run; None if they depend on servers.
     """
 
     def __init__(self, member: Member, reader: AnswerReader) -> None:
@@ -32,7 +32,7 @@ class Offer:
         self.fixed = None if member.agent.servers else toolbox
 
     async def now(self, context: StepContext) -> Toolbox:
-        """What there is to call now.
+        """The tools available now.
 
         Raises:
             McpUnavailable: A server cannot be reached.
@@ -47,12 +47,12 @@ class Offer:
 
 
 def keep(toolbox: Toolbox, context: StepContext) -> Toolbox:
-    """Remember what the model is offered, for the calls of its answer."""
+    """Remember the offered tools, for the calls of the answer."""
     context.memo[TOOLBOX] = toolbox
     return toolbox
 
 
 def kept(context: StepContext) -> Toolbox | None:
-    """What this process has offered the model for the last answer; None if another process has."""
+    """The tools that this process offered for the last answer; None if another process did."""
     known = context.memo.get(TOOLBOX)
     return known if isinstance(known, Toolbox) else None

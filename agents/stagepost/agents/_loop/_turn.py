@@ -1,4 +1,4 @@
-"""One turn: ask the model, judge what it has answered, and account for both in the state."""
+"""One turn: ask the model, judge its answer, and account for both in the state."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ from ._pending_calls import PendingCalls
 
 
 class Turn:
-    """Takes the turns of an agent's runs.
+    """Executes the turns of an agent's runs.
 
     Args:
         accounting: Keeps them within budgets.
@@ -38,7 +38,7 @@ class Turn:
         self._calling = calling
 
     async def take(self, given: State, context: StepContext) -> Mapping[str, object]:
-        """What the next turn changes in a run's state.
+        """The changes of the next turn to a run's state.
 
         Raises:
             BudgetExceeded: There may not be another turn.
@@ -71,7 +71,7 @@ class Turn:
     def _next(
         self, state: RunState, answer: AssistantMessage, verdict: Verdict, account: Account, context: StepContext
     ) -> Changes:
-        """What comes after an answer: how many calls at once, and whether the only one has begun with it."""
+        """The next calls after an answer: how many at once, and whether the only one begins with it."""
         now = context.execution.clock()
         calls = 0 if verdict.end is not None else self._pending.at_once(state, answer, now)
         changes: Changes = {"calls": calls}
@@ -88,7 +88,7 @@ class Turn:
 
 
 def _complaint(state: RunState) -> str:
-    """What the model was told was wrong with its last answer, if it was."""
+    """The complaint about the model's last answer, if any."""
     said = state.messages[-1]
     return said.text if isinstance(said, UserMessage) and state.spent.turns else ""
 

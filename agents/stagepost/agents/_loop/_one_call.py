@@ -5,8 +5,7 @@ A tool that is not idempotent is called only if no process has begun the call be
 
 - nothing: the tool was not called; it is now.
 - a beginning and no result: the call may or may not have been made; the model is told that nobody knows, or the run
-waits
-  for a person's verdict.
+  waits for a person's verdict.
 - a result: it is used.
 
 An idempotent tool leaves no mark and is called again. A call that another agent answers is a child run, which is joined

@@ -269,7 +269,7 @@ class Unfinished(BaseModel):
             "'native' is for agents without tools",
         ),
         ({"output": object()}, "pydantic cannot check it"),
-        ({"output": "Report"}, "is no type: give a class"),
+        ({"output": "Report"}, "is not a type: give a class"),
         ({"output": [Report, Order]}, r"give a class, or a type such as list\[int\] or A \| B"),
         ({"output": type(look)}, "pydantic cannot check it"),
         ({"output": lambda city: city}, "it is not a type: give a class"),
@@ -413,7 +413,7 @@ def test_json_is_read_in_a_fence_or_without(text: str) -> None:
 def test_what_does_not_fit_is_answered_with_what_is_wrong(text: str, why: str) -> None:
     complaint = Output.of(Report).read_text(text)
     assert isinstance(complaint, Complaint)
-    assert "no valid Report" in complaint.text
+    assert "not a valid Report" in complaint.text
     assert why in complaint.text
 
 

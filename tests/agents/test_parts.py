@@ -121,7 +121,7 @@ def test_a_data_url_is_its_bytes() -> None:
     assert File(url="data:,a%20b").data == b"a b"
     assert File(url="data:text/csv;charset=utf-8,a").media_type == "text/csv"
     for wrong in ("data:image/png;base64", "data:image/png;base64,*"):
-        with pytest.raises(ValidationError, match="no valid data: URL"):
+        with pytest.raises(ValidationError, match="not a valid data: URL"):
             Image(url=wrong)
 
 

@@ -15,7 +15,7 @@ def read_globs(what: str, patterns: Iterable[str]) -> tuple[str, ...]:
     kept = tuple(patterns)
     for pattern in kept:
         if not isinstance(pattern, str):
-            raise TypeError(f"{what} holds {pattern!r}, which is not a pattern: use texts such as 'send_*'")
+            raise TypeError(f"{what} contains {pattern!r}, which is not a pattern: use texts such as 'send_*'")
     return kept
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from stagepost.workflows import Mask as Known
+from stagepost.workflows import Mask
 
 from ._messages import ProviderContent
 
@@ -27,7 +27,7 @@ class KeyMask:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self.known: Final = Known(secrets)
+        self.known: Final = Mask(secrets)
 
     def all(self, text: str) -> str:
         """The text without the secrets and without anything that looks like one."""

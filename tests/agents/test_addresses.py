@@ -47,7 +47,7 @@ def test_neither_models_nor_servers_show_a_key(url: str) -> None:
         server = McpServer.http(url)
         assert "sesame" not in f"{server!r} {server.name} {server.transport}"
         return
-    with pytest.raises(InvalidServer, match="is no address: begin it with http") as caught:
+    with pytest.raises(InvalidServer, match="is not an address: begin it with http") as caught:
         McpServer.http(url)
     assert "sesame" not in str(caught.value)
 

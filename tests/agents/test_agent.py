@@ -102,26 +102,26 @@ def named(name: str) -> Tool[..., object]:
         (lambda: Agent("w", prompt="", tools=[named("fail")]), "'fail' is reserved"),
         (lambda: Agent("w", prompt="In {town}.", input=Query), r"\{town\}, and input=Query .* has city, days\)"),
         (lambda: Agent("w", prompt="In {town}."), r"give input=.* or write \{\{town\}\}"),
-        (lambda: Agent("w", prompt="", model=7), "model=7 is no model: .* with `async def answer"),  # type: ignore[call-overload]
-        (lambda: Agent("w", prompt="", model=""), "model='' is no model: give a name"),
-        (lambda: Agent("w", prompt="", models={"fast": ""}), r"models\['fast'\]='' is no model"),
+        (lambda: Agent("w", prompt="", model=7), "model=7 is not a model: .* with `async def answer"),  # type: ignore[call-overload]
+        (lambda: Agent("w", prompt="", model=""), "model='' is not a model: give a name"),
+        (lambda: Agent("w", prompt="", models={"fast": ""}), r"models\['fast'\]='' is not a model"),
         (lambda: Agent("w", prompt="", models={"a": "b", "b": "c"}), r"models\['a'\] is 'b', another name"),
-        (lambda: Agent("w", prompt="", input=dict), "is no pydantic model"),  # type: ignore[arg-type]
+        (lambda: Agent("w", prompt="", input=dict), "is not a pydantic model"),  # type: ignore[arg-type]
         (lambda: Agent("w", prompt="", output=Opaque), "output=.*Opaque'>: pydantic cannot check it"),
-        (lambda: Agent("w", prompt="", output=Query(city="")), "is no type: give a class"),  # type: ignore[call-overload]
+        (lambda: Agent("w", prompt="", output=Query(city="")), "is not a type: give a class"),  # type: ignore[call-overload]
         (lambda: Agent("w", prompt="", tools=[Agent("s", prompt="")]), "cannot be called: .* agents in sub_agents="),  # type: ignore[list-item]
         (lambda: Agent("w", prompt="", tools=[named("message_agent")], sub_agents=["s"]), "'message_agent' is res"),
         (lambda: Agent("w", prompt="", sub_agents="s"), r"is one text: use a list, \['s'\]"),
-        (lambda: Agent("w", prompt="", sub_agents=[7]), "sub_agents holds 7, which is no agent"),  # type: ignore[list-item]
+        (lambda: Agent("w", prompt="", sub_agents=[7]), "sub_agents contains 7, which is not an agent"),  # type: ignore[list-item]
         (lambda: Agent("w", prompt="", sub_agents=["s", Agent("s", prompt="")]), "two of its sub-agents are named 's'"),
         (lambda: Agent("w", prompt="", sub_agents=["w"]), "'w' has its own name: no agent can ask itself"),
         (
             lambda: Agent("w", prompt="", hooks=[look]),
-            "which is no hook: give .* `async def model_call` or `tool_call`",
+            "which is not a hook: give .* `async def model_call` or `tool_call`",
         ),
-        (lambda: Agent("w", prompt="", hooks=[Guard]), "which is no hook"),
+        (lambda: Agent("w", prompt="", hooks=[Guard]), "which is not a hook"),
         (lambda: Agent("w", prompt="", approvals="send_*"), r"approvals: rules='send_\*' is one text"),
-        (lambda: Agent("w", prompt="", approvals=[3]), "approvals: rules holds 3"),  # type: ignore[list-item]
+        (lambda: Agent("w", prompt="", approvals=[3]), "approvals: rules contains 3"),  # type: ignore[list-item]
     ],
     ids=[
         "tool twice",

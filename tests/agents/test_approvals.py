@@ -78,7 +78,7 @@ def test_a_person_has_a_week_by_default_or_any_time() -> None:
 def test_rules_that_cannot_be_are_refused() -> None:
     with pytest.raises(TypeError, match=r"use a list of patterns, \['send_\*'\]"):
         Approvals("send_*")
-    with pytest.raises(ValueError, match="no duration"):
+    with pytest.raises(ValueError, match="not a duration"):
         Approvals(within=-1)
 
 

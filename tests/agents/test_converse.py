@@ -310,7 +310,7 @@ async def test_runs_with_the_names_of_turns_are_not_taken_for_turns() -> None:
             async with converse(runner, "echo", id="c"):
                 pass
         await (await Tasks(runner).start("echo", "a", task_id="d-0")).result()
-        with pytest.raises(RunConflict, match="no part of conversation 'd'"):
+        with pytest.raises(RunConflict, match="not part of conversation 'd'"):
             async with converse(runner, "echo", id="d"):
                 pass
         for name, start in (

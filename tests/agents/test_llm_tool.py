@@ -109,7 +109,7 @@ def test_a_prompt_that_cannot_be_a_tool_is_refused(prompt: str, why: str) -> Non
 
 
 def test_an_output_that_is_no_type_is_refused() -> None:
-    with pytest.raises(InvalidAgent, match="is no type"):
+    with pytest.raises(InvalidAgent, match="is not a type"):
         LLMTool("say", "{text}", output=Mood(mood="sad"))
 
 

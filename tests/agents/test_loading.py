@@ -104,7 +104,7 @@ def lead(**changes: object) -> Mapping[str, Any]:
     ],
 )
 def test_data_that_cannot_be_agents_is_refused_with_the_place(data: Mapping[str, object], why: str) -> None:
-    with pytest.raises(InvalidAgentData, match=f"agents cannot be made of this data: {why}"):
+    with pytest.raises(InvalidAgentData, match=f"agents cannot be built from this data: {why}"):
         Agents.load(data, tools=TOOLS, types=TYPES)
 
 

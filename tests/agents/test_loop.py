@@ -126,7 +126,7 @@ async def test_an_output_that_does_not_fit_goes_back_to_the_model() -> None:
     assert (result.output, result.turns) == (Report(city="Oslo", degrees=3), 2)
     complaint = model.requests[1].messages[-1]
     assert isinstance(complaint, UserMessage)
-    assert "no valid Report: Invalid JSON" in complaint.text
+    assert "not a valid Report: Invalid JSON" in complaint.text
     assert complaint in result.messages
     assert model.requests[0].output is None  # the tool `return` says it
 
@@ -152,7 +152,7 @@ async def test_a_text_will_do_where_the_prompt_needs_no_fields() -> None:
     [
         (Agent("w", prompt=""), {"city": "Oslo"}, "takes a text, or a list .* not dict: give the agent input="),
         (Agent("w", prompt="", input=Query), 3, "takes Query, a mapping of its fields, a text, or a list .* not int"),
-        (Agent("w", prompt="", input=Query), {"days": "x"}, "no valid Query: city: Field required; days: Input"),
+        (Agent("w", prompt="", input=Query), {"days": "x"}, "not a valid Query: city: Field required; days: Input"),
         (
             Agent("w", prompt="In {city}", input=Query),
             "Oslo?",
@@ -163,7 +163,7 @@ async def test_a_text_will_do_where_the_prompt_needs_no_fields() -> None:
     ids=["no input", "number", "fields", "text", "other model"],
 )
 async def test_a_request_of_another_form_is_refused(agent: Agent[str], asked: object, why: str) -> None:
-    with pytest.raises(InvalidRequest, match=f"agent 'w' cannot be asked so: .*{why}"):
+    with pytest.raises(InvalidRequest, match=f"agent 'w' cannot be asked like this: .*{why}"):
         await agent.run(asked, model=ScriptedModel([]))
 
 

@@ -57,15 +57,15 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a name for tools": (lambda: made(tools="pay"), r"tools='pay' is one text: use a list, \['pay'\]"),
     "an address for a tool": (lambda: made(tools=[KEYED]), r"'https://h/\?key=\*\*\*', .* McpServer.http"),
     "an address for a server": (lambda: made(servers=[KEYED]), r"https://h/\?key=\*\*\*', .* McpServer.http"),
-    "a server that is none": (lambda: made(servers=[7]), "servers holds 7, which is no McpServer$"),
+    "a server that is none": (lambda: made(servers=[7]), "servers contains 7, which is not an McpServer$"),
     "one sub-agent": (lambda: made(sub_agents=made()), "sub_agents= is a list, and not a single Agent"),
     "one hook": (lambda: made(hooks=print), "hooks= is a list, and not a single"),
-    "a number for a budget": (lambda: made(budget=5), r"budget=5 is no Budget: give Budget\(turns=…"),
+    "a number for a budget": (lambda: made(budget=5), r"budget=5 is not a Budget: give Budget\(turns=…"),
     "approvals": (
         lambda: made(approvals=True),
         r'approvals=True: give patterns of tools, such as \["send_\*"\] or \["\*"\]',
     ),
-    "a class for a model": (lambda: made(model=ScriptedModel), "is no model: give a name such as"),
+    "a class for a model": (lambda: made(model=ScriptedModel), "is not a model: give a name such as"),
     "one agent": (lambda: some_agents(made()), r"a list of agents, and not a single Agent: Agents\(\[…\]\)"),
     "agents by name": (lambda: some_agents({"a": made()}), "a list of agents, and not a single dict"),
     "one answer": (lambda: some_script("done"), r"a list of answers, and not a single one: \['done'\]"),
@@ -85,7 +85,7 @@ def test_what_is_right_is_not_refused() -> None:
 
 
 async def test_after_is_the_result_of_a_run() -> None:
-    with pytest.raises(InvalidRequest, match="after='x' is no AgentResult: give what an earlier run returned"):
+    with pytest.raises(InvalidRequest, match="after='x' is not an AgentResult: give what an earlier run returned"):
         await made().run("go", after="x")  # type: ignore[arg-type]  # the mistake
 
 

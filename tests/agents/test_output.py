@@ -269,11 +269,11 @@ class Unfinished(BaseModel):
             "'native' is for agents without tools",
         ),
         ({"output": object()}, "pydantic cannot check it"),
-        ({"output": "Report"}, "is no type: give a class"),
+        ({"output": "Report"}, "is not a type: give a class"),
         ({"output": [Report, Order]}, r"give a class, or a type such as list\[int\] or A \| B"),
         ({"output": type(look)}, "pydantic cannot check it"),
-        ({"output": lambda city: city}, "it is no type: give a class"),
-        ({"output": partial(int, base=2)}, "it is no type: give a class"),
+        ({"output": lambda city: city}, "it is not a type: give a class"),
+        ({"output": partial(int, base=2)}, "it is not a type: give a class"),
         ({"output": list["Nowhere"]}, "a type in it is not defined: define it before the agent"),  # type: ignore[name-defined]  # noqa: F821  # that is it
         ({"output": Unfinished}, "a type in it is not defined: define it before the agent"),
     ],
@@ -330,7 +330,7 @@ async def test_empty_answers_are_no_success_however_many_come() -> None:
     ("answer", "output", "why"),
     [
         ("", None, "Your answer was empty. Answer again with a text."),
-        ('"hot"', int, "Your answer is no valid int: Input should be a valid integer"),
+        ('"hot"', int, "Your answer is not a valid int: Input should be a valid integer"),
     ],
     ids=["empty", "text"],
 )
@@ -413,7 +413,7 @@ def test_json_is_read_in_a_fence_or_without(text: str) -> None:
 def test_what_does_not_fit_is_answered_with_what_is_wrong(text: str, why: str) -> None:
     complaint = Output.of(Report).read_text(text)
     assert isinstance(complaint, Complaint)
-    assert "no valid Report" in complaint.text
+    assert "not a valid Report" in complaint.text
     assert why in complaint.text
 
 
@@ -441,7 +441,9 @@ def test_json_that_is_cut_is_no_text() -> None:
 def test_arguments_that_do_not_fit_are_answered_with_what_is_wrong() -> None:
     complaint = Output.of(list[int]).read_arguments('{"value": [1, "x"]}')
     assert isinstance(complaint, Complaint)
-    assert complaint.text.startswith("the arguments are no valid list[int]: value.1: Input should be a valid integer")
+    assert complaint.text.startswith(
+        "the arguments are not a valid list[int]: value.1: Input should be a valid integer"
+    )
 
 
 def test_what_a_validator_raises_is_told() -> None:

@@ -95,9 +95,9 @@ async def test_parts_in_the_fields_of_a_request_stand_beside_their_names() -> No
 @pytest.mark.parametrize(
     ("request_", "why"),
     [
-        (["a", 1], "its request holds int: a list holds texts, Image, Audio and File"),
+        (["a", 1], "its request contains int: a list contains texts, Image, Audio and File"),
         ([Path("a.png")], r"give Image.from_file\('a.png'\)"),
-        ([b"bytes"], r"its request holds bytes \(give Image\(data=…"),
+        ([b"bytes"], r"its request contains bytes \(give Image\(data=…"),
         ([], "an empty list: give a text"),
         (1, "it takes a text, or a list of texts, Image, Audio and File, not int"),
         ({"a": 1}, "not dict: give the agent input="),
@@ -121,7 +121,7 @@ def test_a_data_url_is_its_bytes() -> None:
     assert File(url="data:,a%20b").data == b"a b"
     assert File(url="data:text/csv;charset=utf-8,a").media_type == "text/csv"
     for wrong in ("data:image/png;base64", "data:image/png;base64,*"):
-        with pytest.raises(ValidationError, match="no valid data: URL"):
+        with pytest.raises(ValidationError, match="not a valid data: URL"):
             Image(url=wrong)
 
 
@@ -137,9 +137,9 @@ def test_a_data_url_is_its_bytes() -> None:
         (Audio, {"data": DATA, "media_type": "image/png"}, "media_type='image/png' of Audio is none: .*\"audio/wav\""),
         (File, {"data": DATA, "media_type": "pdf"}, "media_type='pdf' of File is none: .*\"application/pdf\""),
         (Image, {"data": b"", "media_type": "image/png"}, "Image has no bytes"),
-        (Image, {"url": "a.png"}, r"url='a.png' of Image is no address: .*Image.from_file\(…\)"),
-        (Image, {"url": "file:///a.png"}, "url='file:///a.png' of Image is no address"),
-        (File, {"url": "file:///a.pdf"}, "url='file:///a.pdf' of File is no address"),
+        (Image, {"url": "a.png"}, r"url='a.png' of Image is not an address: .*Image.from_file\(…\)"),
+        (Image, {"url": "file:///a.png"}, "url='file:///a.png' of Image is not an address"),
+        (File, {"url": "file:///a.pdf"}, "url='file:///a.pdf' of File is not an address"),
         (Image, {"digest": "abc", "media_type": "image/png"}, "digest='abc' of Image is none: give the 64 hexadecimal"),
     ],
     ids=["no type", "sound", "picture", "no type of a file", "empty", "path", "file", "file of a file", "digest"],
@@ -241,7 +241,7 @@ async def test_lists_without_parts_are_json_as_before() -> None:
 @pytest.mark.parametrize(
     ("returned", "why"),
     [
-        (ToolResult("x", parts=[1]), "its parts hold int: they may hold Image, Audio and File"),  # type: ignore[list-item]
+        (ToolResult("x", parts=[1]), "its parts contain int: they may be Image, Audio and File"),  # type: ignore[list-item]
         (ToolResult(3), "a ToolResult of something else than a text"),  # type: ignore[arg-type]
         (Image(digest="0" * 64, media_type="image/png"), "it has Image without its bytes: give data=, or url="),
         ([PICTURE, object()], "the result of 'odd' cannot be stored"),

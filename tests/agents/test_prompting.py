@@ -209,5 +209,5 @@ def test_a_function_that_does_not_fit_the_input_is_refused_where_the_agent_is_bu
 
 
 def test_a_prompt_is_a_text_or_a_function() -> None:
-    with pytest.raises(InvalidAgent, match="prompt=7 is no prompt: give a text, or a function"):
+    with pytest.raises(InvalidAgent, match="prompt=7 is not a prompt: give a text, or a function"):
         Agent("w", prompt=7)  # type: ignore[call-overload]  # what is under test

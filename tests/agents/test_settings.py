@@ -190,19 +190,22 @@ def test_a_state_without_settings_is_not_one_byte_longer() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"settings": {"temperature": 0}}, "is no ModelSettings: give ModelSettings"),
-        ({"settings": None}, "settings=None is no ModelSettings"),
+        ({"settings": {"temperature": 0}}, "is not a ModelSettings: give ModelSettings"),
+        ({"settings": None}, "settings=None is not a ModelSettings"),
         (
             {"settings": given(tool_choice="lok")},
-            "tool_choice='lok' is no tool of it: give one of auto, none,",
+            "tool_choice='lok' is not one of its tools: give one of auto, none,",
         ),
-        ({"settings": given(tool_choice="return")}, "'return' is no tool of it: .*required, look"),
-        ({"settings": given(tool_choice="return"), "output": str}, "'return' is no tool of it: .*required, look"),
+        ({"settings": given(tool_choice="return")}, "'return' is not one of its tools: .*required, look"),
+        (
+            {"settings": given(tool_choice="return"), "output": str},
+            "'return' is not one of its tools: .*required, look",
+        ),
         (
             {"settings": given(tool_choice="return"), "output": Report, "output_mode": "prompted"},
-            "'return' is no tool of it: .*required, look",
+            "'return' is not one of its tools: .*required, look",
         ),
-        ({"settings": given(tool_choice="message_agent")}, "'message_agent' is no tool"),
+        ({"settings": given(tool_choice="message_agent")}, "'message_agent' is not one of its tools"),
     ],
     ids=["mapping", "nothing", "unknown", "no answer to return", "texts", "prompted", "no agents"],
 )

@@ -147,7 +147,7 @@ async def test_what_is_no_agent_is_refused() -> None:
     async with running(MemoryStore(), chain) as runner:
         tasks = Tasks(runner)
         await runner.start(chain, run_id="c")
-        with pytest.raises(NotAnAgent, match="workflow 'chain' is no agent"):
+        with pytest.raises(NotAnAgent, match="workflow 'chain' does not belong to an agent"):
             await tasks.start("chain", "hello")
         for refused in (tasks.get("c"), tasks.tell("c", "hello"), tasks.follow_up("c", "hello"), tasks.cancel("c")):
             with pytest.raises(NotAnAgent, match="run 'c' of workflow 'chain'"):

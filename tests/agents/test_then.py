@@ -104,8 +104,8 @@ async def test_p6_a_function_makes_the_request_where_types_differ(way: Way) -> N
         (lambda: agent("a").then(agent("b"), request=waiting), "is async: give a plain function"),
         (lambda: agent("a", output=Query).then(agent("b"), request=describing), "request= takes Report: make them"),
         (lambda: agent("a").then(agent("b", input=Query), request=stating), "request= gives Report, and 'b' takes Q"),
-        (lambda: agent("a").then("b"), "is no agent: give an Agent"),  # type: ignore[arg-type]
-        (lambda: agent("a").then(Agent), "is no agent: give an Agent"),  # type: ignore[arg-type]
+        (lambda: agent("a").then("b"), "is not an agent: give an Agent"),  # type: ignore[arg-type]
+        (lambda: agent("a").then(Agent), "is not an agent: give an Agent"),  # type: ignore[arg-type]
         (lambda: agent("a").then(agent("b")).then(agent("c", input=Query)), "agent 'b': .* 'c' takes Query"),
         (lambda: agent("a").then(agent("b").then(agent("c", input=Query))), "agent 'b': .* 'c' takes Query"),
         (lambda: agent("a").then(agent("a")), "two agents of a chain have this name"),
@@ -218,7 +218,7 @@ async def test_p6_an_error_of_the_function_between_is_one_of_the_agent_after_it(
 
 async def test_p6_the_first_request_is_refused_as_the_agents_own_would_be() -> None:
     chain = agent("one", echo("1"), input=Query).then(agent("two", echo("2")))
-    with pytest.raises(InvalidRequest, match="agent 'one' cannot be asked so"):
+    with pytest.raises(InvalidRequest, match="agent 'one' cannot be asked like this"):
         await chain.run(7)
 
 

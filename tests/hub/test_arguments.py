@@ -57,7 +57,7 @@ def test_options_of_an_agent_are_checked(options: dict[str, Any], text: str) -> 
 @pytest.mark.parametrize("topics", [[5], ["a b"], [""], "a..b", b"ab", [["a"]]], ids=repr)
 def test_topics_of_an_agent_are_checked(topics: Any) -> None:
     hub = Hub()
-    with pytest.raises(InvalidTopic, match="is no pattern: use words parted by dots"):
+    with pytest.raises(InvalidTopic, match="is not a pattern: use words separated by dots"):
         hub.register("echo", echo, topics=topics)
     assert hub.agents == ()
 
@@ -90,7 +90,7 @@ SENDERS: dict[str, Callable[..., Call]] = {
     "broadcast": lambda **options: lambda hub: hub.broadcast(Ping(), **options),
 }
 TERMS: list[tuple[dict[str, Any], str]] = [
-    ({"timeout": math.nan}, "timeout is nan: that is no duration, use seconds from 0 up"),
+    ({"timeout": math.nan}, "timeout is nan: that is not a duration, use seconds from 0 up"),
     ({"timeout": -1}, "timeout is -1"),
     ({"timeout": "5"}, "timeout is '5'"),
     ({"timeout": True}, "timeout is True"),
@@ -156,11 +156,11 @@ async def test_a_recipient_that_is_no_id_is_refused(recipient: Any) -> None:
             hub.register("echo", echo)
             hub.register("forward", forward)
             for send in (hub.send, hub.request):
-                with pytest.raises(InvalidName, match="is no valid agent id"):
+                with pytest.raises(InvalidName, match="is not a valid agent id"):
                     await send(recipient, Ping())
-            with pytest.raises(HandlerFailed, match="is no valid agent id"):
+            with pytest.raises(HandlerFailed, match="is not a valid agent id"):
                 await hub.request("forward", Ping())
-            with pytest.raises(InvalidName, match="is no valid agent id"):
+            with pytest.raises(InvalidName, match="is not a valid agent id"):
                 await hub.unregister(recipient)
 
 
@@ -168,7 +168,7 @@ async def test_a_recipient_that_is_no_id_is_refused(recipient: Any) -> None:
 async def test_a_topic_to_publish_to_is_checked(topic: Any) -> None:
     with fail_after(5):
         async with Hub() as hub:
-            with pytest.raises(InvalidTopic, match="is no topic to publish to"):
+            with pytest.raises(InvalidTopic, match="is not a topic to publish to"):
                 await hub.publish(topic, Ping())
 
 

@@ -54,8 +54,8 @@ def test_configuration_is_read_from_files(tmp_path: Path, suffix: str, text: str
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("a.toml", "name = ", "it is no TOML"),
-        ("a.json", "{", "it is no JSON"),
+        ("a.toml", "name = ", "it is not TOML"),
+        ("a.json", "{", "it is not JSON"),
         ("a.toml", 'nome = "x"', "nome: Extra inputs"),
         ("a.toml", "grace = -1", "grace: Input should be greater"),
         ("a.json", "[]", "it: Input should be"),

@@ -3,7 +3,7 @@ from anyio.lowlevel import checkpoint
 from tests.hub._agents import until
 
 from stagepost.hub._deadlines import Deadlines
-from stagepost.hub._turns import Turns
+from stagepost.hub._time_slice import TimeSlice
 from stagepost.hub._wake import Waiter, current_backend
 
 
@@ -21,7 +21,7 @@ async def test_deadlines_fire_in_order_and_never_early() -> None:
     backend = current_backend()
     with fail_after(5):
         async with create_task_group() as tasks:
-            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), Turns())
+            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), TimeSlice())
             now = backend.clock()
             for delay in (0.06, 0.02, 0.04, 0.0, 0.02):
                 deadlines.add(Entry(now + delay, fired), now + delay)
@@ -36,7 +36,7 @@ async def test_an_entry_taken_out_does_not_fire_and_leaves_nothing_behind() -> N
     backend = current_backend()
     with fail_after(5):
         async with create_task_group() as tasks:
-            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), Turns())
+            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), TimeSlice())
             now = backend.clock()
             first, last = Entry(now + 0.01, fired), Entry(now + 0.03, fired)
             bucket = deadlines.add(first, first.at)
@@ -54,7 +54,7 @@ async def test_an_entry_taken_out_does_not_fire_and_leaves_nothing_behind() -> N
 
 async def test_empty_buckets_do_not_pile_up() -> None:
     spawned: list[object] = []
-    deadlines = Deadlines(current_backend(), lambda function, _: spawned.append(function), Turns())
+    deadlines = Deadlines(current_backend(), lambda function, _: spawned.append(function), TimeSlice())
     kept = Entry(0.0, [])
     deadlines.add(kept, 5.0)
     for number in range(20_000):
@@ -78,7 +78,7 @@ async def test_many_deadlines_at_once_let_others_run_between() -> None:
 
     with fail_after(5):
         async with create_task_group() as tasks:
-            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), Turns())
+            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), TimeSlice())
             tasks.start_soon(watch)
             now = backend.clock()
             for _ in range(2000):
@@ -93,7 +93,7 @@ async def test_an_earlier_deadline_moves_the_timer_forward() -> None:
     backend = current_backend()
     with fail_after(5):
         async with create_task_group() as tasks:
-            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), Turns())
+            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), TimeSlice())
             now = backend.clock()
             deadlines.add(Entry(now + 60, fired), now + 60)
             await checkpoint()
@@ -108,7 +108,7 @@ async def test_the_task_ends_by_cancellation() -> None:
     with fail_after(5), CancelScope() as scope:
         async with create_task_group() as tasks:
             deadlines = Deadlines(
-                current_backend(), lambda function, name: tasks.start_soon(function, name=name), Turns()
+                current_backend(), lambda function, name: tasks.start_soon(function, name=name), TimeSlice()
             )
             deadlines.add(Entry(0.0, []), current_backend().clock() + 60)
             await checkpoint()
@@ -128,7 +128,7 @@ async def test_a_lone_client_does_not_wake_the_timer_with_each_deadline() -> Non
     with fail_after(5):
         async with create_task_group() as tasks:
             counting = backend._replace(new_waiter=new_waiter)
-            deadlines = Deadlines(counting, lambda function, name: tasks.start_soon(function, name=name), Turns())
+            deadlines = Deadlines(counting, lambda function, name: tasks.start_soon(function, name=name), TimeSlice())
             deadlines.add(Entry(0.0, []), backend.clock() + 1000)
             await checkpoint()
             for number in range(100):
@@ -155,7 +155,7 @@ async def test_an_entry_that_another_ones_end_takes_out_does_not_expire() -> Non
     with fail_after(5):
         async with create_task_group() as tasks:
             backend = current_backend()
-            deadlines = Deadlines(backend, lambda function, _: tasks.start_soon(function), Turns())
+            deadlines = Deadlines(backend, lambda function, _: tasks.start_soon(function), TimeSlice())
             first, second, third = Entry("first"), Entry("second"), Entry("third")
             first.other = second
             at = backend.clock()
@@ -171,7 +171,7 @@ async def test_many_empty_buckets_are_dropped_in_turns() -> None:
     backend = current_backend()
     with fail_after(5):
         async with create_task_group() as tasks:
-            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), Turns())
+            deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), TimeSlice())
             now = backend.clock()
             for step in range(600):
                 gone = Entry(now + 10 + step, fired)

@@ -11,7 +11,7 @@ from anyio import CancelScope, create_task_group, fail_after
 from tests.hub._agents import Gate, Ping, echo, until
 
 from stagepost.hub import AgentNotFound, DeadReason, Hub, HubError, MailboxFull, Priority
-from stagepost.hub._parcel import Parcel
+from stagepost.hub._envelope import Envelope
 from stagepost.hub.testing import idle
 
 FEW = 200
@@ -180,22 +180,22 @@ async def test_what_one_costs_does_not_grow_with_all(act: Act) -> None:
     assert growth < GROWTH
 
 
-class ComparedParcel(Parcel):
-    """A parcel that counts how often it is looked at in search of another one."""
+class ComparedEnvelope(Envelope):
+    """An envelope that counts how often it is looked at in search of another one."""
 
     __slots__ = ()
-    __hash__ = Parcel.__hash__
+    __hash__ = Envelope.__hash__
     count = 0
 
     def __eq__(self, other: object) -> bool:
-        ComparedParcel.count += 1
+        ComparedEnvelope.count += 1
         return self is other
 
 
 @pytest.mark.parametrize("mailbox", [None, 1], ids=["queued", "without room"])
 async def test_cancelling_many_searches_for_none_of_them(mailbox: int | None) -> None:
     gate, scopes = Gate(), list[CancelScope]()
-    ComparedParcel.count = 0
+    ComparedEnvelope.count = 0
 
     async def ask(hub: Hub) -> None:
         with CancelScope() as scope:
@@ -205,14 +205,14 @@ async def test_cancelling_many_searches_for_none_of_them(mailbox: int | None) ->
     with fail_after(60):
         async with Hub(grace=0) as hub, create_task_group() as tasks:
             assert hub._engine is not None
-            hub._engine.new_parcel = ComparedParcel
+            hub._engine.new_envelope = ComparedEnvelope
             hub.register(gate, mailbox=mailbox)
             for _ in range(1000):
                 tasks.start_soon(ask, hub)
             await until(lambda: hub.metrics().sent == 1000)
             for scope in reversed(scopes):
                 scope.cancel()
-    assert ComparedParcel.count < 40 * 1000
+    assert ComparedEnvelope.count < 40 * 1000
 
 
 def waiting(hub: Hub, count: int) -> bool:

@@ -82,7 +82,7 @@ def test_a_union_registers_one_handler_for_all_its_members() -> None:
     assert handlers.exact[Ping] is handlers.exact[Pong]
 
 
-def test_the_bare_envelope_takes_every_payload() -> None:
+def test_the_bare_message_takes_every_payload() -> None:
     async def everything(message: Message) -> None: ...  # type: ignore[type-arg]  # the point of the test
 
     handlers = read(everything)
@@ -212,6 +212,6 @@ def test_what_was_read_is_forgotten_with_its_function() -> None:
 def test_a_class_is_read_once() -> None:
     reader = HandlerReader()
     reader.read(Desk())
-    shapes = reader._classes[Desk]
+    signatures = reader._classes[Desk]
     reader.read(Desk())
-    assert reader._classes[Desk] is shapes
+    assert reader._classes[Desk] is signatures

@@ -18,7 +18,7 @@ def test_durations_become_seconds(duration: Duration | None, expected: float) ->
 
 @pytest.mark.parametrize("duration", [-1, math.nan, timedelta(seconds=-1)], ids=["negative", "nan", "timedelta"])
 def test_what_is_no_duration_is_refused(duration: Duration) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
+    with pytest.raises(ValueError, match="is not a duration"):
         seconds(duration)
 
 

@@ -44,7 +44,7 @@ class Wrapper:
         return self.function(*args, **kwargs)
 
 
-class Desk:
+class Endpoint:
     @handles
     @staticmethod
     async def above_static(ping: Ping) -> str:
@@ -91,21 +91,23 @@ class Desk:
         return type(payload).__name__
 
 
-class Below(Desk):
+class Below(Endpoint):
     pass
 
 
-@pytest.mark.parametrize("source", [Desk, Desk(), Below, Below()], ids=["class", "object", "subclass", "its object"])
+@pytest.mark.parametrize(
+    "source", [Endpoint, Endpoint(), Below, Below()], ids=["class", "object", "subclass", "its object"]
+)
 async def test_every_marked_method_works(source: object) -> None:
     name = getattr(source, "__name__", type(source).__name__)
     with fail_after(5):
         async with Hub() as hub:
-            hub.register("desk", source)
+            hub.register("endpoint", source)
             for payload, reply in (
                 (Ping(1), "static 1"),
                 (2, "static 2"),
                 ("three", f"{name} three"),
-                (Pong(4), f"{name} 4 desk"),
+                (Pong(4), f"{name} 4 endpoint"),
                 (b"5", f"{name} b'5'"),
                 ((6,), f"{name} (6,)"),
                 ([7], f"{name} [7]"),
@@ -114,7 +116,7 @@ async def test_every_marked_method_works(source: object) -> None:
                 (set(), "set"),
                 (None, "NoneType"),
             ):
-                assert await hub.request("desk", payload) == reply
+                assert await hub.request("endpoint", payload) == reply
 
 
 class OfFunction:
@@ -204,9 +206,9 @@ def test_what_is_no_method_is_refused() -> None:
         def value(self) -> int:
             return 1
 
-    with pytest.raises(InvalidHandler, match=r"Cached.value is no method: make it a plain method"):
+    with pytest.raises(InvalidHandler, match=r"Cached.value is not a method: make it a plain method"):
         read(Cached)
-    with pytest.raises(InvalidHandler, match="is no function that could be marked: use @handles on a method"):
+    with pytest.raises(InvalidHandler, match="is not a function that can be marked: use @handles on a method"):
 
         class Property:
             @handles  # type: ignore[prop-decorator]  # the point
@@ -220,7 +222,7 @@ def test_what_is_no_method_is_refused() -> None:
         def value(self) -> int:
             return 1
 
-    with pytest.raises(InvalidHandler, match=r"Above.value is no method"):
+    with pytest.raises(InvalidHandler, match=r"Above.value is not a method"):
         read(Above())
 
 
@@ -230,15 +232,15 @@ AnyT = TypeVar("AnyT")
 
 @pytest.mark.parametrize("payload", ["text", UserId, AnyT], ids=["text", "newtype", "variable"])
 def test_what_names_no_class_cannot_be_handled(payload: Any) -> None:
-    with pytest.raises(InvalidHandler, match="is marked with what is no class: use @handles on a method, or"):
+    with pytest.raises(InvalidHandler, match="is marked with what is not a class: use @handles on a method, or"):
         handles(payload)
-    with pytest.raises(InvalidHandler, match="is marked with what is no class"):
+    with pytest.raises(InvalidHandler, match="is marked with what is not a class"):
         handles(Ping, payload)
 
 
-@pytest.mark.parametrize("thing", [5, len, Desk().above_named], ids=["number", "builtin", "bound method"])
+@pytest.mark.parametrize("thing", [5, len, Endpoint().above_named], ids=["number", "builtin", "bound method"])
 def test_what_cannot_be_marked_is_refused(thing: Any) -> None:
-    with pytest.raises(InvalidHandler, match="is no function that could be marked"):
+    with pytest.raises(InvalidHandler, match="is not a function that can be marked"):
         handles(thing)
 
 

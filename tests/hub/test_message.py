@@ -9,7 +9,7 @@ from stagepost.hub import Hub, Message, MessageType, Priority
 from stagepost.hub._stamps import Stamps
 
 
-async def test_a_handler_of_the_envelope_sees_all_that_is_known() -> None:
+async def test_a_handler_of_the_message_sees_all_that_is_known() -> None:
     seen: list[Message[Ping]] = []
 
     async def keep(message: Message[Ping]) -> None:

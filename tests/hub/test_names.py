@@ -14,7 +14,7 @@ def test_letters_digits_underscore_and_hyphen_make_a_name(name: str) -> None:
     ids=["empty", "long", "space", "dot", "slash", "umlaut", "newline", "foreign digit", "none", "int", "bytes"],
 )
 def test_anything_else_is_refused(name: object) -> None:
-    with pytest.raises(InvalidName, match="no valid step name: use 1 to 100 of the characters") as caught:
+    with pytest.raises(InvalidName, match="not a valid step name: use 1 to 100 of the characters") as caught:
         check_name("step name", name)
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, HubError)

@@ -50,9 +50,9 @@ def test_annotations_name_the_classes_to_route_by(annotation: object, expected: 
 @pytest.mark.parametrize(
     ("annotation", "why"),
     [
-        (Literal["a"], "is no class"),
-        (TypeVar("T"), "is no class"),
-        (NewType("Id", int), "is no class"),
+        (Literal["a"], "is not a class"),
+        (TypeVar("T"), "is not a class"),
+        (NewType("Id", int), "is not a class"),
         (Row, "is a plain dict at run time"),
         (Shape, "is a protocol, not a class"),
     ],

@@ -165,11 +165,11 @@ async def test_p4_nothing_is_left_of_messages_that_have_ended() -> None:
             for number in range(3000):
                 await hub.request("echo", Ping(number), timeout=5 + number)
             await idle(hub)
-            (desk,) = hub._directory.desks()
+            (endpoint,) = hub._directory.endpoints()
             assert hub._engine is not None
-            assert not desk._mailbox.queue
+            assert not endpoint._mailbox.queue
             assert not any(hub._engine.deadlines._buckets.values())
-            assert all(worker.current is None for worker in desk._workers.staff)
+            assert all(worker.current is None for worker in endpoint._workers.staff)
 
 
 async def test_p5_a_failing_and_a_stuck_agent_harm_nobody() -> None:

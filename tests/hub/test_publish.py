@@ -18,8 +18,8 @@ from stagepost.hub import (
     MessageType,
     Published,
 )
+from stagepost.hub._envelope import STANDARD
 from stagepost.hub._origin import OUTSIDE
-from stagepost.hub._parcel import STANDARD
 from stagepost.hub._publication import Publication
 from stagepost.hub._publisher import wait_for_room
 from stagepost.hub.testing import idle
@@ -328,12 +328,12 @@ async def test_one_that_found_room_before_its_turn_to_wait_does_not_wait() -> No
             hub.register(gate, mailbox=1, topics=["a"])
             await hub.publish("a", Ping(0))
             await gate.entered.wait()
-            (desk,) = hub._directory.desks()
+            (endpoint,) = hub._directory.endpoints()
             assert hub._router is not None
             assert hub._engine is not None
             publication = Publication(hub._directory, hub._engine, Ping(1), OUTSIDE, STANDARD, math.inf)
-            parcel, _ = hub._router._address("gate", Ping(1), MessageType.NOTIFICATION, OUTSIDE, STANDARD)
-            await wait_for_room(publication, desk, parcel, 5)
+            envelope, _ = hub._router._address("gate", Ping(1), MessageType.NOTIFICATION, OUTSIDE, STANDARD)
+            await wait_for_room(publication, endpoint, envelope, 5)
             gate.opened.set()
     assert publication.report().delivered == ("gate",)
     assert gate.seen == [0, 1]

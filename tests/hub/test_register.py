@@ -40,9 +40,9 @@ def test_ids_are_checked_and_unique() -> None:
     hub.register("echo", echo)
     with pytest.raises(DuplicateAgent, match="agent 'echo' is on hub 'main' already"):
         hub.register("echo", echo)
-    with pytest.raises(InvalidName, match="no valid agent id"):
+    with pytest.raises(InvalidName, match="not a valid agent id"):
         hub.register("e.cho", echo)
-    with pytest.raises(InvalidName, match="no valid hub name"):
+    with pytest.raises(InvalidName, match="not a valid hub name"):
         Hub("a b")
 
 

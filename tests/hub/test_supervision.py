@@ -3,10 +3,10 @@ from anyio import create_task_group, fail_after
 from tests.hub._agents import Gate, Ping, Pong, Recorder, echo, error_of, fail, until
 
 from stagepost.hub import (
-    AgentFailed,
     AgentNotFound,
     AgentRestarted,
     AgentStopped,
+    AgentTerminated,
     DeadReason,
     HandlerFailed,
     Hub,
@@ -157,7 +157,7 @@ async def test_an_agent_that_fails_too_often_is_taken_off_the_hub() -> None:
             with pytest.raises((AgentNotFound, AgentStopped)):
                 await hub.send("worker", Ping())
     assert Worker.made == 3
-    assert [event.agent for event in recorder.events if isinstance(event, AgentFailed)] == ["worker"]
+    assert [event.agent for event in recorder.events if isinstance(event, AgentTerminated)] == ["worker"]
     assert [(letter.reason, letter.message.data) for letter in hub.dead_letters] == [
         (DeadReason.RECIPIENT_GONE, Ping(7))
     ]
@@ -240,7 +240,7 @@ async def test_the_requester_of_a_stopped_agent_gets_its_error() -> None:
             with pytest.raises(HandlerFailed):
                 await hub.request("fail", Ping())
             hub._directory.agents.clear()
-            hub.strike("fail", ValueError())
+            hub.terminate("fail", ValueError())
 
 
 async def test_escalate_ends_the_hub_with_the_error() -> None:
@@ -254,7 +254,7 @@ async def test_escalate_ends_the_hub_with_the_error() -> None:
 
     with fail_after(5), pytest.raises(ZeroDivisionError):
         await own()
-    assert "AgentFailed" in recorder.names
+    assert "AgentTerminated" in recorder.names
 
 
 @pytest.mark.parametrize("source", [echo, Gate(), Worker()], ids=["a function", "an object", "an object with hooks"])
@@ -294,7 +294,7 @@ async def test_failures_outside_of_the_period_do_not_count() -> None:
 async def test_striking_an_agent_that_never_had_a_message_frees_its_id() -> None:
     async with Hub() as hub:
         hub.register("echo", echo)
-        hub.strike("echo", ValueError())
+        hub.terminate("echo", ValueError())
         hub.register("echo", echo)
 
 

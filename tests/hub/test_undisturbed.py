@@ -54,7 +54,7 @@ async def test_p5_the_life_of_an_agent_goes_on_when_its_task_is_cancelled() -> N
             hub.register("lively", Lively, supervision=Restart(backoff=0.0))
             for _ in range(3):
                 await hub.request("lively", Ping(1))
-                assert cancel_tasks("life of lively") == 1
+                assert cancel_tasks("lifecycle of lively") == 1
                 for _ in range(3):
                     await checkpoint()
             await failure(hub.request("lively", Ping(0)))

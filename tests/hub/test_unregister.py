@@ -64,9 +64,9 @@ async def test_an_idle_agent_leaves_with_its_workers() -> None:
         async with Hub(observer=recorder) as hub:
             hub.register("echo", echo)
             await hub.request("echo", Ping())
-            desk = hub._directory.desks()[0]
+            endpoint = hub._directory.endpoints()[0]
             await hub.unregister("echo")
-            assert not desk._workers.staff
+            assert not endpoint._workers.staff
             assert recorder.names.count("AgentUnregistered") == 1
 
 

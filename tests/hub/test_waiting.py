@@ -93,9 +93,9 @@ async def test_whoever_is_cancelled_in_the_moment_of_the_end_is_told_nothing_int
             await hub.send("gate", Ping(1))
             tasks.start_soon(ask, hub)
             await until(lambda: hub.metrics().blocked == 1)
-            (desk,) = (desk for desk in hub._directory.desks() if desk.id == "gate")
-            hub.strike("gate", ZeroDivisionError())
-            assert not desk._mailbox.blocked
+            (endpoint,) = (endpoint for endpoint in hub._directory.endpoints() if endpoint.id == "gate")
+            hub.terminate("gate", ZeroDivisionError())
+            assert not endpoint._mailbox.blocked
             scope.cancel()
     assert outcomes == []
     assert hub.metrics().in_flight == 0
@@ -119,7 +119,7 @@ async def test_a_task_that_asyncio_cancels_in_the_moment_of_the_end_is_cancelled
             await hub.send("gate", Ping(1))
             task = asyncio.ensure_future(ask(hub))
             await until(lambda: hub.metrics().blocked == 1)
-            hub.strike("gate", ZeroDivisionError())
+            hub.terminate("gate", ZeroDivisionError())
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

@@ -146,7 +146,13 @@ async def test_p5_a_loop_in_a_handler_lets_others_run(act: Callable[[Context], A
             await hub.send("actor", "go")
             async with watched() as late:
                 await until(lambda: hub.metrics().handled > 0 and "actor" not in hub.metrics().depths)
-                await until(lambda: not any(desk.id == "actor" and desk.handling() for desk in hub._directory.desks()))
+                await until(
+                    lambda: (
+                        not any(
+                            endpoint.id == "actor" and endpoint.handling() for endpoint in hub._directory.endpoints()
+                        )
+                    )
+                )
     assert late.most < LATE
     assert late.turns > 10
 

@@ -65,7 +65,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a number of attempts": (lambda: a_step("a", work, retry=3), r"3 is no Retry: give Retry\(attempts=…\)"),
     "a text for seconds": (
         lambda: a_step("a", work, timeout="5s"),
-        "timeout is '5s': that is no duration, use seconds from 0 up",
+        "timeout is '5s': that is not a duration, use seconds from 0 up",
     ),
     "a list of secrets": (lambda: a_runner(MemoryStore(), secrets=["x"]), "they are a mapping, and not a list"),
     "one workflow": (lambda: a_runner(MemoryStore(), workflows=WORK), "workflows= is a list, and not a Chain"),
@@ -198,7 +198,7 @@ async def test_keys_and_traces_are_not_empty(name: str, store: Store) -> None:
 
 @pytest.mark.parametrize("grace", [-1, float("nan"), "long"])
 def test_a_grace_is_a_duration(grace: Any) -> None:
-    with pytest.raises(InvalidArgument, match=r"grace is .* that is no duration"):
+    with pytest.raises(InvalidArgument, match=r"grace is .* that is not a duration"):
         Runner(MemoryStore(), grace=grace)
 
 

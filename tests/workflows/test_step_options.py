@@ -123,5 +123,5 @@ def test_a_function_that_holds_up_the_loop_cannot_be_timed() -> None:
 
 
 def test_a_limit_must_be_a_duration() -> None:
-    with pytest.raises(ValueError, match="is no duration"):
+    with pytest.raises(ValueError, match="is not a duration"):
         step(linger, timeout=-1)

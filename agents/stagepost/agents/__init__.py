@@ -1,7 +1,7 @@
 """Agents that a language model leads: a prompt, tools, and a loop that survives its process.
 
 Define an `Agent`, run it in memory with `Agent.run`, or serve it on a hub with ``runner.serve(agent)``; there every
-answer of the model and every tool's result is saved as it comes, and a killed process is followed by another.
+answer of the model and every tool's result is saved as it arrives, and another process can continue after a kill.
 """
 
 from ._agent._agent import Agent

@@ -1,4 +1,4 @@
-"""Trying again after errors that pass. When to try is tenacity's business; what passes is the caller's."""
+"""Retries after transient errors. tenacity does the timing; callers say which errors are transient."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -27,20 +27,21 @@ Note: TypeAlias = Callable[[BaseException, int, float], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """When a model is asked, or a tool called, again after an error that may pass; other errors are not retried.
+    """When a model or a tool is called again after a transient error; other errors are not retried.
 
-    The time between two attempts doubles from `first` up to `most`. Who says how long to wait is obeyed instead. Both
-    get a random part on top, so that many who were refused together do not come again together.
+    The delay between two attempts doubles from `first` up to `most`, unless the error says how long to wait. A random
+    part is added in both cases, so that clients that were refused together do not return together.
 
     Attributes:
-        attempts: How many attempts there are at most, the first one included.
+        attempts: The most attempts, including the first one.
         first: Seconds before the second attempt.
-        most: Seconds that the doubling ends at.
-        jitter: Up to so many seconds more, at random.
-        patience: Seconds to wait at most because somebody says so; who wants more gets no more attempts.
+        most: The longest delay in seconds.
+        jitter: The most random seconds added to each delay.
+        patience: The longest wait in seconds that an error may ask for; if it asks for more, there is no further
+            attempt.
 
     Raises:
-        ValueError: A number makes no sense.
+        ValueError: A number is invalid.
     """
 
     attempts: int = 5
@@ -59,12 +60,12 @@ class Retries:
                 raise ValueError(f"Retries({name}=…): {error}") from None
 
     def has_patience_for(self, error: BaseException) -> bool:
-        """Whether the pause that an error asks for, if it does, is not too long."""
+        """Whether the wait that an error asks for is short enough."""
         return (_asked_pause(error) or 0) <= seconds(self.patience)
 
 
 def is_infrastructure(error: BaseException) -> bool:
-    """Whether a model may answer when it is asked again."""
+    """Whether the model may answer if it is asked again."""
     return isinstance(error, InfrastructureError)
 
 
@@ -83,13 +84,13 @@ async def retried(
     passes: Passes = is_infrastructure,
     note: Note = note_model,
 ) -> ResultT:
-    """Try until there is a result, or an error that does not pass. What succeeds at once pays nothing for this.
+    """Try until there is a result, or an error that is not transient. Success at once costs nothing extra.
 
     Args:
-        attempt: Takes its number, from 1.
-        retries: When to try again.
-        passes: After which errors.
-        note: Told before each pause.
+        attempt: The function to try; takes the attempt's number, from 1.
+        retries: The retry policy.
+        passes: Whether an error is transient.
+        note: Called before each delay.
     """
     try:
         return await attempt(1)
@@ -106,7 +107,7 @@ async def retried_behind(
     passes: Passes,
     note: Note,
 ) -> ResultT:
-    """The same behind a first attempt that has failed.
+    """The same after a first attempt that failed.
 
     Args:
         first: Its error.
@@ -125,7 +126,7 @@ async def retried_behind(
 
 
 def check_retries() -> None:
-    """See that retries are possible.
+    """Check that retries are possible.
 
     Raises:
         ExtraMissing: tenacity is not installed.
@@ -137,7 +138,7 @@ def check_retries() -> None:
 
 
 def _can_retry(error: BaseException) -> bool:
-    """Whether tenacity is there; if it is not, the log says what to install, and the error stands."""
+    """Whether tenacity is installed; if not, the log says what to install, and the error stands."""
     try:
         check_retries()
     except ExtraMissing:
@@ -148,7 +149,7 @@ def _can_retry(error: BaseException) -> bool:
 
 
 def _behind(first: Exception, attempt: Callable[[int], Awaitable[ResultT]]) -> Callable[[], Awaitable[ResultT]]:
-    """Attempts as tenacity makes them, of which the first one has been made."""
+    """The attempts of tenacity, the first of which has been made already."""
     numbers = count(1)
 
     async def another() -> ResultT:
@@ -193,11 +194,11 @@ def _as_told(otherwise: "wait_base", jitter: "wait_base") -> "Callable[[RetryCal
 
 
 def _asked_pause(error: BaseException) -> float | None:
-    """Seconds that an error asks for."""
+    """The seconds that an error asks for."""
     return error.retry_after if isinstance(error, InfrastructureError | ToolUnavailable) else None
 
 
 def _error(state: "RetryCallState") -> BaseException:
-    """What the last attempt has raised: nothing else is retried."""
+    """The error of the last attempt."""
     outcome = cast("Future", state.outcome)
     return cast("BaseException", outcome.exception())

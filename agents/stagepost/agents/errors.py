@@ -1,53 +1,53 @@
-"""What can go wrong with an agent.
+"""The errors of agents.
 
 ::
 
     AgentError
-    ├── InvalidAgent(ValueError)    an agent is defined wrong; raised where it is built
-    ├── InvalidSettings(ValueError) a setting of a model has a value that it cannot have
-    ├── InvalidAgentData(ValueError)    agents cannot be made of data
+    ├── InvalidAgent(ValueError)    an agent is defined wrongly; raised where it is built
+    ├── InvalidSettings(ValueError) a setting of a model has an invalid value
+    ├── InvalidAgentData(ValueError)    agents cannot be built from data
     ├── UnknownAgent(KeyError)      `Agents` has no agent of this name
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
     ├── ToolClash(ValueError)       two tools have one name, and one comes from a server
     ├── ToolUnavailable(ConnectionError)    raised by a tool: what it needs cannot be reached just now
-    ├── InvalidHook(TypeError)      a hook has given something that it may not give
-    ├── InvalidDecision(TypeError)  what was said to a call that a person has to allow is no decision
-    ├── NobodyToAsk                 a run in memory makes a call that a person has to allow
+    ├── InvalidHook(TypeError)      a hook has returned something invalid
+    ├── InvalidDecision(TypeError)  a decision about a call is neither Allow nor Deny
+    ├── NobodyToAsk                 a run in memory makes a call that needs approval
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── EventLoopRunning(RuntimeError)  `run_sync` was called where an event loop runs
-    ├── PromptFailed                a prompt that is a function has raised an error, or returned no text
-    ├── BudgetExceeded              a run needs more turns, tool calls, tokens or money than it may have
-    ├── CostUnknown                 a run has a budget for its cost, and nobody knows what it has cost
+    ├── PromptFailed                a prompt function has raised, or returned no text
+    ├── BudgetExceeded              a run exceeds its turns, tool calls, tokens or cost
+    ├── CostUnknown                 a run has a cost budget, and its cost is unknown
     ├── ChainedFailure              an agent of a chain has failed; those after it were not asked
     ├── AgentGaveUp                 the model has called `fail`, and said why
-    ├── AgentFailed                 a run in memory ended with an error of something else; the cause says of what
+    ├── AgentFailed                 a run in memory ended with another error, its cause
     ├── PartMissing                 the bytes of a part are no longer stored
-    ├── NotAnAgent(TypeError)       a workflow, or a run of it, is no agent's
-    ├── TaskFinished                a task has ended, and can be told nothing more
-    ├── TaskNotFinished             a task is under way, and cannot be followed up yet
-    ├── CallNotInDoubt(LookupError) nobody waits for word of such a call
-    ├── ConversationOver            a conversation has ended, and nothing more can be said in it
-    ├── ScriptEnded                 a scripted model was asked more often than its script has answers
-    ├── InvalidModel(ValueError)    a model is described wrong
+    ├── NotAnAgent(TypeError)       a workflow, or its run, does not belong to an agent
+    ├── TaskFinished                a task has ended, and takes no more messages
+    ├── TaskNotFinished             a task is running, and cannot be followed up yet
+    ├── CallNotInDoubt(LookupError) no call with this id is in doubt
+    ├── ConversationOver            a conversation has ended, and takes no more messages
+    ├── ScriptEnded                 a scripted model has no more answers
+    ├── InvalidModel(ValueError)    a model is described wrongly
     ├── AsyncioRequired             a model's library runs on asyncio only
     ├── RecordingMissing(LookupError)   a replayed model was asked something that is not recorded
-    ├── ModelError                  a model was asked and has given no answer
-    │   ├── InfrastructureError         it may answer later, or another one instead
+    ├── ModelError                  a model has given no answer
+    │   ├── InfrastructureError         it may answer later, or another model may
     │   │   ├── RateLimitReached            it was asked too often
-    │   │   ├── ModelUnavailable            it cannot be reached, or its provider has failed
+    │   │   ├── ModelUnavailable            it cannot be reached, or its provider failed
     │   │   ├── ModelTimeout(TimeoutError)  it was silent for too long
     │   │   ├── AnswerCut                   its answer ended in the middle
-    │   │   ├── UnreadableAnswer            what came is no answer
-    │   │   └── AllModelsFailed             one model for another, and none has answered
-    │   ├── ModelRejected               its provider refuses the request as it is, or the key
-    │   ├── ContentRefused              its provider does not want to answer this
-    │   ├── AnswerTooLong               its answer met the limit of tokens
+    │   │   ├── UnreadableAnswer            the response is not an answer
+    │   │   └── AllModelsFailed             no model of a `Fallback` has answered
+    │   ├── ModelRejected               its provider refuses the request, or the key
+    │   ├── ContentRefused              the model or its provider refuses to answer
+    │   ├── AnswerTooLong               its answer reached the token limit
     │   └── UnsupportedPart             it cannot take a picture, a sound or a file of the request
-    ├── InvalidServer(ValueError)   an MCP server is described wrong
+    ├── InvalidServer(ValueError)   an MCP server is described wrongly
     └── McpError                    something is wrong with an MCP server
-        ├── McpUnavailable(ConnectionError)  it cannot be reached, or not be understood
-        ├── McpCallLost(ConnectionError)     it went away while a call was under way
+        ├── McpUnavailable(ConnectionError)  it cannot be reached or understood
+        ├── McpCallLost(ConnectionError)     it went away during a call
         └── McpCallFailed                    it has answered a call with an error
 """
 
@@ -144,7 +144,7 @@ __all__ = [
 
 
 class InvalidAgent(AgentError, ValueError):
-    """An agent is defined wrong.
+    """An agent is defined wrongly.
 
     Attributes:
         agent: Its name.
@@ -158,7 +158,7 @@ class InvalidAgent(AgentError, ValueError):
 
 
 class InvalidSettings(AgentError, ValueError):
-    """A setting of a model has a value that it cannot have.
+    """A setting of a model has an invalid value.
 
     Attributes:
         setting: Its name.
@@ -174,14 +174,14 @@ class InvalidSettings(AgentError, ValueError):
 
 
 class InvalidAgentData(AgentError, ValueError):
-    """Agents cannot be made of data.
+    """Agents cannot be built from data.
 
     Attributes:
         why: What is wrong, and where in the data.
     """
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"agents cannot be made of this data: {why}")
+        super().__init__(f"agents cannot be built from this data: {why}")
         self.why = why
 
 
@@ -198,7 +198,7 @@ class UnknownAgent(AgentError, KeyError):
         self.agent = agent
         self.known = known
 
-    def __str__(self) -> str:  # `KeyError` would show it as a literal
+    def __str__(self) -> str:  # `KeyError` would show the message as a literal
         return f"there is no agent {self.agent!r}; there are: {', '.join(self.known) or 'none'}"
 
 
@@ -206,7 +206,7 @@ class InvalidTool(AgentError, ValueError):
     """A function cannot be a tool as it is written.
 
     Attributes:
-        tool: The tool's name, or the function's representation where it has none.
+        tool: The tool's name, or the function's representation if it has none.
         why: What is wrong, and what to do about it.
     """
 
@@ -217,11 +217,11 @@ class InvalidTool(AgentError, ValueError):
 
 
 class ToolUnavailable(AgentError, ConnectionError):
-    """Raised by a tool: what it needs cannot be reached just now. A tool that is idempotent is called again.
+    """Raised by a tool: a resource is unavailable for now. An idempotent tool is called again.
 
     Attributes:
-        why: What cannot be reached, and why; told to the model if the last attempt says it.
-        retry_after: Seconds that it wants to be left alone; None if it does not say.
+        why: What cannot be reached, and why; the model is told after the last attempt.
+        retry_after: Seconds to wait before the next attempt; None if unknown.
     """
 
     def __init__(self, why: str, *, retry_after: float | None = None) -> None:
@@ -231,7 +231,7 @@ class ToolUnavailable(AgentError, ConnectionError):
 
 
 class InvalidHook(AgentError, TypeError):
-    """A hook round a model or a tool has given something that it may not give.
+    """A hook has returned something invalid.
 
     Attributes:
         hook: The method, with its class.
@@ -257,19 +257,19 @@ class ModelMissing(AgentError):
 
 
 class NobodyToAsk(AgentError):
-    """A run in memory makes a call that a person has to allow.
+    """A run in memory makes a call that needs approval.
 
     Attributes:
         agent: Name of the agent.
         tool: Name of the tool.
-        rule: What makes its calls wait.
+        rule: The rule that matches the call.
     """
 
     def __init__(self, agent: str, tool: str, rule: str) -> None:
         super().__init__(
-            f"agent {agent!r} wants to call {tool!r}, which a person has to allow ({rule}), and in memory nobody can "
-            'be asked: give run(…, approve=…), an async function that returns Allow() or Deny("why"), or run it on a '
-            "Runner, where the call waits for Tasks(runner).decide(…)",
+            f"agent {agent!r} wants to call {tool!r}, which needs a person's approval ({rule}), and in memory nobody "
+            'can be asked: give run(…, approve=…), an async function that returns Allow() or Deny("why"), or run it on '
+            "a Runner, where the call waits for Tasks(runner).decide(…)",
         )
         self.agent = agent
         self.tool = tool
@@ -285,6 +285,6 @@ class InvalidRequest(AgentError, ValueError):
     """
 
     def __init__(self, agent: str, why: str) -> None:
-        super().__init__(f"agent {agent!r} cannot be asked so: {why}")
+        super().__init__(f"agent {agent!r} cannot be asked like this: {why}")
         self.agent = agent
         self.why = why

@@ -2,21 +2,21 @@
 
 Register handlers, then `Hub.send` one way, `Hub.request` and get the reply, or `Hub.publish` to whoever subscribed; a
 handler's `Context` does the same as its agent. Everything a hub starts ends with its ``async with`` block, every
-request ends by a reply or an error, and every message that a mailbox accepted is handled, failed, cancelled or dead,
-once.
+request ends with a reply or an error, and every message that a mailbox accepted ends exactly once: handled, failed,
+cancelled or dead.
 """
 
 from typing import TYPE_CHECKING
 
 from ._containment import describe_error, failure_of, is_fatal, leaves_of
 from ._dead_letters import DeadLetter
-from ._desk import Overflow
 from ._emitter import Emitter
+from ._endpoint import Overflow
 from ._events import (
-    AgentFailed,
     AgentRegistered,
     AgentRestarted,
     AgentStartFailed,
+    AgentTerminated,
     AgentUnregistered,
     DeadReason,
     HubClosed,
@@ -36,7 +36,7 @@ from ._events import (
     SubscriptionRemoved,
 )
 from ._facts import FactError
-from ._guards import Counter, TaskGuard, TaskState, new_guard
+from ._guards import CancelCounter, TaskGuard, TaskState, new_guard
 from ._hub import Context, Hub
 from ._limits import Duration, seconds
 from ._listener import Listener
@@ -90,7 +90,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentDescription",
-    "AgentFailed",
     "AgentMetrics",
     "AgentNotFound",
     "AgentNotStarted",
@@ -98,11 +97,12 @@ __all__ = [
     "AgentRestarted",
     "AgentStartFailed",
     "AgentStopped",
+    "AgentTerminated",
     "AgentUnregistered",
     "AlreadyForwarded",
+    "CancelCounter",
     "Clock",
     "Context",
-    "Counter",
     "DeadLetter",
     "DeadReason",
     "Delivery",
@@ -187,7 +187,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import what is a pydantic model only when it is asked for: building it takes a third of the hub's import time."""
+    """Import pydantic models on first access: building them takes a third of the hub's import time."""
     if name in ("FileConfig", "HubConfig", "Registry"):
         from . import _config  # noqa: PLC0415  # that is the point
 

@@ -1,4 +1,4 @@
-"""What callers say about a hub, an agent or a message, checked before anything is done."""
+"""Checks of the arguments that callers give, before anything is done."""
 
 from collections.abc import Iterable
 from numbers import Integral
@@ -15,10 +15,10 @@ ContextT = TypeVar("ContextT")
 
 
 def check_choice(what: str, value: object, choices: tuple[ChoiceT, ...]) -> ChoiceT:
-    """Return the one of several texts that a value is.
+    """Return a value that is one of several texts.
 
     Raises:
-        InvalidArgument: It is none of them.
+        InvalidArgument: It is not one of them.
     """
     if isinstance(value, str) and value in choices:
         return choices[choices.index(value)]
@@ -27,10 +27,10 @@ def check_choice(what: str, value: object, choices: tuple[ChoiceT, ...]) -> Choi
 
 
 def check_flag(what: str, value: object) -> bool:
-    """Return a truth value.
+    """Return a bool.
 
     Raises:
-        InvalidArgument: It is none.
+        InvalidArgument: The value is not a bool.
     """
     if isinstance(value, bool):
         return value
@@ -38,10 +38,10 @@ def check_flag(what: str, value: object) -> bool:
 
 
 def check_text(what: str, value: object) -> str:
-    """Return a text that is not empty.
+    """Return a non-empty text.
 
     Raises:
-        InvalidArgument: It is none.
+        InvalidArgument: The value is not a text, or empty.
     """
     if isinstance(value, str) and value:
         return value
@@ -52,7 +52,7 @@ def check_priority(priority: object) -> Priority:
     """Return a priority, which may be given as its number.
 
     Raises:
-        InvalidArgument: It is none.
+        InvalidArgument: The value is not a priority.
     """
     if type(priority) is Priority:
         return priority
@@ -62,11 +62,11 @@ def check_priority(priority: object) -> Priority:
 
 
 def check_patterns(topics: object) -> tuple[str, ...]:
-    """Return the patterns to subscribe to; a text is one of them, not its letters.
+    """Return the patterns to subscribe to; a single text is one pattern.
 
     Raises:
-        InvalidArgument: They are nothing that could be gone through.
-        InvalidTopic: One does not follow the grammar.
+        InvalidArgument: The value cannot be iterated over.
+        InvalidTopic: A pattern does not follow the grammar.
     """
     if isinstance(topics, str):
         return (check_pattern(topics),)
@@ -79,7 +79,7 @@ def check_middleware(middleware: Iterable[Middleware[ContextT]]) -> tuple[Middle
     """Return the layers of middleware.
 
     Raises:
-        InvalidArgument: They are no sequence, or one of them is no async function.
+        InvalidArgument: The value is not a sequence, or an element is not an async function.
     """
     remedy = "use a list of async functions that take (context, proceed)"
     if not isinstance(middleware, Iterable):
@@ -95,7 +95,7 @@ def check_number(what: str, number: object) -> int:
     """Return a whole number from 0 up.
 
     Raises:
-        InvalidArgument: It is none.
+        InvalidArgument: The value is not such a number.
     """
     if not isinstance(number, bool) and isinstance(number, Integral) and int(number) >= 0:
         return int(number)
@@ -106,7 +106,7 @@ def check_clock(clock: Clock) -> Clock:
     """Return a clock.
 
     Raises:
-        InvalidArgument: It is none. A class of clocks is taken for a mistake.
+        InvalidArgument: The value is not a clock. A class of clocks is taken for a mistake.
     """
     methods = (getattr(clock, name, None) for name in ("now", "wait_until"))
     if all(map(callable, methods)) and not isinstance(clock, type):

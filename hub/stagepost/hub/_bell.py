@@ -1,4 +1,4 @@
-"""Waiting until something is so."""
+"""Waiting for conditions."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -9,7 +9,7 @@ Condition: TypeAlias = Callable[[], bool]
 
 
 class Bell:
-    """Tasks wait here for conditions, which are looked at again whenever it rings."""
+    """Tasks wait here for conditions, which are checked again whenever the bell rings."""
 
     __slots__ = ("_new_waiter", "_waiting")
 
@@ -18,7 +18,7 @@ class Bell:
         self._waiting: list[tuple[Waiter, Condition]] = []
 
     def ring(self) -> None:
-        """Something has changed: wake those whose condition holds now."""
+        """Something has changed: wake the tasks whose condition holds now."""
         for waiter, condition in self._waiting:
             if not waiter.done() and condition():
                 waiter.set_result(None)

@@ -1,4 +1,4 @@
-"""The instance behind an agent, and how to make it."""
+"""An agent's instance, and how to make it."""
 
 from collections.abc import Callable
 from inspect import isawaitable, signature
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class Blueprint:
-    """How to make the instance behind an agent, and which one lives now.
+    """How to make an agent's instance, and the current one.
 
     Attributes:
-        instance: It; handlers are looked up there when they are called, so that a new one takes over at once.
+        instance: The current instance; handlers are looked up on it at each call, so that a new one takes over at once.
     """
 
     __slots__ = ("_make", "instance")
@@ -24,7 +24,7 @@ class Blueprint:
         await call_hook(self.instance, "on_start", hub)
 
     def method(self, name: str) -> Callable[..., Any]:
-        """The method of whatever instance lives when it is called."""
+        """The method of the instance that is current when it is called."""
 
         def call(*arguments: object, **context: object) -> object:
             return getattr(self.instance, name)(*arguments, **context)
@@ -43,5 +43,5 @@ async def call_hook(instance: object, name: str, hub: object) -> None:
 
 
 def has_hooks(source: object) -> bool:
-    """Whether an object wants to be told of its start or stop."""
+    """Whether an object has hooks for its start or stop."""
     return hasattr(source, "on_start") or hasattr(source, "on_stop")

@@ -1,4 +1,4 @@
-"""Who waits for an agent or the hub to stop, and for whom it must not wait, because they wait for each other."""
+"""Who waits for an agent or the hub to stop, and whom it must not wait for, to avoid deadlocks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -7,12 +7,12 @@ from contextvars import ContextVar
 from typing import Final, Protocol, TypeAlias
 
 from ._bell import Bell
-from ._parcel import Parcel, State
+from ._envelope import Envelope, EnvelopeState
 from ._running import running
 
 
 class Hook(Protocol):
-    """The life of an agent, as the one whose hooks run."""
+    """The lifecycle of an agent, whose hooks run."""
 
     @property
     def agent(self) -> str:
@@ -20,28 +20,28 @@ class Hook(Protocol):
 
     @property
     def hub_engine(self) -> object:
-        """What it shares with the other agents of its hub."""
+        """The engine that it shares with the other agents of its hub."""
 
     @property
     def in_hook(self) -> bool:
-        """Whether one of its hooks runs now."""
+        """Whether one of its hooks is running."""
 
 
-class Place(Protocol):
-    """What has to be known of an agent's place on the hub."""
+class Workload(Protocol):
+    """What an agent handles and has queued, as far as waiting is concerned."""
 
-    def handling(self) -> list[Parcel]:
-        """What is handled now."""
+    def handling(self) -> list[Envelope]:
+        """The envelopes being handled."""
 
-    def waiting(self) -> Iterable[Parcel]:
-        """What is queued, or waits for room."""
+    def waiting(self) -> Iterable[Envelope]:
+        """The envelopes that are queued, or wait for room."""
 
     def is_stuck(self, held: AbstractSet[object], /) -> bool:
-        """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
+        """Whether nothing queued can start before one of the given handlers or hooks ends."""
 
 
-Caller: TypeAlias = Parcel | Hook
-FindPlace: TypeAlias = Callable[[str], Place | None]
+Caller: TypeAlias = Envelope | Hook
+FindWorkload: TypeAlias = Callable[[str], Workload | None]
 
 NOBODY: Final[frozenset[Caller]] = frozenset()
 
@@ -50,13 +50,18 @@ set_hook: Final = _hook.set
 
 
 def caller_on(engine: object) -> Caller | None:
-    """The message whose handler, or the life whose hook, runs this code or has started the task that does.
+    """The message whose handler, or the lifecycle whose hook, runs this code or started the task that does.
 
-    None if that handler or hook has ended, as for code outside of the hub.
+    None if that handler or hook has ended, and for code outside the hub.
     """
-    parcel = running()
-    if parcel is not None and parcel.state is State.RUNNING and parcel.worker and parcel.worker.engine is engine:
-        return parcel
+    envelope = running()
+    if (
+        envelope is not None
+        and envelope.state is EnvelopeState.RUNNING
+        and envelope.worker
+        and envelope.worker.engine is engine
+    ):
+        return envelope
     hook = _hook.get()
     return hook if hook is not None and hook.in_hook and hook.hub_engine is engine else None
 
@@ -64,24 +69,24 @@ def caller_on(engine: object) -> Caller | None:
 class Callers:
     """The handlers and hooks that wait for an agent or the hub to stop.
 
-    One that waits so is not waited for by the others, and neither is who waits for its reply, or for a message that
-    cannot be begun before it ends. Code outside of the hub waits for everybody: nobody waits for it.
+    The others do not wait for such a handler or hook, nor for handlers that wait for its reply, or for a message that
+    cannot start before it ends. Code outside the hub waits for everybody: nobody waits for it.
 
     Attributes:
-        present: They.
+        present: Those that wait now.
     """
 
-    __slots__ = ("_bells", "_find", "_settle", "present")
+    __slots__ = ("_bells", "_find", "_notify", "present")
 
-    def __init__(self, find: FindPlace, settle: Callable[[], None]) -> None:
+    def __init__(self, find: FindWorkload, notify: Callable[[], None]) -> None:
         self._find = find
-        self._settle = settle
+        self._notify = notify
         self.present: list[Caller] = []
         self._bells: list[Bell] = []
 
     @contextmanager
     def waiting(self, caller: Caller | None, bell: Bell) -> Iterator[None]:
-        """Count somebody in for the length of a block, in which conditions are waited for by a bell."""
+        """Add a caller for the length of a block, in which it waits for conditions with a bell."""
         callers = [] if caller is None else [caller]
         self.present += callers
         self._bells.append(bell)
@@ -95,7 +100,7 @@ class Callers:
             self.look()
 
     def held(self, caller: Caller | None) -> AbstractSet[Caller]:
-        """All whose end the caller must not wait for."""
+        """All handlers and hooks that the caller must not wait for."""
         return NOBODY if caller is None else self._held_up_by(self.present)
 
     def chain(self, caller: Caller | None) -> AbstractSet[Caller]:
@@ -103,10 +108,10 @@ class Callers:
         return NOBODY if caller is None else self._held_up_by([caller])
 
     def look(self) -> None:
-        """Let all of them look again whom they wait for: one more waits, or one fewer."""
+        """Let all of them check again whom they wait for: one more waits, or one fewer."""
         for bell in self._bells:
             bell.ring()
-        self._settle()
+        self._notify()
 
     def _held_up_by(self, callers: Iterable[Caller]) -> AbstractSet[Caller]:
         held: set[Caller] = set()
@@ -116,21 +121,21 @@ class Callers:
             if caller in held:
                 continue
             held.add(caller)
-            if isinstance(caller, Parcel):
+            if isinstance(caller, Envelope):
                 pending += self._senders([caller])
-            place = self._find(caller.recipient.id if isinstance(caller, Parcel) else caller.agent)
-            if place is not None and place.is_stuck(held):
-                pending += self._senders(place.waiting())
+            workload = self._find(caller.recipient.id if isinstance(caller, Envelope) else caller.agent)
+            if workload is not None and workload.is_stuck(held):
+                pending += self._senders(workload.waiting())
         return held
 
-    def _senders(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
-        """The messages whose handlers wait for parcels, for the reply or for room."""
-        for parcel in parcels:
-            within = (parcel.first or parcel).trail.within
-            if parcel.waiter is None or within is None:
+    def _senders(self, envelopes: Iterable[Envelope]) -> Iterator[Envelope]:
+        """The messages whose handlers wait for these envelopes: for the reply or for room."""
+        for envelope in envelopes:
+            within = (envelope.first or envelope).trail.within
+            if envelope.waiter is None or within is None:
                 continue
             agent, number = within
-            place = self._find(agent)
-            for other in place.handling() if place is not None else ():
+            workload = self._find(agent)
+            for other in workload.handling() if workload is not None else ():
                 if other.number == number:
                     yield other

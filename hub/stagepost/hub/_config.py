@@ -1,4 +1,4 @@
-"""Hubs from configuration: validated values, and names for what code alone can make."""
+"""Hubs from configuration: validated values, and names for objects that only code can make."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -16,10 +16,10 @@ _BUILT_IN: Final[Mapping[str, Callable[[], Observer]]] = MappingProxyType({"null
 
 
 class Registry:
-    """Observers by name, for configuration: ``null``, ``log``, and yours. It does not change.
+    """Observers by name, for configuration: ``null``, ``log``, and yours. Immutable.
 
     Args:
-        observers: What makes an observer, by its name; a class will do.
+        observers: Factories of observers by name; a class is a factory.
     """
 
     __slots__ = ("_observers",)
@@ -31,14 +31,14 @@ class Registry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names it knows."""
+        """The names in the registry."""
         return tuple(self._observers)
 
     def observer(self, *names: str) -> Observer:
-        """Make the observer that names stand for: one that tells all of them if they are several.
+        """Make the observer that names stand for: a `MultiObserver` if there are several.
 
         Raises:
-            InvalidConfig: A name stands for nothing.
+            InvalidConfig: A name is unknown.
         """
         for name in names:
             if name not in self._observers:
@@ -50,14 +50,14 @@ class Registry:
 
 
 class HubConfig(FileConfig):
-    """What a hub is made from when it does not stand in code; `Hub.from_config` makes it.
+    """The configuration of a hub; `Hub.from_config` makes it.
 
     Attributes:
         name: The hub's name.
-        observers: Names of observers, as a `Registry` knows them.
-        grace: Seconds that leaving may take to finish what is queued; None for as long as it needs.
+        observers: Names of observers in a `Registry`.
+        grace: Seconds to finish queued messages when the hub is left; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
-        check_payloads: Find out who changes payloads; for tests.
+        check_payloads: Detect changed payloads; for tests.
     """
 
     name: str = Field(default="hub", pattern="^[A-Za-z0-9_-]{1,100}$")

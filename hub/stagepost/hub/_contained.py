@@ -1,7 +1,7 @@
-"""Running somebody else's code so that nothing comes out of it but an outcome.
+"""Running somebody else's code so that it yields an outcome and raises nothing.
 
 Hooks, factories, observers and clocks run here; only `KeyboardInterrupt` passes. A worker calls handlers in its own
-loop, because one more call for each message would cost too much, and uses `Containment` for what comes out of them.
+loop, because one more call for each message would cost too much, and uses `Containment` for their errors.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 class Containment:
-    """The border between a task of the hub and the code of others that it runs.
+    """The boundary between a task of the hub and other people's code that it runs.
 
     Attributes:
-        guard: What the task looked like before.
-        left_scopes: Whether scopes had to be closed for the code. The task must end then.
+        guard: The state of the task before.
+        left_scopes: Whether the code left scopes open that had to be closed. The task must end then.
         left_cancellation: Whether a cancellation had to be undone.
     """
 
@@ -33,17 +33,17 @@ class Containment:
         self.left_cancellation = False
 
     def failure_of(self, error: BaseException) -> BaseException | None:
-        """What of an error is the failure of the code; None if it was only cancelled by a scope of the hub."""
+        """The part of an error that is the code's own failure; None if it was only cancelled by a scope of the hub."""
         self.close_scopes()
         return own_part(error, cancelled=is_cancelled(by_scope=True))
 
     def close_scopes(self) -> None:
-        """Close the scopes that the code left open, so that they cancel nothing that comes later."""
+        """Close the scopes that the code left open, so that they cancel nothing later."""
         if self.guard.close_scopes():
             self.left_scopes = True
 
     async def drop_cancellation(self) -> None:
-        """Undo what the code did to its own task. Call it outside of all scopes that the task has opened."""
+        """Undo a cancellation of the task by the code. Call it outside all scopes that the task has opened."""
         if await self.guard.drop_cancellation():
             self.left_cancellation = True
 
@@ -55,7 +55,7 @@ class Containment:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a call.
+    """The outcome of a call.
 
     Attributes:
         failure: The error that the code raised.
@@ -69,7 +69,7 @@ class Outcome:
 
 
 async def run_contained(call: Callable[[], Awaitable[object]], scope: CancelScope) -> Outcome:
-    """Run code of somebody else in a scope by which it can be cancelled. The task must be shielded from all others."""
+    """Run other people's code in a scope that can cancel it. The task must be shielded from all others."""
     failure = None
     with scope:
         containment = Containment(new_guard())
@@ -88,10 +88,10 @@ async def run_contained(call: Callable[[], Awaitable[object]], scope: CancelScop
 
 
 def attempt(call: Callable[..., T], *arguments: object, **options: object) -> tuple[T | None, BaseException | None]:
-    """Call a function of somebody else.
+    """Call somebody else's function.
 
     Returns:
-        What it returned, or what it raised.
+        Its result, or its error.
 
     Raises:
         KeyboardInterrupt: It raised that, alone or in a group.

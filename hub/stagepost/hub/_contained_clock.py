@@ -1,4 +1,4 @@
-"""A clock that is given to a hub: what it raises ends nobody."""
+"""A clock that is given to a hub: its errors are contained."""
 
 from typing import Final
 
@@ -13,13 +13,13 @@ _POLL: Final = 0.05
 
 
 def contained_clock(backend: Backend, clock: Clock) -> Backend:
-    """A backend with the time taken from a clock."""
+    """A backend that takes the time from a clock."""
     contained = _ContainedClock(clock)
     return backend._replace(clock=contained.now, wait_until=contained.wait_until)
 
 
 class _ContainedClock:
-    """Time stands still while the clock fails to tell it; while it fails to wait, it is asked again and again."""
+    """Time stands still while the clock fails to tell it; a failing wait is repeated."""
 
     __slots__ = ("_clock", "_complained", "_now")
 

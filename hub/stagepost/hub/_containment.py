@@ -5,7 +5,7 @@ from typing import Final
 
 from ._guards import cancellation, is_cancelled
 
-# Read by the descriptors of the base classes, because a subclass may have put something else in their place.
+# Read through the descriptors of the base classes, because a subclass may have replaced them.
 _members: Final = vars(BaseExceptionGroup)["exceptions"].__get__
 _message: Final = vars(BaseExceptionGroup)["message"].__get__
 _name: Final = vars(type)["__qualname__"].__get__

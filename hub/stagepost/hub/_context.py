@@ -1,13 +1,13 @@
-"""What a handler gets to know about its message, and how it acts as its agent."""
+"""A handler's context: its message, and sending as its agent."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
+from ._envelope import Envelope
 from ._expect import expected
 from ._limits import TIMEOUT, Duration
 from ._message import Message, Priority
 from ._origin import Origin, origin_within
-from ._parcel import Parcel
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
@@ -23,23 +23,23 @@ _SAME: Final = object()
 
 
 class ActingContext(Generic[HubT]):
-    """What a handler knows about the message it handles, and how it sends as the agent it belongs to.
+    """Gives a handler its message, and sends as its agent.
 
-    What is sent through it carries the message's id as its cause and the same trace. As long as the handler runs,
-    requests also inherit its deadline, so that nobody works for a requester who has given up, and the chain of waiting
-    agents, by which a circle is found.
+    Messages sent through it carry the handled message's id as their cause and the same trace. As long as the handler
+    runs, requests also inherit its deadline, so that nobody works for a requester who has given up, and the chain of
+    waiting agents, which reveals cycles.
 
     Attributes:
-        parcel: The hub's record of the message.
+        envelope: The hub's record of the message.
     """
 
-    __slots__ = ("_hub", "_message", "_publisher", "_router", "parcel")
+    __slots__ = ("_hub", "_message", "_publisher", "_router", "envelope")
 
-    def __init__(self, hub: HubT, router: Router, publisher: Publisher, parcel: Parcel) -> None:
+    def __init__(self, hub: HubT, router: Router, publisher: Publisher, envelope: Envelope) -> None:
         self._hub = hub
         self._router = router
         self._publisher = publisher
-        self.parcel = parcel
+        self.envelope = envelope
         self._message: Message[Any] | None = None
 
     @property
@@ -50,13 +50,13 @@ class ActingContext(Generic[HubT]):
     @property
     def agent(self) -> str:
         """The id of the agent that handles the message."""
-        return self.parcel.recipient.id
+        return self.envelope.recipient.id
 
     @property
     def message(self) -> Message[Any]:
-        """The whole envelope."""
+        """The message that is handled."""
         if self._message is None:
-            self._message = self.parcel.message(self._router.stamps)
+            self._message = self.envelope.message(self._router.stamps)
         return self._message
 
     async def send(
@@ -70,7 +70,7 @@ class ActingContext(Generic[HubT]):
         priority: Priority = Priority.NORMAL,
     ) -> None:
         """Send one way as this agent; see `Hub.send`. Sending to itself never waits: a full mailbox fails at once."""
-        async with self._router.turns:
+        async with self._router.time_slice:
             terms = terms_of(headers, priority)
             rest = self._router.send(recipient, payload, self._origin(), terms, timeout, ttl)
             if rest is not None:
@@ -118,20 +118,20 @@ class ActingContext(Generic[HubT]):
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> object:
-        """Ask as this agent; see `Hub.request`. The deadline of the request being handled may shorten the timeout.
+        """Send a request as this agent; see `Hub.request`. The deadline of the handled request may shorten the timeout.
 
         Raises:
             RequestCycle: The recipient waits for this very request, and has no free worker.
         """
-        async with self._router.turns:
+        async with self._router.time_slice:
             terms, origin, wanted = terms_of(headers, priority), self._origin(asks=True), expected(expect)
-            parcel, replied = self._router.request(recipient, payload, origin, terms, timeout)
+            envelope, replied = self._router.request(recipient, payload, origin, terms, timeout)
             try:
                 await replied
             except BaseException:
-                parcel.give_up()
+                envelope.give_up()
                 raise
-            return self._router.reply_to(parcel, expect, wanted)
+            return self._router.reply_to(envelope, expect, wanted)
 
     async def publish(
         self,
@@ -143,8 +143,8 @@ class ActingContext(Generic[HubT]):
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
-        """Send as this agent to everyone who subscribed to a topic, but itself; see `Hub.publish`."""
-        async with self._router.turns:
+        """Publish as this agent to all subscribers of a topic except itself; see `Hub.publish`."""
+        async with self._router.time_slice:
             terms = terms_of(headers, priority, check_topic(topic))
             return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
@@ -157,20 +157,20 @@ class ActingContext(Generic[HubT]):
         headers: Mapping[str, str] | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> Delivery:
-        """Send as this agent to everyone with a handler for it, but itself; see `Hub.broadcast`."""
-        async with self._router.turns:
+        """Send as this agent to everyone with a handler for it except itself; see `Hub.broadcast`."""
+        async with self._router.time_slice:
             terms = terms_of(headers, priority)
             return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
     async def forward(self, recipient: str, payload: object = _SAME) -> None:
-        """Hand this message on to another agent, and with a request the obligation to answer it.
+        """Forward this message to another agent; for a request, also the obligation to answer it.
 
-        The requester gets the other agent's reply, or its error, and its deadline stays; what this handler returns
-        afterwards is not looked at. A request does not wait for room here: its requester does, in line.
+        The requester gets the other agent's reply or error, and its deadline stays; what this handler returns
+        afterwards is ignored. A request does not wait for room here: its requester does.
 
         Args:
             recipient: The other agent's id.
-            payload: What it gets, if not the same.
+            payload: What it gets; by default the same payload.
 
         Raises:
             AlreadyForwarded: It was forwarded before.
@@ -178,11 +178,11 @@ class ActingContext(Generic[HubT]):
                 here.
             DeliveryError: The other agent cannot be reached, as with `send`; the obligation stays here.
         """
-        async with self._router.turns:
-            data = self.parcel.payload if payload is _SAME else payload
-            rest = self._router.forward(self.parcel, recipient, data)
+        async with self._router.time_slice:
+            data = self.envelope.payload if payload is _SAME else payload
+            rest = self._router.forward(self.envelope, recipient, data)
             if rest is not None:
                 await rest
 
     def _origin(self, *, asks: bool = False) -> Origin:
-        return origin_within(self.parcel, self.agent, self._router.stamps, asks=asks)
+        return origin_within(self.envelope, self.agent, self._router.stamps, asks=asks)

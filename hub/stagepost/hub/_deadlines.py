@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final, Protocol, TypeAlias
 
-from ._turns import Turns
+from ._time_slice import TimeSlice
 from ._undisturbed import undisturbed
 from ._wake import Backend, Waiter
 
@@ -20,14 +20,14 @@ class Expiring(Protocol):
     """Something with a deadline."""
 
     def expire(self) -> None:
-        """Called once when the deadline has passed, unless it was taken out of its bucket before."""
+        """Called once when the deadline has passed, unless the entry was removed from its bucket before."""
 
 
 Bucket: TypeAlias = dict[Expiring, None]
 
 
 class Deadlines:
-    """Buckets of entries due in the same tick of 4 ms; adding and taking out cost one dictionary operation each.
+    """Buckets of entries due in the same tick of 4 ms; adding and removing cost one dictionary operation each.
 
     A deadline fires up to one tick late and never early. Empty buckets are swept as new ones open, so that their number
     stays proportional to those in use; entries themselves leave at once. The task that waits for the earliest bucket
@@ -35,10 +35,13 @@ class Deadlines:
     """
 
     def __init__(
-        self, backend: Backend, spawn: Callable[[Callable[[], Coroutine[Any, Any, None]], str], object], turns: Turns
+        self,
+        backend: Backend,
+        spawn: Callable[[Callable[[], Coroutine[Any, Any, None]], str], object],
+        time_slice: TimeSlice,
     ) -> None:
         self._backend = backend
-        self._turns = turns
+        self._time_slice = time_slice
         self._spawn = spawn
         self._buckets: dict[int, Bucket] = {}
         self._order: list[int] = []
@@ -51,7 +54,7 @@ class Deadlines:
         """Let an entry expire at a time of the backend's clock.
 
         Returns:
-            The bucket it is in. Whoever ends the entry before takes it out: ``bucket.pop(entry, None)``.
+            Its bucket. Whoever ends the entry earlier removes it: ``bucket.pop(entry, None)``.
         """
         tick = int(at * _TICKS_PER_SECOND) + 1
         bucket = self._buckets.get(tick)
@@ -70,7 +73,7 @@ class Deadlines:
         return bucket
 
     def _prune(self) -> None:
-        """Forget empty buckets; the next sweep comes when as many again have opened, so each costs O(1) on average."""
+        """Drop empty buckets; the next sweep comes when as many again have opened, so each costs O(1) on average."""
         self._buckets = {tick: bucket for tick, bucket in self._buckets.items() if bucket}
         self._order = sorted(self._buckets)
         self._prune_at = max(_PRUNE_FROM, 2 * len(self._buckets))
@@ -104,12 +107,12 @@ class Deadlines:
             entries = iter(list(bucket))  # oldest first
             try:
                 for _ in _expire(entries, bucket):
-                    await self._turns.take()
+                    await self._time_slice.take()
             finally:
-                deque(_expire(entries, bucket), maxlen=0)  # this task was cancelled by somebody who may not
+                deque(_expire(entries, bucket), maxlen=0)  # somebody cancelled this task who must not
 
     async def _drop_empty(self) -> None:
-        """Forget empty buckets up to the first one in use, so that an idle hub does not wake for them.
+        """Drop empty buckets up to the first one in use, so that an idle hub does not wake for them.
 
         Not done whenever the task wakes: it would disarm the timer after each request of a lone client, to arm it again
         with the next one.
@@ -119,11 +122,11 @@ class Deadlines:
             del self._buckets[heappop(self._order)]
             dropped += 1
             if dropped % _DROPPED_AT_ONCE == 0:
-                await self._turns.take(_DROPPED_AT_ONCE)
+                await self._time_slice.take(_DROPPED_AT_ONCE)
 
 
 def _expire(entries: Iterator[Expiring], bucket: Bucket) -> Iterator[None]:
-    """Let those entries expire, one with each step, that are in the bucket still."""
+    """Expire the entries that are still in the bucket, one with each step."""
     for entry in entries:
         if entry in bucket:
             del bucket[entry]

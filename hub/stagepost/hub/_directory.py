@@ -1,4 +1,4 @@
-"""Who is on a hub, and who may be reached when."""
+"""The agents of a hub, and when each may be reached."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from ._blueprint import Blueprint
-from ._desk import Desk, Overflow
 from ._emitter import Emitter
+from ._endpoint import Endpoint, Overflow
 from ._engine import Engine
 from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, SubscriptionRemoved
 from ._handlers import Handlers
@@ -21,9 +21,9 @@ from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped, Inv
 
 
 class Phase(Enum):
-    """The life of a hub: NEW until it is entered, RUNNING, DRAINING while only handlers may send, and then CLOSED.
+    """The phases of a hub: NEW until it is entered, RUNNING, DRAINING while only handlers may send, then CLOSED.
 
-    RUNNING may go to CLOSED directly, and no phase comes back.
+    RUNNING may go to CLOSED directly; no phase is entered twice.
     """
 
     NEW = 1
@@ -34,14 +34,14 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How an agent wants to be treated; the same ones are shared by many agents.
+    """The options of an agent; equal options are shared by many agents.
 
     Attributes:
         concurrency: How many messages it handles at once; infinity for any number.
         mailbox: How many messages may wait; infinity for any number.
         overflow: What its full mailbox does with one more message.
-        supervision: What its failure leads to.
-        detach: Whether its handlers go on when the requester no longer waits.
+        supervision: What happens when it fails.
+        detach: Whether its handlers continue when the requester no longer waits.
     """
 
     concurrency: float
@@ -52,15 +52,15 @@ class Options:
 
 
 class Registration:
-    """An agent as it was registered. The rest comes with its first message.
+    """An agent as it was registered. Everything else is created with its first message.
 
     Attributes:
-        desk: Where its messages go, once there was one.
-        patterns: What it subscribed to.
+        endpoint: Its endpoint, once it had a message.
+        patterns: Its subscriptions.
         refused: How many sends and requests were refused.
     """
 
-    __slots__ = ("blueprint", "desk", "handlers", "id", "options", "patterns", "refused")
+    __slots__ = ("blueprint", "endpoint", "handlers", "id", "options", "patterns", "refused")
 
     def __init__(self, agent: str, handlers: Handlers, options: Options, blueprint: Blueprint | None = None) -> None:
         self.id = agent
@@ -68,23 +68,27 @@ class Registration:
         self.options = options
         self.blueprint = blueprint
         self.patterns: dict[str, None] = {}
-        self.desk: Desk | None = None
+        self.endpoint: Endpoint | None = None
         self.refused = 0
 
     def metrics(self) -> Callable[[], AgentMetrics]:
-        """Notes what happened here so far; what it returns makes a value of that."""
-        return partial(AgentMetrics, refused=self.refused) if self.desk is None else self.desk.metrics(self.refused)
+        """Take a snapshot of the counts; the result builds the value from it."""
+        return (
+            partial(AgentMetrics, refused=self.refused)
+            if self.endpoint is None
+            else self.endpoint.metrics(self.refused)
+        )
 
-    def open_desk(self, engine: Engine) -> Desk:
-        """Begin to take messages."""
-        desk = self.desk = self.new_desk(engine)
-        desk.supervise(self.options.supervision, self.blueprint)
-        return desk
+    def open_endpoint(self, engine: Engine) -> Endpoint:
+        """Start to take messages."""
+        endpoint = self.endpoint = self.new_endpoint(engine)
+        endpoint.supervise(self.options.supervision, self.blueprint)
+        return endpoint
 
-    def new_desk(self, engine: Engine) -> Desk:
-        """A desk that is not open: as it is, for what comes when the agent has left."""
+    def new_endpoint(self, engine: Engine) -> Endpoint:
+        """A closed endpoint, for messages that arrive after the agent has left."""
         options = self.options
-        return Desk(
+        return Endpoint(
             self.id,
             engine,
             concurrency=options.concurrency,
@@ -101,11 +105,11 @@ class Directory:
     """The registrations of a hub.
 
     Attributes:
-        phase: Where the hub is in its life.
-        agents: Who is registered.
-        reachable: Those whom code outside of any handler may send to: all or none, by phase.
-        topics: Who subscribed to what, agents and listeners.
-        listeners: The listeners, which end with the hub.
+        phase: The hub's phase.
+        agents: The registered agents.
+        reachable: The agents that code outside handlers may send to: all or none, depending on the phase.
+        topics: The subscriptions of agents and listeners.
+        listeners: The listeners; they end with the hub.
     """
 
     __slots__ = ("_emitter", "_hub", "_leaving", "_left", "agents", "listeners", "phase", "reachable", "topics")
@@ -122,7 +126,7 @@ class Directory:
         self.listeners: dict[Listener, None] = {}
 
     def enter(self, phase: Phase) -> None:
-        """Go on to a phase."""
+        """Enter a phase."""
         self.phase = phase
         self.reachable = self.agents if phase is Phase.RUNNING else {}
 
@@ -131,7 +135,7 @@ class Directory:
 
         Raises:
             DuplicateAgent: The id is taken.
-            HubStopped: It is too late.
+            HubStopped: The hub drains or has stopped.
         """
         agent = registration.id
         if self.phase in (Phase.DRAINING, Phase.CLOSED):
@@ -143,7 +147,7 @@ class Directory:
             self._emitter.emit(AgentRegistered(hub=self._hub, agent=agent))
 
     def take_out(self, agent: str) -> Registration:
-        """Let nobody reach an agent any more; its id stays taken until `remove`.
+        """Make an agent unreachable; its id stays taken until `remove`.
 
         Raises:
             AgentNotFound: There is none with this id.
@@ -157,7 +161,7 @@ class Directory:
         return registration
 
     def subscribe(self, subscriber_id: str, subscriber: Subscriber, topic: str) -> None:
-        """Let somebody get what is published to a topic; once is enough.
+        """Subscribe an agent or a listener to a topic; subscribing twice has no effect.
 
         Raises:
             InvalidTopic: It is none.
@@ -177,24 +181,24 @@ class Directory:
         self._emitter.emit(SubscriptionRemoved(hub=self._hub, subscriber=subscriber_id, topic=topic))
 
     def unsubscribe_all(self, registration: Registration) -> Iterator[None]:
-        """End the subscriptions of an agent, one with each step."""
+        """End the subscriptions of an agent, one per step."""
         for topic in tuple(registration.patterns):
             self.unsubscribe(registration.id, registration, topic)
             yield
 
     def holds(self, subscriber: Subscriber) -> bool:
-        """Whether somebody who was here before still is."""
+        """Whether a registration or listener is still current."""
         return self.agents.get(subscriber.id) is subscriber or subscriber in self.listeners
 
     def is_open(self, *, inside: bool) -> bool:
-        """Whether the hub takes messages: while it drains, only from handlers, which are inside."""
+        """Whether the hub takes messages: while it drains, only from its handlers."""
         return self.phase is not Phase.CLOSED and (inside or self.phase is not Phase.DRAINING)
 
     def check_open(self, what: str, *, inside: bool) -> None:
-        """Refuse what comes when the hub does not take it any more.
+        """Refuse a message that the hub does not take any more.
 
         Raises:
-            HubStopped: That is so.
+            HubStopped: It does not.
         """
         if not self.is_open(inside=inside):
             raise HubStopped(what, self._hub)
@@ -202,17 +206,17 @@ class Directory:
     def remove(self, agent: str) -> None:
         """Free the id of an agent that has left."""
         registration = self._leaving.pop(agent, None)
-        if registration is not None and registration.desk is not None:
-            self._left = merged([self._left, registration.desk.tally.totals])
+        if registration is not None and registration.endpoint is not None:
+            self._left = merged([self._left, registration.endpoint.tally.totals])
         if registration is not None and self._emitter.enabled:
             self._emitter.emit(AgentUnregistered(hub=self._hub, agent=agent))
 
     def find(self, agent: str, *, inside: bool) -> Registration:
-        """Look an agent up that is not `reachable` for everybody.
+        """Look up an agent that is not `reachable` for everybody.
 
         Args:
             agent: Its id.
-            inside: Whether one of the hub's handlers asks, who may send while the hub drains.
+            inside: Whether one of the hub's handlers asks; it may send while the hub drains.
 
         Raises:
             DeliveryError: It cannot be reached; its class says why.
@@ -226,7 +230,7 @@ class Directory:
         Raises:
             AgentNotFound: There is none with this id.
             AgentStopped: It is leaving.
-            InvalidName: It is no id.
+            InvalidName: It is not a valid id.
         """
         if not isinstance(agent, str):
             raise InvalidName("agent id", agent)
@@ -236,22 +240,24 @@ class Directory:
         return registration
 
     def standing(self) -> dict[str, Any]:
-        """How things stand at the desks, by the names that `HubMetrics` has for them."""
-        desks = self.desks()
+        """The state of the endpoints, by the names in `HubMetrics`."""
+        endpoints = self.endpoints()
         return {
             "agents": AgentCounts({agent.id: agent.metrics() for agent in self._all()}),
-            "latency": latency(merged([self._left, *(desk.tally.totals for desk in desks)])),
-            "depths": MappingProxyType({desk.id: desk.depth for desk in desks if desk.depth}),
-            "blocked": sum(desk.blocked for desk in desks),
-            "waiting": tuple((requester, desk.id) for desk in desks for requester in desk.tally.requesters),
+            "latency": latency(merged([self._left, *(endpoint.tally.totals for endpoint in endpoints)])),
+            "depths": MappingProxyType({endpoint.id: endpoint.depth for endpoint in endpoints if endpoint.depth}),
+            "blocked": sum(endpoint.blocked for endpoint in endpoints),
+            "waiting": tuple(
+                (requester, endpoint.id) for endpoint in endpoints for requester in endpoint.tally.requesters
+            ),
         }
 
-    def desks(self) -> list[Desk]:
-        """The desks of all agents, also of those that are leaving."""
-        return [registration.desk for registration in self._all() if registration.desk is not None]
+    def endpoints(self) -> list[Endpoint]:
+        """The endpoints of all agents, including those that are leaving."""
+        return [registration.endpoint for registration in self._all() if registration.endpoint is not None]
 
     def note_refusal(self, agent: object) -> None:
-        """Count a message that was refused, if it was for an agent that there is."""
+        """Count a refused message, if its recipient exists."""
         registration = self.agents.get(agent) if isinstance(agent, str) else None
         if registration is not None:
             registration.refused += 1
@@ -259,10 +265,10 @@ class Directory:
     def _all(self) -> list[Registration]:
         return [*self.agents.values(), *self._leaving.values()]
 
-    def desk_of(self, agent: str) -> Desk | None:
-        """The desk of an agent, also of one that is leaving; None if it has none."""
+    def endpoint_of(self, agent: str) -> Endpoint | None:
+        """The endpoint of an agent, also of one that is leaving; None if it has none."""
         registration = self.agents.get(agent) or self._leaving.get(agent)
-        return None if registration is None else registration.desk
+        return None if registration is None else registration.endpoint
 
     def _absence(self, agent: str) -> AgentNotFound | AgentStopped:
         return AgentStopped(agent) if agent in self._leaving else AgentNotFound(agent, self._hub, self.agents)

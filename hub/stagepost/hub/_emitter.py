@@ -1,4 +1,4 @@
-"""The safe way to an observer."""
+"""Calls an observer safely."""
 
 from collections.abc import Sequence
 from weakref import WeakSet
@@ -18,14 +18,14 @@ class Emitter:
     Guard the building of an event in a hot path with ``if emitter.enabled:``.
 
     Args:
-        observer: The observer; None for nobody.
-        mask: What hides secrets in the log of a failure.
+        observer: The observer; None for none.
+        mask: Masks secrets in the log of a failure.
 
     Attributes:
-        enabled: Whether anybody listens.
+        enabled: Whether there is an observer.
 
     Raises:
-        InvalidArgument: The observer is none.
+        InvalidArgument: It is not an observer.
     """
 
     __slots__ = ("__weakref__", "_asks", "_failures", "_mask", "_observer", "_outer", "enabled")
@@ -42,19 +42,19 @@ class Emitter:
 
     @property
     def is_selective(self) -> bool:
-        """Whether it depends on the observer which levels it `wants`."""
+        """Whether the observer selects levels with `wants`."""
         return self._asks is not None
 
     @property
     def failures(self) -> int:
-        """How many times the observer, or one that it hands events on to, failed on an event.
+        """How many times the observer, or one that it forwards events to, failed on an event.
 
         The first failure of each is logged, the others are only counted.
         """
         return self._failures + sum(inner.failures for inner in self._inner())
 
     def wants(self, level: Level) -> bool:
-        """Whether anybody listens to events of a level. An observer that fails to say gets them."""
+        """Whether the observer wants events of a level. If asking it fails, it gets them."""
         asks = self._asks
         if asks is None:
             return self.enabled
@@ -64,7 +64,7 @@ class Emitter:
         return wanted is not False
 
     def emit(self, event: Event) -> None:
-        """Tell the observer. Raises nothing but `KeyboardInterrupt`."""
+        """Call the observer. Raises nothing but `KeyboardInterrupt`."""
         if not self.enabled:
             return
         _, failure = attempt(self._observer.on_event, event)
@@ -85,7 +85,7 @@ class Emitter:
             )
 
     def _hide(self, text: str) -> str:
-        """The text without the secrets of all those who reach the observer."""
+        """The text without the secrets of everybody who uses the observer."""
         text = masked(text, self._mask)
         for outer in tuple(self._outer):
             text = outer._hide(text)  # noqa: SLF001 - one of its kind
@@ -93,10 +93,10 @@ class Emitter:
 
 
 class Relaying:
-    """The root of observers that hand events on to others: those others' failures count as theirs.
+    """Base of observers that forward events to others: failures of those others count as theirs.
 
     Attributes:
-        emitters: The ways to the others.
+        emitters: The emitters to the others.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""What all agents of a running hub share."""
+"""The engine of a running hub, shared by all its agents."""
 
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
@@ -8,34 +8,34 @@ from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
 
-from ._callers import Callers, FindPlace
+from ._account import Account
+from ._callers import Callers, FindWorkload
 from ._deadlines import Deadlines
 from ._emitter import Emitter
-from ._ledger import Ledger
+from ._envelope import Envelope
 from ._log import get_logger
 from ._masks import Mask
 from ._middleware import Onion
 from ._observer import Event
-from ._parcel import Parcel
 from ._stamps import Stamps
-from ._turns import Turns
+from ._time_slice import TimeSlice
 from ._undisturbed import undisturbed
 from ._wake import Backend
 from .errors import DeliveryError, WrongThread
 
 
 class Owner(Protocol):
-    """What the parts of a hub need of the hub itself."""
+    """The hub, as its parts see it."""
 
     @property
     def name(self) -> str:
         """The hub's name."""
 
-    def new_context(self, parcel: Parcel, /) -> object:
-        """Make the context that a handler asks for."""
+    def new_context(self, envelope: Envelope, /) -> object:
+        """Make the context for a handler."""
 
-    def strike(self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError], /) -> None:
-        """Take an agent off the hub at once, because it failed, and refuse those who wait for it."""
+    def terminate(self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError], /) -> None:
+        """Remove a failed agent from the hub at once, and refuse those who wait for it."""
 
 
 class Engine:
@@ -43,40 +43,40 @@ class Engine:
 
     Attributes:
         owner: The hub.
-        log: Where failures go, with the secrets masked that the hub was told of.
-        emit: Tells the observer.
-        onion: Wraps the handling of each message, if there is middleware.
-        new_parcel: Makes the record of a message.
+        log: The logger for failures, which masks the secrets that the hub knows.
+        emit: Calls the observer.
+        onion: The middleware around the handling of each message, if there is any.
+        new_envelope: Makes the record of a message.
         listeners: How many listeners there were, for their names.
-        failures: What has ended the hub.
+        failures: The errors that ended the hub.
         callers: Who waits for an agent or the hub to stop.
-        thread: Where the hub may be called.
+        thread: The thread in which the hub may be called.
         is_here: Whether this is the hub's event loop.
-        turns: When others get their turn.
-        undisturbed: Does something in a task of the hub, whoever cancels the task; see there.
+        time_slice: Lets other tasks run now and then.
+        undisturbed: Runs something in a task of the hub even if somebody cancels the task; see there.
     """
 
     __slots__ = (
         "_surroundings",
         "_tasks",
+        "account",
         "callers",
         "deadlines",
         "emit",
         "failures",
         "hub",
         "is_here",
-        "ledger",
         "listeners",
         "log",
         "new_context",
-        "new_parcel",
+        "new_envelope",
         "new_waiter",
         "onion",
         "owner",
         "stamps",
-        "strike",
+        "terminate",
         "thread",
-        "turns",
+        "time_slice",
         "undisturbed",
     )
 
@@ -90,29 +90,29 @@ class Engine:
         dead_letters: int,
         mask: Mask,
         onion: Onion[Any] | None,
-        new_parcel: type[Parcel],
-        find_place: FindPlace,
-        turns: Turns,
+        new_envelope: type[Envelope],
+        find_workload: FindWorkload,
+        time_slice: TimeSlice,
     ) -> None:
         self.owner = owner
         self.hub = owner.name
-        self.log = get_logger("hub", mask=mask)  # here, where a slow import holds up nobody
+        self.log = get_logger("hub", mask=mask)  # here, where a slow import delays nobody
         self.new_context = owner.new_context
-        self.strike = owner.strike
+        self.terminate = owner.terminate
         self.new_waiter = backend.new_waiter
         self.is_here = backend.is_here
         self.undisturbed = partial(undisturbed, backend)
         self.thread = get_ident()
         self.failures: list[BaseException] = []
-        self.new_parcel = new_parcel
+        self.new_envelope = new_envelope
         self.onion = onion
         self.listeners = 0
-        self.turns = turns
+        self.time_slice = time_slice
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)
-        self.ledger = Ledger(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
-        self.callers = Callers(find_place, self.ledger.settle)
-        self.deadlines = Deadlines(backend, self.spawn, turns)
+        self.account = Account(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
+        self.callers = Callers(find_workload, self.account.notify)
+        self.deadlines = Deadlines(backend, self.spawn, time_slice)
         self._tasks = tasks
         self._surroundings = copy_context()
 
@@ -121,7 +121,7 @@ class Engine:
         self._surroundings.copy().run(lambda: self._tasks.start_soon(function, name=name))
 
     def end(self, failure: BaseException) -> None:
-        """End the hub with an error, which leaving its block raises."""
+        """End the hub with an error, which is raised where its block is left."""
         self.failures.append(failure)
         self._tasks.cancel_scope.cancel()
 
@@ -129,7 +129,7 @@ class Engine:
         """Refuse a call from another thread or event loop.
 
         Raises:
-            WrongThread: That is so.
+            WrongThread: It is such a call.
         """
         if get_ident() != self.thread or not self.is_here():
             raise WrongThread(self.hub, call)

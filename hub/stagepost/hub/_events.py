@@ -22,7 +22,7 @@ class DeadReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubEvent(Event):
-    """Something that happened on a hub.
+    """An event on a hub.
 
     Attributes:
         hub: The hub's name.
@@ -40,14 +40,14 @@ class HubOpened(HubEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubClosed(HubEvent):
-    """The hub was left and none of its tasks lives on."""
+    """The hub was left, and all its tasks have ended."""
 
     level: ClassVar[Level] = "info"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRegistered(HubEvent):
-    """An agent is on the hub now.
+    """An agent was registered.
 
     Attributes:
         agent: Its id.
@@ -58,7 +58,7 @@ class AgentRegistered(HubEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentUnregistered(HubEvent):
-    """An agent left the hub, its last handler has ended.
+    """An agent was unregistered, and its last handler has ended.
 
     Attributes:
         agent: Its id.
@@ -69,11 +69,11 @@ class AgentUnregistered(HubEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRestarted(HubEvent):
-    """A failed agent was made anew and goes on with its mailbox.
+    """A failed agent got a new instance, which continues with its mailbox.
 
     Attributes:
         agent: Its id.
-        restarts: How many times within the period that its supervision looks at, this time included.
+        restarts: The number of restarts within the period of its supervision, including this one.
         error: The name of the class of the error it failed with.
     """
 
@@ -100,8 +100,8 @@ class AgentStartFailed(HubEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentFailed(HubEvent):
-    """An agent was taken off the hub, or has ended the hub, because its supervision says so.
+class AgentTerminated(HubEvent):
+    """A failed agent was removed from the hub, or has ended the hub, as its supervision says.
 
     Attributes:
         agent: Its id.
@@ -142,13 +142,13 @@ class SubscriptionRemoved(HubEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published(HubEvent):
-    """A publication or a broadcast has reached everyone that it could reach.
+    """A publication or a broadcast has been delivered as far as possible.
 
     Attributes:
         topic: What it was published to; None for a broadcast.
         sender: The agent that sent it, if one did.
-        delivered: How many got it; with 0 and nothing lost it reached nobody.
-        lost: How many recipients did not.
+        delivered: How many recipients got it; if 0 and nothing was lost, there was no recipient.
+        lost: How many recipients did not get it.
         cause: The id of the message whose handling published it, if one did.
     """
 
@@ -161,7 +161,7 @@ class Published(HubEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRefused(HubEvent):
-    """A send or request ended by an error and was never accepted: a mailbox is full, an agent unknown, a hub stopped.
+    """A send or request raised and was never accepted: a full mailbox, an unknown agent, a stopped hub.
 
     Attributes:
         type: Request, notification or broadcast.
@@ -169,7 +169,7 @@ class MessageRefused(HubEvent):
         recipient: The agent it was for; for a publication ``*``.
         payload: The name of the payload's class.
         error: The name of the error's class.
-        topic: What it should have been published to, if it should.
+        topic: The topic, for a publication.
         cause: The id of the message whose handling sent it, if one did.
         trace: The trace it belongs to, if it was given or inherited.
     """
@@ -188,7 +188,7 @@ class MessageRefused(HubEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEvent(HubEvent):
-    """Something that happened to a message.
+    """An event of a message.
 
     Attributes:
         message_id: The message.
@@ -198,9 +198,8 @@ class MessageEvent(HubEvent):
         payload: The name of the payload's class.
         trace: The trace it belongs to.
         age: Seconds since it was sent.
-        handler: The module and qualified name of the handler that takes it; None if nobody does, or if it is a
-            listener that gets it.
-        topic: What it was published to, if it was.
+        handler: The module and qualified name of its handler; None if there is none, and for a listener.
+        topic: The topic, for a publication.
         cause: The id of the message whose handling sent it, if one did.
     """
 
@@ -223,7 +222,7 @@ class MessageAccepted(MessageEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageStarted(MessageEvent):
-    """The recipient's handler begins."""
+    """The recipient's handler starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,12 +245,12 @@ class MessageFailed(MessageEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCancelled(MessageEvent):
-    """The requester no longer waits, or the recipient had to stop, and the handler was cancelled or never began."""
+    """The requester gave up, or the recipient had to stop, and the handler was cancelled or never started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDead(MessageEvent):
-    """A message will never be handled: an accepted one, or a publication that a subscriber could not get.
+    """A message will never be handled: it was accepted, or a publication that a subscriber could not get.
 
     Attributes:
         reason: Why.
@@ -264,4 +263,4 @@ class MessageDead(MessageEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyLate(MessageEvent):
-    """A handler returned when its requester no longer waited. The reply reaches nobody."""
+    """A handler returned after its requester had given up. The reply reaches nobody."""

@@ -1,4 +1,4 @@
-"""What a requester expects as the reply: read before the request is sent, compared when the reply is there."""
+"""The expected reply of a request: parsed before the request is sent, compared when the reply arrives."""
 
 from types import NoneType, UnionType
 from typing import (
@@ -23,7 +23,7 @@ _REMEDY: Final = "use a class, a union of classes, a Literal, or None for no val
 
 
 class Expected(NamedTuple):
-    """Replies that fit: instances of classes, and values.
+    """The expected replies: instances of classes, and values.
 
     Attributes:
         classes: The classes.
@@ -34,31 +34,31 @@ class Expected(NamedTuple):
     values: tuple[object, ...] = ()
 
     def fits(self, reply: object) -> bool:
-        """Whether a reply is one of them."""
+        """Whether a reply is an expected one."""
         return isinstance(reply, self.classes) or any(type(reply) is type(one) and reply == one for one in self.values)
 
 
 def expected(expect: object) -> type | Expected:
-    """Read what ``expect=`` says. As for type checkers, an int fits where a float is expected.
+    """Parse ``expect=``. As for type checkers, an int fits where a float is expected.
 
-    Of a type with parameters it is the class alone, of ``Annotated`` the type without the rest, of a `NewType` the type
-    that it stands for, of a type variable its bound: what is inside of a reply is not looked at.
+    A type with parameters stands for its class, ``Annotated`` for the type inside, a `NewType` for its base type, a
+    type variable for its bound: the contents of a reply are not checked.
 
     Raises:
-        InvalidArgument: No reply could be compared with it.
+        InvalidArgument: Replies cannot be compared with it.
     """
     if type(expect) is type and expect is not float and expect is not complex:
         return expect
     found = expect if _is_plain_class(expect) else _read(expect, expect, ())
     try:
         matches(None, found)
-    except TypeError as error:  # a protocol that is not meant for it, for one
+    except TypeError as error:  # for example a protocol that is not runtime checkable
         raise InvalidArgument("expect", expect, f"{_REMEDY} ({error})") from None
     return found
 
 
 def _is_plain_class(expect: object) -> TypeGuard[type]:
-    """Whether it is a class that stands for its instances alone, as models do. To `_read` it costs as much as a send.
+    """Whether it is a plain class, such as a model. `_read` would cost as much as a send.
 
     A ``TypedDict`` is a kind of dict, and `Any` a class of its own since Python 3.11.
     """
@@ -67,26 +67,26 @@ def _is_plain_class(expect: object) -> TypeGuard[type]:
 
 
 def matches(reply: object, wanted: type | Expected) -> bool:
-    """Whether a reply is what was `expected`."""
+    """Whether a reply matches what `expected` returned."""
     return wanted.fits(reply) if isinstance(wanted, Expected) else isinstance(reply, wanted)
 
 
 def fits(reply: object, expect: object) -> bool:
-    """Whether a reply is what ``expect=`` says.
+    """Whether a reply matches ``expect=``.
 
     Raises:
-        InvalidArgument: No reply could be compared with it.
+        InvalidArgument: Replies cannot be compared with it.
     """
     return matches(reply, expected(expect))
 
 
 def _read(part: object, whole: object, path: tuple[int, ...]) -> Expected:
-    """What a part of an annotation stands for."""
+    """The classes and values that a part of an annotation stands for."""
     origin = get_origin(part)
     if origin is Literal:
         return Expected(values=get_args(part))
     inner = _inner(part, origin)
-    if inner and id(part) not in path:  # an alias may name itself
+    if inner and id(part) not in path:  # an alias may refer to itself
         found = [_read(one, whole, (*path, id(part))) for one in inner]
         return Expected(sum((one.classes for one in found), ()), sum((one.values for one in found), ()))
     cls = None if inner == () else _class_of(origin or part)

@@ -1,4 +1,4 @@
-"""Errors made of facts, and how facts are written in their messages."""
+"""Errors constructed from facts, and how facts are shown in messages."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,9 @@ _LINE = 120
 
 
 class FactError(Exception):
-    """Root of errors whose constructors take facts and write the message; they can be copied and pickled all the same.
+    """Base of errors whose constructors take facts and write the message; they can still be copied and pickled.
 
-    The facts, which are their attributes, go along; the cause does not, as with any exception.
+    The facts, their attributes, are copied; the cause is not, as with any exception.
     """
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -24,7 +24,7 @@ def _revive(cls: type[FactError], args: tuple[object, ...]) -> FactError:
 
 
 def shown(value: object) -> str:
-    """A value on a line of its own, cut if it is too long."""
+    """A value on one line, truncated if it is too long."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - the repr is somebody else's code
@@ -36,8 +36,8 @@ def some(names: Sequence[str], total: int | None = None) -> str:
     """The first names of a list, and how many more there are.
 
     Args:
-        names: The list, or the part of it that is worth showing.
-        total: How long the whole list is.
+        names: The list, or its part that is worth showing.
+        total: The length of the whole list.
     """
     if not names:
         return "none"

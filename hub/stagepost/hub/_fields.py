@@ -1,4 +1,4 @@
-"""What is logged: fields for whoever can use them, and readable text for everybody else."""
+"""Log records: fields for formatters that can use them, and readable text for all others."""
 
 from typing import Any, Final
 
@@ -10,8 +10,8 @@ _NOT_SHOWN: Final = (_EVENT, _EXCEPTION, "level")  # a formatter has the level f
 class Fields(dict[str, Any]):
     """The fields of a log record, as its ``msg``.
 
-    `structlog.stdlib.ProcessorFormatter` and formatters for JSON take it as the dictionary that it is. For all others
-    its text is one line, ``event key=value key=value``, followed by the lines of a traceback if there is one.
+    `structlog.stdlib.ProcessorFormatter` and JSON formatters use it as a dictionary. For all others its text is one
+    line, ``event key=value key=value``, followed by the lines of a traceback if there is one.
     """
 
     __slots__ = ()
@@ -23,7 +23,7 @@ class Fields(dict[str, Any]):
 
 
 def _text(value: object) -> str:
-    """Text as it is, anything else as its repr."""
+    """Text unchanged, anything else as its repr."""
     try:
         return str.__str__(value) if isinstance(value, str) else repr(value)
     except Exception:  # noqa: BLE001 - the repr is somebody else's code
@@ -31,7 +31,7 @@ def _text(value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value on one line, in quotes if its end could not be seen otherwise."""
+    """A value on one line, quoted if its end would be ambiguous."""
     text = _text(value)
     if not isinstance(value, str):
         return _escaped(text)

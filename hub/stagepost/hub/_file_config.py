@@ -1,4 +1,4 @@
-"""Validated values that come from code or a file."""
+"""Validated configuration from code or a file."""
 
 import json
 import tomllib
@@ -12,7 +12,7 @@ from .errors import InvalidConfig
 
 
 class FileConfig(BaseModel):
-    """The root of configurations: frozen, strict about unknown names, read from JSON or TOML, merged without loss."""
+    """Base of configurations: frozen, strict about unknown names, read from JSON or TOML, merged without loss."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,7 +25,7 @@ class FileConfig(BaseModel):
             table: The table or key that holds the configuration, with dots for nested ones; None for the whole file.
 
         Raises:
-            InvalidConfig: It cannot be read, or what it says cannot be used.
+            InvalidConfig: It cannot be read or used.
         """
         source = Path(path)
         try:
@@ -36,13 +36,13 @@ class FileConfig(BaseModel):
         except OSError as error:
             raise InvalidConfig(str(path), f"it cannot be read ({error.strerror})") from error
         except ValueError as error:
-            raise InvalidConfig(str(path), f"it is no {source.suffix[1:].upper()} ({error})") from error
+            raise InvalidConfig(str(path), f"it is not {source.suffix[1:].upper()} ({error})") from error
         except (KeyError, TypeError) as error:
             raise InvalidConfig(str(path), f"it has no table {table!r}") from error
         return cls._checked(str(path), found)
 
     def merge(self, changes: Self | Mapping[str, object]) -> Self:
-        """This configuration with changes: what they set explicitly wins, be it false, zero, None or the default.
+        """This configuration with changes: values set explicitly win, including false, zero, None and defaults.
 
         Raises:
             InvalidConfig: A change cannot be used.

@@ -1,8 +1,8 @@
-"""A task as it was before it ran somebody else's code: what that code left in it, and how to remove that.
+"""Guards of tasks that run other people's code: they find what that code left in the task, and remove it.
 
 Code can leave a cancel scope or a task group open, or cancel the task that it runs in. Neither anyio nor trio has a
-public way to ask for the scope that a task is in, so this module alone reads what they keep to themselves. Where a
-later version has nothing under such a name, nothing is found, and code runs as it would without a guard.
+public way to ask for the scope that a task is in, so this module (and no other) reads their private attributes. If a
+later version lacks such an attribute, nothing is found, and code runs as it would without a guard.
 """
 
 import asyncio
@@ -16,24 +16,24 @@ from anyio import CancelScope, current_effective_deadline, get_cancelled_exc_cla
 
 
 class TaskState(Protocol):
-    """What an event loop knows of a task."""
+    """The event loop's record of a task."""
 
     @property
     def cancel_scope(self) -> object:
-        """The innermost cancel scope that the task is in, or what stands for it."""
+        """The innermost cancel scope of the task, or what represents it."""
 
 
-class Counter(Protocol):
-    """What knows how often a task was cancelled by `asyncio.Task.cancel`."""
+class CancelCounter(Protocol):
+    """Counts how often a task was cancelled by `asyncio.Task.cancel`."""
 
     def cancelling(self) -> int:
-        """How often."""
+        """The number of pending cancellations."""
 
 
 class TaskGuard(Protocol):
-    """A task as it was before it ran somebody else's code: finds what that code left in it, and removes it.
+    """Remembers a task before it runs other people's code; finds what that code left in it, and removes it.
 
-    `is_intact` tells whether there is anything. Where that is asked for each message or step, it is written out:
+    `is_intact` tells whether it left nothing. Code that checks for each message or step writes it inline:
     ``guard.state.cancel_scope is guard.scope and (guard.task is None or guard.task.cancelling() == guard.counted)``.
     """
 
@@ -43,41 +43,41 @@ class TaskGuard(Protocol):
 
     @property
     def scope(self) -> object:
-        """The innermost cancel scope of the task as it was: another one in its `state` was left open."""
+        """The innermost cancel scope when the guard was made: a different one in `state` was left open."""
 
     @property
-    def task(self) -> Counter | None:
-        """Knows how often the task was cancelled; None if that is none of the guard's business."""
+    def task(self) -> CancelCounter | None:
+        """Counts cancellations of the task; None if they do not concern the guard."""
 
     @property
     def counted(self) -> int:
-        """How often it had been cancelled."""
+        """The number of cancellations when the guard was made."""
 
     def is_intact(self) -> bool:
-        """Whether the task is as it was."""
+        """Whether the task is unchanged."""
 
     def close_scopes(self) -> bool:
-        """Cancel and close the scopes and task groups that were left open, at once; whether there were any.
+        """Cancel and close scopes and task groups that were left open, at once; True if there were any.
 
-        The task must end soon: a generator that is closed later may still close such a group in the task's name.
+        The task must end soon: a generator that is closed later may still close such a group in this task.
         """
 
     async def leave_scopes(self) -> bool:
-        """Do the same for a task that goes on: on trio, it waits for the tasks of the groups to end."""
+        """Do the same for a task that continues: on trio, wait for the tasks of the groups to end."""
 
     async def drop_cancellation(self) -> bool:
-        """Undo `asyncio.Task.cancel`, which no scope has called; whether it was called. Nothing while a scope cancels.
+        """Undo an `asyncio.Task.cancel` that no scope called; True if there was one. Not while a scope cancels.
 
-        Call it in the cancel scope that the guard was made in, or outside of that.
+        Call it in the cancel scope in which the guard was made, or outside it.
         """
 
 
 def new_guard(*, is_own: bool = True) -> TaskGuard:
-    """The running task as it is now.
+    """Make a guard of the running task.
 
     Args:
-        is_own: Whether nobody but the guarded code has a reason to call the task's ``cancel``. Otherwise, as in a task
-            of somebody else's, such a cancellation is left as it is.
+        is_own: Whether only the guarded code has a reason to call the task's ``cancel``. Otherwise, as in a task of
+            somebody else, such a cancellation is left alone.
     """
     if get_cancelled_exc_class() is asyncio.CancelledError:
         return _AsyncioGuard(is_own=is_own)
@@ -85,12 +85,12 @@ def new_guard(*, is_own: bool = True) -> TaskGuard:
 
 
 def watch_cancel(callback: Callable[[], None]) -> None:
-    """Be told when somebody cancels the running task: looking after each message would cost 3 % of its way.
+    """Call back when somebody cancels the running task: checking after each message would cost 3 % of its time.
 
-    A method of the task is put before that of its class, which all find who have the task, anyio and asyncio included.
+    An instance attribute shadows the method of the class for everybody, anyio and asyncio included.
     """
     if get_cancelled_exc_class() is not asyncio.CancelledError:
-        return  # only scopes cancel a task of trio
+        return  # on trio only scopes cancel a task
     task: Any = asyncio.current_task()
     cancel = task.cancel
 
@@ -102,7 +102,7 @@ def watch_cancel(callback: Callable[[], None]) -> None:
 
 
 def cancellation() -> type[BaseException]:
-    """The class of the error by which the event loop that runs now cancels a task."""
+    """The cancellation error of the running event loop."""
     return get_cancelled_exc_class()
 
 
@@ -110,7 +110,7 @@ def is_cancelled(*, by_scope: bool = False) -> bool | None:
     """Whether the running task is being cancelled, by a cancel scope or by `asyncio.Task.cancel`.
 
     Args:
-        by_scope: Leave the latter aside.
+        by_scope: Ignore `asyncio.Task.cancel`.
 
     Returns:
         None if no task is running.
@@ -127,13 +127,13 @@ def is_cancelled(*, by_scope: bool = False) -> bool | None:
 
 
 class _Unknown:
-    """Stands for the state of a task that cannot be seen."""
+    """The state of a task that cannot be read."""
 
     cancel_scope: object = None
 
 
 class _PendingCounter:
-    """Counts a cancellation that was taken back and arrives all the same, as before Python 3.13."""
+    """Counts a cancellation that was taken back and is still delivered, as before Python 3.13."""
 
     __slots__ = ("_task",)
 
@@ -154,7 +154,7 @@ class _AsyncioGuard:
         self._task = task
         self.state: TaskState = _asyncio_state(task)
         self.scope = self.state.cancel_scope
-        self.task: Counter | None = _counter(task) if is_own else None
+        self.task: CancelCounter | None = _counter(task) if is_own else None
         self.counted: int = task.cancelling()
 
     def is_intact(self) -> bool:
@@ -165,7 +165,7 @@ class _AsyncioGuard:
         state: Any = self.state
         left = state.cancel_scope is not self.scope
         while (scope := state.cancel_scope) is not None and scope is not self.scope:
-            scope.cancel()  # tasks of a group end by that
+            scope.cancel()  # this ends the tasks of a group
             scope.__exit__(None, None, None)
         return left
 
@@ -178,7 +178,7 @@ class _AsyncioGuard:
             return False
         was_called = task.cancelling() > self.counted
         is_to_come = getattr(task, "_must_cancel", was_called)
-        if is_to_come:  # taken here, or the next await would raise it
+        if is_to_come:  # consumed here, or the next await would raise it
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(0)
         while task.cancelling() > self.counted:
@@ -186,14 +186,14 @@ class _AsyncioGuard:
         return was_called or bool(is_to_come)
 
 
-def _counter(task: Any) -> Counter:
+def _counter(task: Any) -> CancelCounter:
     is_needed = sys.version_info < (3, 13) and hasattr(task, "_must_cancel")
-    counter: Counter = _PendingCounter(task) if is_needed else task
+    counter: CancelCounter = _PendingCounter(task) if is_needed else task
     return counter
 
 
 def _asyncio_state(task: "asyncio.Task[Any]") -> TaskState:
-    """What anyio knows of a task, from its first cancel scope on."""
+    """The record that anyio has of a task, which exists from its first cancel scope on."""
     from anyio._backends import _asyncio  # noqa: PLC0415 - where trio is used, it need not be loaded
 
     states: Any = getattr(_asyncio, "_task_states", {})
@@ -205,7 +205,7 @@ def _asyncio_state(task: "asyncio.Task[Any]") -> TaskState:
 
 
 class _TrioState:
-    """The innermost scope or nursery of a trio task that had some nurseries before."""
+    """The innermost scope or nursery of a trio task, given its nurseries before."""
 
     __slots__ = ("_known", "task")
 
@@ -215,7 +215,7 @@ class _TrioState:
 
     @property
     def nursery(self) -> Any:
-        """The innermost one that was opened since; None if there is none."""
+        """The innermost nursery opened since; None if there is none."""
         nurseries = self.task._child_nurseries
         return nurseries[-1] if len(nurseries) > self._known else None
 
@@ -237,7 +237,7 @@ class _TrioGuard:
         self._known = _TrioState(task) if _is_known(task, trio.Nursery) else None
         self.state: TaskState = self._known or _Unknown()
         self.scope = self.state.cancel_scope
-        self.task: Counter | None = None
+        self.task: CancelCounter | None = None
         self.counted = 0
 
     def is_intact(self) -> bool:
@@ -247,7 +247,7 @@ class _TrioGuard:
         known = self._known
         if known is None or self.is_intact():
             return False
-        while (nursery := known.nursery) is not None:  # as trio does it for a task that ends, a failure of it there
+        while (nursery := known.nursery) is not None:  # as trio does for a task that ends with open nurseries
             known.task._child_nurseries.pop()
             nursery.cancel_scope.cancel()
             nursery._closed = True
@@ -260,7 +260,7 @@ class _TrioGuard:
             return False
         while (nursery := known.nursery) is not None:
             nursery.cancel_scope.cancel()
-            await nursery._nested_child_finished(None)  # what leaving its block does
+            await nursery._nested_child_finished(None)  # as leaving its block would
         self._leave_statuses(known)
         return True
 
@@ -273,6 +273,6 @@ class _TrioGuard:
 
 
 def _is_known(task: Any, nursery: type) -> bool:
-    """Whether this version of trio has all that a guard reads and calls."""
+    """Whether this version of trio has every attribute that a guard uses."""
     has_status = hasattr(getattr(task, "_cancel_status", None), "_scope")
     return has_status and hasattr(task, "_child_nurseries") and hasattr(nursery, "_nested_child_finished")

@@ -21,17 +21,17 @@ from ._blueprint import Blueprint, has_hooks
 from ._layers import generates, is_coroutine_function, name_of
 from ._marks import check_unmarked, mark_of, marked_names
 from ._payloads import most_specific
-from ._signature import Shape, generator_handler, read_shape
+from ._signature import Signature, generator_handler, read_signature
 from .errors import InvalidHandler, NoHandler
 
 _FOUND_KEPT: Final = 256
 _VARIADIC: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
-Methods: TypeAlias = dict[type, tuple[str, Shape]]
+Methods: TypeAlias = dict[type, tuple[str, Signature]]
 
 
 class Handler:
-    """One function of one agent. Its attributes are those of its `Shape`, plus the function to call.
+    """One function of one agent. Its attributes are those of its `Signature`, plus the function to call.
 
     Attributes:
         call: Takes the payload or message and, if it `takes_context`, ``context=``.
@@ -40,22 +40,22 @@ class Handler:
 
     __slots__ = ("call", "is_async", "is_plain", "may_generate", "name", "takes_context", "takes_message")
 
-    def __init__(self, call: Callable[..., Any], shape: Shape) -> None:
+    def __init__(self, call: Callable[..., Any], signature: Signature) -> None:
         self.call = call
-        self.name = shape.name
-        self.is_async = shape.is_async
-        self.takes_message = shape.takes_message
-        self.takes_context = shape.takes_context
-        self.may_generate = shape.may_generate
-        self.is_plain = not (shape.may_generate or shape.takes_message or shape.takes_context)
+        self.name = signature.name
+        self.is_async = signature.is_async
+        self.takes_message = signature.takes_message
+        self.takes_context = signature.takes_context
+        self.may_generate = signature.may_generate
+        self.is_plain = not (signature.may_generate or signature.takes_message or signature.takes_context)
 
 
 def _ignore(payload: object) -> None:
     """Handle nothing."""
 
 
-NOBODY: Final = Handler(_ignore, read_shape(_ignore))
-"""Stands where a message has no handler."""
+NOBODY: Final = Handler(_ignore, read_signature(_ignore))
+"""The handler of messages that have none."""
 
 
 class Handlers:
@@ -71,7 +71,7 @@ class Handlers:
         """The handler for a class.
 
         Raises:
-            NoHandler: There is none; the `recipient` only serves this error.
+            NoHandler: There is none; `recipient` is only used for this error.
         """
         handler = self.look_up(payload)
         if handler is None:
@@ -79,7 +79,7 @@ class Handlers:
         return handler
 
     def look_up(self, payload: type) -> Handler | None:
-        """The handler for a class, or else that for its nearest ancestor, if there is one."""
+        """The handler for a class, or for its nearest ancestor that has one; None if there is none."""
         handler = self.exact.get(payload)
         if handler is not None:
             return handler
@@ -96,17 +96,17 @@ class Handlers:
 
 
 class HandlerReader:
-    """Reads handlers from functions and objects; what a function's or class's signatures say is read only once."""
+    """Reads handlers from functions and objects; each function's and class's signatures are parsed only once."""
 
     def __init__(self) -> None:
-        self._functions: WeakKeyDictionary[object, Shape] = WeakKeyDictionary()
+        self._functions: WeakKeyDictionary[object, Signature] = WeakKeyDictionary()
         self._classes: WeakKeyDictionary[type, Methods] = WeakKeyDictionary()
 
     def read(self, source: object) -> tuple[Handlers, Blueprint | None]:
-        """The handlers in a function, a callable, an object with methods marked by `handles`, or a class of such.
+        """The handlers of a function, a callable, an object with methods marked by `handles`, or its class.
 
         Returns:
-            The handlers, and for a class or an object with hooks how to make and start what they belong to.
+            The handlers, and for a class or an object with hooks the blueprint to make and start it.
 
         Raises:
             InvalidHandler: There are none, or one cannot be used.
@@ -134,7 +134,7 @@ class HandlerReader:
             raise InvalidHandler(name_of(source), problem, "give them defaults, or register an instance")
         blueprint = Blueprint(source)
         return Handlers(
-            {payload: Handler(blueprint.method(name), shape) for payload, (name, shape) in methods.items()}
+            {payload: Handler(blueprint.method(name), signature) for payload, (name, signature) in methods.items()}
         ), blueprint
 
     def _methods(self, cls: type) -> Methods:
@@ -156,11 +156,11 @@ class HandlerReader:
         check_unmarked(source)
         if methods:
             return Handlers(
-                {payload: Handler(getattr(source, name), shape) for payload, (name, shape) in methods.items()}
+                {payload: Handler(getattr(source, name), signature) for payload, (name, signature) in methods.items()}
             )
         if callable(source):
             call = cls.__call__
-            if generates(source) and not is_coroutine_function(source):  # also what its class wraps
+            if generates(source) and not is_coroutine_function(source):  # including what its class wraps
                 raise generator_handler(name_of(source))
             return self._single(source, call if isfunction(call) else source, method=isfunction(call))
         if isawaitable(source) or isgenerator(source) or isasyncgen(source):
@@ -170,13 +170,13 @@ class HandlerReader:
         )
 
     def _single(self, call: Callable[..., object], function: Callable[..., object], *, method: bool) -> Handlers:
-        shape = self._functions.get(function) if isinstance(function, FunctionType) else None
-        if shape is None:
-            shape = read_shape(function, mark_of(call) or (), method=method)
+        signature = self._functions.get(function) if isinstance(function, FunctionType) else None
+        if signature is None:
+            signature = read_signature(function, mark_of(call) or (), method=method)
             if isinstance(function, FunctionType):
-                self._functions[function] = shape
-        handler = Handler(call, shape)
-        return Handlers(dict.fromkeys(shape.payloads, handler))
+                self._functions[function] = signature
+        handler = Handler(call, signature)
+        return Handlers(dict.fromkeys(signature.payloads, handler))
 
 
 def _parameters_of(cls: type) -> list[Parameter]:
@@ -188,21 +188,21 @@ def _parameters_of(cls: type) -> list[Parameter]:
 
 
 def _read_methods(cls: type) -> Methods:
-    """The marked methods of a class; an override of a marked method needs no mark of its own."""
+    """The marked methods of a class; an override of a marked method needs no mark."""
     methods: Methods = {}
     for name, declared in marked_names(cls).items():
-        shape = _read_method(cls, name, declared)
-        for payload in shape.payloads:
+        signature = _read_method(cls, name, declared)
+        for payload in signature.payloads:
             if payload in methods:
                 problem = f"handles {payload.__qualname__}, as {methods[payload][1].name} does"
-                raise InvalidHandler(shape.name, problem, "leave one handler for each payload class")
-            methods[payload] = (name, shape)
+                raise InvalidHandler(signature.name, problem, "leave one handler for each payload class")
+            methods[payload] = (name, signature)
     return methods
 
 
-def _read_method(cls: type, name: str, declared: tuple[type, ...]) -> Shape:
+def _read_method(cls: type, name: str, declared: tuple[type, ...]) -> Signature:
     attribute = getattr_static(cls, name)
     if isinstance(attribute, property | cached_property) or not callable(getattr(cls, name)):
-        raise InvalidHandler(f"{cls.__module__}.{cls.__qualname__}.{name}", "is no method", "make it a plain method")
+        raise InvalidHandler(f"{cls.__module__}.{cls.__qualname__}.{name}", "is not a method", "make it a plain method")
     is_bound = isinstance(attribute, staticmethod | classmethod) or not hasattr(type(attribute), "__get__")
-    return read_shape(getattr(cls, name), declared, method=not is_bound)
+    return read_signature(getattr(cls, name), declared, method=not is_bound)

@@ -10,10 +10,10 @@ NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def read_headers(headers: object) -> Mapping[str, str]:
-    """A copy of headers that nobody can change.
+    """An immutable copy of headers.
 
     Raises:
-        InvalidArgument: They are no mapping of text to text.
+        InvalidArgument: They are not a mapping of text to text.
     """
     if not isinstance(headers, Mapping):
         raise InvalidArgument("headers", headers, 'use a dictionary of text: {"role": "staff"}')
@@ -21,5 +21,5 @@ def read_headers(headers: object) -> Mapping[str, str]:
         if not isinstance(name, str):
             raise InvalidArgument("a header's name", name, "use text")
         if not isinstance(value, str):
-            raise InvalidArgument(f"header {name!r}", value, "use text, what has a structure belongs into the payload")
+            raise InvalidArgument(f"header {name!r}", value, "use text; structured data belongs in the payload")
     return MappingProxyType(dict(headers))

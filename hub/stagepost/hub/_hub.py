@@ -1,4 +1,4 @@
-"""The hub: its life, and what there is to know about it."""
+"""The hub: entering, leaving, and information about it."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -9,7 +9,7 @@ from anyio import create_task_group
 from anyio.abc import TaskGroup
 
 from ._arguments import check_clock, check_flag, check_middleware, check_number
-from ._checked import CheckedParcel, check_payload
+from ._checked import CheckedEnvelope, check_payload
 from ._contained_clock import contained_clock
 from ._containment import class_name
 from ._context import ActingContext
@@ -17,7 +17,8 @@ from ._dead_letters import DeadLetter
 from ._directory import Directory, Phase
 from ._emitter import Emitter
 from ._engine import Engine
-from ._events import AgentFailed, HubClosed, HubOpened
+from ._envelope import Envelope
+from ._events import AgentTerminated, HubClosed, HubOpened
 from ._limits import Duration, seconds
 from ._masks import Masks
 from ._membership import Membership
@@ -26,12 +27,11 @@ from ._middleware import Middleware, Onion
 from ._names import check_name
 from ._observer import Observer
 from ._outbox import Outbox
-from ._parcel import Parcel
 from ._publisher import Publisher
 from ._router import Router
-from ._stopping import StopReport, abort, drain, end_tasks, strike
+from ._stopping import StopReport, abort, drain, end_tasks, terminate
+from ._time_slice import TimeSlice
 from ._topology import Topology, describe
-from ._turns import Turns
 from ._wake import Clock, current_backend
 from .errors import AgentStopped, DeliveryError, HubReentered
 
@@ -46,18 +46,18 @@ class Hub(Membership, Outbox):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.
-    Leaving the block refuses new work, finishes what is queued within the grace, cancels the rest and answers every
-    request that is still open; leaving it by an exception skips the grace. Everything happens in the event loop that
-    the hub was entered in; a call from another thread or loop is refused by `WrongThread`.
+    Leaving the block refuses new work, finishes queued messages within the grace period, cancels the rest and answers
+    every request that is still open; leaving it by an exception skips the grace period. Everything happens in the event
+    loop in which the hub was entered; a call from another thread or loop raises `WrongThread`.
 
     Args:
         name: The hub's name in events, errors and logs.
-        observer: Gets an event for whatever happens.
-        middleware: Layers round the handling of every message, the first one outside; see `Middleware`.
-        grace: How long leaving may take to finish what is queued; None for as long as it needs.
+        observer: Gets an event for everything that happens.
+        middleware: Functions around the handling of every message, the first one outermost; see `Middleware`.
+        grace: How long leaving may take to finish queued messages; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
-        check_payloads: Fail the handling of a message whose payload somebody has changed since it was sent; for tests.
-        clock: Where the time comes from, if not from the event loop; for tests.
+        check_payloads: Fail messages whose payload was changed after it was sent; for tests.
+        clock: A replacement for the event loop's clock; for tests.
 
     Raises:
         InvalidName: The name has characters that are not allowed.
@@ -83,10 +83,10 @@ class Hub(Membership, Outbox):
         self._directory = Directory(self._name, self._emitter)
         layers = check_middleware(middleware)
         self._middleware = (*layers, check_payload) if check_flag("check_payloads", check_payloads) else layers
-        self._parcels = CheckedParcel if check_payloads else Parcel
+        self._envelopes = CheckedEnvelope if check_payloads else Envelope
         self._dead_letters = check_number("dead_letters", dead_letters)
         self._clock = None if clock is None else check_clock(clock)
-        self._turns = Turns()
+        self._time_slice = TimeSlice()
         self._tasks: TaskGroup | None = None
         self._engine: Engine | None = None
         self._router: Router | None = None
@@ -97,11 +97,11 @@ class Hub(Membership, Outbox):
         """Make a hub from configuration.
 
         Args:
-            config: What to make.
-            registry: What the names of observers in it stand for; by default only ``null`` and ``log``.
+            config: The configuration.
+            registry: The observers that it may name; by default only ``null`` and ``log``.
 
         Raises:
-            InvalidConfig: An observer's name stands for nothing.
+            InvalidConfig: An observer's name is unknown.
         """
         from ._config import Registry  # noqa: PLC0415  # see the package: building the model takes time
 
@@ -121,11 +121,11 @@ class Hub(Membership, Outbox):
     @property
     def dead_letters(self) -> tuple[DeadLetter, ...]:
         """The latest messages that nobody handled, oldest first."""
-        return () if self._engine is None else self._engine.ledger.dead_letters.read()
+        return () if self._engine is None else self._engine.account.dead_letters.read()
 
     def metrics(self) -> HubMetrics:
-        """What happened so far, as counts, and how things stand. Takes time in proportion to the agents."""
-        account: dict[str, Any] = {} if self._engine is None else self._engine.ledger.totals()
+        """Counts so far, and the current state. The time it takes is proportional to the number of agents."""
+        account: dict[str, Any] = {} if self._engine is None else self._engine.account.totals()
         return HubMetrics(
             observer_failures=self._emitter.failures,
             **self._directory.standing(),
@@ -133,13 +133,13 @@ class Hub(Membership, Outbox):
         )
 
     def describe(self) -> Topology:
-        """Who is on the hub, how, and subscribed to what."""
+        """The agents of the hub with their options and subscriptions."""
         return describe(self._name, self._directory)
 
     def masking(self, mask: Callable[[str], str]) -> AbstractContextManager[None]:
-        """Hide secrets in what the hub logs, for the length of a block: ``with hub.masking(hide):``.
+        """Mask secrets in the hub's log for the length of a block: ``with hub.masking(hide):``.
 
-        Several masks may be in use at once. A runner that has secrets and serves on a hub uses its own.
+        Several masks may be in use at once. A runner with secrets masks them on the hub that it serves on.
 
         Args:
             mask: Takes a text and returns it without the secrets. If it raises, nothing of the text is logged.
@@ -147,11 +147,11 @@ class Hub(Membership, Outbox):
         return self._masks.using(mask)
 
     async def drain(self, timeout: Duration | None = _GRACE) -> StopReport:
-        """Stop for good: refuse new work from outside, finish what is queued, cancel the rest and answer all requests.
+        """Stop for good: refuse new work from outside, finish queued messages, cancel the rest, answer all requests.
 
-        Running handlers may still send and request meanwhile. A handler or a hook that calls this, or has started the
-        task that does, is not waited for, nor cancelled, and neither is who waits for its reply; so handlers that call
-        this at the same time do not wait for each other.
+        Running handlers may still send and request meanwhile. If a handler or a hook calls this, or started the task
+        that does, neither it nor anybody who waits for its reply is waited for or cancelled; so handlers that call this
+        at the same time do not wait for each other.
 
         Args:
             timeout: How long to finish what is queued; None for as long as it needs.
@@ -162,34 +162,34 @@ class Hub(Membership, Outbox):
         Raises:
             WrongThread: The hub was entered in another thread or event loop.
         """
-        async with self._turns:
+        async with self._time_slice:
             if self._engine is None:
                 return StopReport(hub=self._name)
             self._check_here("drain")
             return await drain(self._directory, self._engine, seconds(timeout))
 
-    def new_context(self, parcel: Parcel) -> "Context":
+    def new_context(self, envelope: Envelope) -> "Context":
         """Make what a handler gets as its context; not for callers of a hub."""
-        assert self._router is not None  # noqa: S101 - parcels come from a router
+        assert self._router is not None  # noqa: S101 - envelopes come from a router
         assert self._publisher is not None  # noqa: S101 - and both are made together
-        return Context(self, self._router, self._publisher, parcel)
+        return Context(self, self._router, self._publisher, envelope)
 
-    def strike(
+    def terminate(
         self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError] = AgentStopped
     ) -> None:
         """Take a failed agent off the hub; not for callers of a hub, who have `unregister`."""
-        self._emitter.emit(AgentFailed(hub=self._name, agent=agent, error=class_name(type(failure))))
-        strike(self._directory, self._engine, agent, refusal)
+        self._emitter.emit(AgentTerminated(hub=self._name, agent=agent, error=class_name(type(failure))))
+        terminate(self._directory, self._engine, agent, refusal)
 
     async def _idle(self) -> None:
-        async with self._turns:
+        async with self._time_slice:
             if self._engine is not None:
-                await self._engine.ledger.quiet()
+                await self._engine.account.quiet()
 
     async def __aenter__(self) -> Self:
         """Start: messages are taken from now on."""
         if self._directory.phase is not Phase.NEW:
-            await self._turns.take()
+            await self._time_slice.take()
             raise HubReentered(self._name)
         backend, tasks = current_backend(), create_task_group()
         engine = Engine(
@@ -200,9 +200,9 @@ class Hub(Membership, Outbox):
             dead_letters=self._dead_letters,
             mask=self._masks,
             onion=Onion(self._middleware) if self._middleware else None,
-            new_parcel=self._parcels,
-            find_place=self._directory.desk_of,
-            turns=self._turns,
+            new_envelope=self._envelopes,
+            find_workload=self._directory.endpoint_of,
+            time_slice=self._time_slice,
         )
         await tasks.__aenter__()  # what is entered has to be left: whatever may fail was done before
         self._tasks, self._engine = tasks, engine
@@ -239,11 +239,11 @@ class Hub(Membership, Outbox):
 
 
 class Context(ActingContext[Hub]):
-    """What a handler knows about the message it handles, and how it sends as the agent it belongs to.
+    """Gives a handler its message, and sends as its agent.
 
-    What is sent through it carries the message's id as its cause and the same trace. As long as the handler runs,
-    requests also inherit its deadline, so that nobody works for a requester who has given up, and the chain of waiting
-    agents, by which a circle is found.
+    Messages sent through it carry the handled message's id as their cause and the same trace. As long as the handler
+    runs, requests also inherit its deadline, so that nobody works for a requester who has given up, and the chain of
+    waiting agents, which reveals cycles.
     """
 
     __slots__ = ()

@@ -1,67 +1,67 @@
-"""A queue that lets urgent messages pass without starving the others."""
+"""A priority queue without starvation."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ._envelope import Envelope
 from ._message import Priority
-from ._parcel import Parcel
 
 _OLDEST_EVERY: Final = 16
 
 
 class Lanes:
-    """One lane for each priority, in the shape of a deque. Everything takes the same time, however many there are.
+    """One lane for each priority, with the interface of a deque. All operations take constant time.
 
-    The most urgent lane is served first, each in the order of arrival. Every 16th turn takes the oldest message of all,
-    so that a stream of urgent ones cannot starve the rest.
+    The most urgent lane is served first, each lane in the order of arrival. Every 16th time the oldest message of all
+    is taken, so that a stream of urgent ones cannot starve the rest.
     """
 
     __slots__ = ("_lanes", "_length", "_turn")
 
-    def __init__(self, parcels: Iterable[Parcel]) -> None:
-        """Take over what a plain queue holds."""
-        self._lanes: tuple[OrderedDict[Parcel, None], ...] = tuple(OrderedDict() for _ in Priority)
+    def __init__(self, envelopes: Iterable[Envelope]) -> None:
+        """Take over the contents of a plain queue."""
+        self._lanes: tuple[OrderedDict[Envelope, None], ...] = tuple(OrderedDict() for _ in Priority)
         self._length = 0
         self._turn = 0
-        for parcel in parcels:
-            self.append(parcel)
+        for envelope in envelopes:
+            self.append(envelope)
 
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[Parcel]:
+    def __iter__(self) -> Iterator[Envelope]:
         for lane in reversed(self._lanes):
             yield from lane
 
-    def append(self, parcel: Parcel) -> None:
+    def append(self, envelope: Envelope) -> None:
         """Queue a message after those of its priority."""
-        self._lanes[parcel.terms.priority][parcel] = None
+        self._lanes[envelope.terms.priority][envelope] = None
         self._length += 1
 
-    def popleft(self) -> Parcel:
-        """Take the message whose turn it is."""
+    def popleft(self) -> Envelope:
+        """Take the next message."""
         self._turn += 1
         lanes = [lane for lane in self._lanes if lane]
         lane = min(lanes, key=_number_of_oldest) if self._turn % _OLDEST_EVERY == 0 else lanes[-1]
         return self._take(lane)
 
-    def evict(self, urgency: Priority) -> Parcel | None:
-        """Take the oldest of the least urgent messages, unless even that one is more urgent than this."""
+    def evict(self, urgency: Priority) -> Envelope | None:
+        """Take the oldest of the least urgent messages, unless it is more urgent than this one."""
         for lane in self._lanes[: urgency + 1]:
             if lane:
                 return self._take(lane)
         return None
 
-    def remove(self, parcel: Parcel) -> None:
-        """Take a message out."""
-        del self._lanes[parcel.terms.priority][parcel]
+    def remove(self, envelope: Envelope) -> None:
+        """Remove a message."""
+        del self._lanes[envelope.terms.priority][envelope]
         self._length -= 1
 
-    def _take(self, lane: OrderedDict[Parcel, None]) -> Parcel:
+    def _take(self, lane: OrderedDict[Envelope, None]) -> Envelope:
         self._length -= 1
         return lane.popitem(last=False)[0]
 
 
-def _number_of_oldest(lane: OrderedDict[Parcel, None]) -> int:
+def _number_of_oldest(lane: OrderedDict[Envelope, None]) -> int:
     return next(iter(lane)).number

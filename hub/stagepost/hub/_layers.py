@@ -1,4 +1,4 @@
-"""What lies below decorators, partials and bound methods."""
+"""The functions beneath decorators, partials and bound methods."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ _MOST_LOOKED_AT: Final = 500
 
 
 def layers(thing: object) -> Iterator[object]:
-    """A callable or descriptor, what it wraps, and so on down to the function."""
+    """A callable or descriptor, everything that it wraps, down to the function."""
     for _ in range(_DEEPEST):
         yield thing
         thing = _wrapped(thing)
@@ -46,7 +46,7 @@ def name_of(thing: object) -> str:
 
 
 def scope_of(thing: object) -> dict[str, object]:
-    """Where the names in a function's annotations are looked up."""
+    """The scope in which the names in a function's annotations are looked up."""
     scope: dict[str, object] = {}
     for layer in layers(thing):
         scope = getattr(layer, "__globals__", scope)
@@ -74,13 +74,13 @@ def _called(thing: object) -> object:
 
 
 def _is_coroutine_by_types(function: object) -> bool:
-    """Whether `types.coroutine` has made a generator function one that can be awaited."""
+    """Whether `types.coroutine` has made a generator function awaitable."""
     code = getattr(function, "__code__", None)
     return code is not None and bool(code.co_flags & CO_ITERABLE_COROUTINE)
 
 
 def hidden(thing: object, wanted: Callable[[FunctionType], bool]) -> FunctionType | None:
-    """A function that another one uses inside: what a decorator keeps that does not say what it wraps."""
+    """A function that another one encloses: the target of a decorator that does not set ``__wrapped__``."""
     pending, seen = deque([thing]), set[int]()
     while pending and len(seen) < _MOST_LOOKED_AT:
         part = pending.popleft()
@@ -94,7 +94,7 @@ def hidden(thing: object, wanted: Callable[[FunctionType], bool]) -> FunctionTyp
 
 
 def _parts(thing: object) -> Iterator[object]:
-    """What a function has enclosed, or an object that can be called holds."""
+    """The closure of a function, or the attributes of a callable object."""
     if isinstance(thing, FunctionType):
         for cell in thing.__closure__ or ():
             with suppress(ValueError):  # not filled yet

@@ -1,4 +1,4 @@
-"""Durations and counts as callers write them, with infinity for no limit."""
+"""Durations and counts as callers give them, with infinity for no limit."""
 
 import math
 from datetime import timedelta
@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 from .errors import InvalidArgument
 
 Duration: TypeAlias = float | timedelta
-"""Seconds, or a `timedelta`. Where ``None`` is allowed beside it, it means "no limit"."""
+"""Seconds, or a `timedelta`. Where ``None`` is allowed, it means "no limit"."""
 
 TIMEOUT: Final = 30.0
-"""How long senders wait unless they say something else."""
+"""How long senders wait by default."""
 
 
 def seconds(duration: Duration | None, what: str = "duration") -> float:
@@ -30,13 +30,13 @@ def seconds(duration: Duration | None, what: str = "duration") -> float:
     if value >= 0:
         return value
     raise InvalidArgument(
-        what, duration, "that is no duration, use seconds from 0 up, a timedelta, or None for no limit"
+        what, duration, "that is not a duration, use seconds from 0 up, a timedelta, or None for no limit"
     )
 
 
 def _number(value: object) -> float:
-    """A number, or NaN for what is none: text and truth values are not taken for numbers."""
-    if type(value) is float:  # almost all are; asking for `Real` costs as much as a send
+    """A number, or NaN for anything else: text and bools do not count as numbers."""
+    if type(value) is float:  # almost always; checking for `Real` costs as much as a send
         return value
     if type(value) is not int and (isinstance(value, bool) or not isinstance(value, Real)):
         return math.nan
@@ -54,7 +54,7 @@ def count(what: str, number: int | None) -> float:
         number: The count.
 
     Raises:
-        InvalidArgument: It is less than 1, or no whole number.
+        InvalidArgument: It is less than 1, or not a whole number.
     """
     if number is None:
         return math.inf

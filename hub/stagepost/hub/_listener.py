@@ -1,13 +1,13 @@
-"""A temporary subscriber: code outside of any agent that wants to see what is published."""
+"""A temporary subscriber: code outside any agent that reads publications."""
 
 from collections import OrderedDict, deque
 from threading import get_ident
 from typing import Any, Final, Literal, Self
 
 from ._engine import Engine
+from ._envelope import Envelope
 from ._handlers import NOBODY, Handlers
 from ._message import Message
-from ._parcel import Parcel
 from ._tally import Tally
 from ._wake import Waiter
 from .errors import WrongThread
@@ -18,17 +18,17 @@ _HANDLERS: Final = Handlers({object: NOBODY})
 class Listener:
     """A stream of the messages published to a topic, as an async iterator; see `Hub.listen`.
 
-    A message is handled when it is in here, so that a slow reader holds up nobody. The stream ends with the hub, after
-    what it has received. Several tasks may iterate; each message goes to one of them.
+    A message counts as handled when it is buffered here, so that a slow reader delays nobody. The stream ends with the
+    hub, after all buffered messages. Several tasks may iterate; each message goes to one of them.
 
     Attributes:
         id: Its name in events and reports.
-        dropped: How many messages it has dropped for newer ones.
-        handlers: It takes any payload.
-        detach: As agents have it.
-        overflow: What it does when it is full; nobody ever waits for it.
-        closing: Whether it takes no more.
-        patterns: What it subscribed to, for the hub to write.
+        dropped: How many messages were dropped for newer ones.
+        handlers: A listener takes any payload.
+        detach: As for agents.
+        overflow: What it does when it is full; senders never wait for it.
+        closing: Whether it takes no more messages.
+        patterns: Its subscriptions; the hub writes them.
         tally: The counts of its messages.
     """
 
@@ -57,53 +57,53 @@ class Listener:
         self.tally = Tally()
         self._limit = limit
         self._engine = engine
-        self._buffer: deque[Parcel] = deque()
+        self._buffer: deque[Envelope] = deque()
         self._waiters: OrderedDict[Waiter, None] = OrderedDict()
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The patterns it subscribed to."""
+        """The patterns that it subscribed to."""
         return tuple(self.patterns)
 
     @property
-    def desk(self) -> "Listener":
-        """Where its messages go."""
+    def endpoint(self) -> "Listener":
+        """Its endpoint."""
         return self
 
-    def open_desk(self, engine: Engine) -> "Listener":  # noqa: ARG002  # pragma: no cover - typing asks for it, `desk` answers first
-        """Begin to take messages."""
+    def open_endpoint(self, engine: Engine) -> "Listener":  # noqa: ARG002  # pragma: no cover - typing asks for it, `endpoint` answers first
+        """Start to take messages."""
         return self
 
-    def accept(self, parcel: Parcel) -> bool:
+    def accept(self, envelope: Envelope) -> bool:
         """Take a message if there is room."""
         if len(self._buffer) >= self._limit:
             return False
-        self._engine.ledger.accept(parcel)
-        self._engine.ledger.start(parcel)
-        self._buffer.append(parcel)
-        self._engine.ledger.handle(parcel, None)
+        self._engine.account.accept(envelope)
+        self._engine.account.start(envelope)
+        self._buffer.append(envelope)
+        self._engine.account.handle(envelope, None)
         self._wake()
         return True
 
-    def displaces(self, parcel: Parcel) -> bool:
+    def displaces(self, envelope: Envelope) -> bool:
         """Take a message into a full buffer by dropping the oldest one, if that is the policy."""
         if self.overflow != "drop_oldest":
             return False
         self._buffer.popleft()
         self.dropped += 1
-        return self.accept(parcel)
+        return self.accept(envelope)
 
-    def arm(self, parcel: Parcel) -> None:
+    def arm(self, envelope: Envelope) -> None:
         """Nothing expires in here."""
 
-    def expire(self, parcel: Parcel) -> None:
+    def expire(self, envelope: Envelope) -> None:
         """Nothing expires in here."""
 
-    def withdraw(self, parcel: Parcel) -> None:
+    def withdraw(self, envelope: Envelope) -> None:
         """Nobody waits for a listener."""
 
     def close(self) -> None:
-        """End the stream after what it has received."""
+        """End the stream after the buffered messages."""
         self.closing = True
         while self._waiters:
             self._wake()
@@ -121,8 +121,8 @@ class Listener:
         engine = self._engine
         if get_ident() != engine.thread:
             raise WrongThread(engine.hub, "anext")
-        if engine.turns.spend():
-            await engine.turns.next()
+        if engine.time_slice.spend():
+            await engine.time_slice.next()
         while not self._buffer:
             if self.closing:
                 raise StopAsyncIteration
@@ -130,7 +130,7 @@ class Listener:
         return self._buffer.popleft().message(engine.stamps)
 
     async def _wait(self) -> None:
-        """Wait to be woken; who is not woken leaves no trace, and who cannot read any more wakes the next one."""
+        """Wait to be woken; a task that is cancelled removes itself, or wakes the next one if it was woken already."""
         waiter = self._engine.new_waiter()
         self._waiters[waiter] = None
         try:

@@ -1,7 +1,7 @@
-"""Logging that never configures anything and never prints: that is the application's business.
+"""Logging that never configures anything and never prints: both are up to the application.
 
-Our loggers have no handler, not even one that does nothing: so Python itself prints warnings and errors to standard
-error in a program that has not configured logging.
+Our loggers have no handler, not even a `NullHandler`: so Python itself prints warnings and errors to standard error in
+a program that has not configured logging.
 """
 
 import logging
@@ -18,8 +18,8 @@ _ROOT: Final = "stagepost"
 def get_logger(name: str | None = None, *, mask: Mask | None = None) -> "BoundLogger":
     """Return a structlog logger over the standard library's logger ``stagepost`` or one below it.
 
-    What it writes goes wherever the application sends the logger ``stagepost``: to a
-    `structlog.stdlib.ProcessorFormatter` or a formatter for JSON as fields, to any other formatter as one line
+    Its records go wherever the application sends the logger ``stagepost``: to a
+    `structlog.stdlib.ProcessorFormatter` or a JSON formatter as fields, to any other formatter as one line
     ``event key=value key=value``. Without any configuration Python prints warnings and errors to standard error.
 
     An exception (``exc_info=error``, or `exception` in an ``except`` clause) becomes the text of its traceback, in the
@@ -28,7 +28,7 @@ def get_logger(name: str | None = None, *, mask: Mask | None = None) -> "BoundLo
 
     Args:
         name: The part after ``stagepost.``, e.g. ``"workflows"``.
-        mask: What hides secrets in all text that is logged. If it raises, the text is hidden.
+        mask: Masks secrets in all text that is logged. If it raises, the whole text is hidden.
     """
     from ._structured import structured  # noqa: PLC0415 - structlog brings rich along, which is a third of our import
 

@@ -7,10 +7,10 @@ from ._middleware import Proceed
 
 
 async def bind_log_fields(context: ActingContext[Any], proceed: Proceed) -> object:
-    """Bind ``hub``, ``agent``, ``message`` and ``trace`` for whatever the handler logs through structlog.
+    """Bind ``hub``, ``agent``, ``message`` and ``trace`` for everything that the handler logs through structlog.
 
-    Use it as ``Hub(middleware=[bind_log_fields])``. Loggers that merge structlog's context variables show
-    the fields, as those of `get_logger` do.
+    Use it as ``Hub(middleware=[bind_log_fields])``. Loggers that merge structlog's context variables, like those of
+    `get_logger`, show the fields.
     """
     from structlog.contextvars import bound_contextvars  # noqa: PLC0415 - brings rich along; not for everybody
 

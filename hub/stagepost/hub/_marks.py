@@ -1,4 +1,4 @@
-"""The mark by which methods say that they handle messages."""
+"""The decorator that marks methods as handlers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -25,12 +25,12 @@ def handles(function: FunctionT, /) -> FunctionT: ...
 def handles(first: Payload | FunctionT, /, *more: Payload) -> FunctionT | Callable[[FunctionT], FunctionT]:
     """Mark a method as the handler for the payloads that its first parameter is annotated with.
 
-    As ``@handles(Question, Note)`` it names the payload classes itself, which also serves functions whose annotation is
-    missing or cannot be read at run time. It stands above or below ``@staticmethod`` and ``@classmethod``, and above
-    other decorators, unless those use `functools.wraps`.
+    ``@handles(Question, Note)`` names the payload classes explicitly, also for functions whose annotation is missing or
+    cannot be read at run time. Put it above or below ``@staticmethod`` and ``@classmethod``, and above other
+    decorators, unless those use `functools.wraps`.
 
     Raises:
-        InvalidHandler: It was given nothing that it could mark, nor a class.
+        InvalidHandler: The argument is neither a function nor a class.
     """
     if _is_annotation(first) or more:
         payloads = tuple(dict.fromkeys(cls for payload in (first, *more) for cls in _classes(payload)))
@@ -55,7 +55,7 @@ def _marked(function: FunctionT, payloads: tuple[type, ...]) -> FunctionT:
         with suppress(AttributeError, TypeError):
             setattr(function, _MARK, payloads)
             return function
-    raise InvalidHandler(name_of(function), "is no function that could be marked", _USE)
+    raise InvalidHandler(name_of(function), "is not a function that can be marked", _USE)
 
 
 def mark_of(thing: object) -> tuple[type, ...] | None:
@@ -68,7 +68,7 @@ def mark_of(thing: object) -> tuple[type, ...] | None:
 
 
 def marked_names(cls: type) -> dict[str, tuple[type, ...]]:
-    """The names of a class's marked attributes, with what they are marked with; base classes included.
+    """The names of a class's marked attributes, with their marks; base classes included.
 
     Raises:
         InvalidHandler: A decorator hides a mark.
@@ -101,10 +101,10 @@ def _check_hidden(owner: type, attribute: object) -> None:
 
 
 def check_unmarked(source: object) -> None:
-    """Refuse marked functions that an instance holds: only the methods of its class are looked at.
+    """Refuse marked functions in instance attributes: only methods of the class count.
 
     Raises:
-        InvalidHandler: There is one.
+        InvalidHandler: There is such a function.
     """
     for name, value in getattr(source, "__dict__", {}).items():
         if isinstance(value, FunctionType) and mark_of(value) is not None:

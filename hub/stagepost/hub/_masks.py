@@ -1,4 +1,4 @@
-"""What hides secrets in text that is logged."""
+"""Masks for secrets in logged text."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ HIDDEN: Final = "(hidden: the mask failed)"
 
 
 def masked(text: str, mask: Mask | None) -> str:
-    """The text as a mask leaves it. Nothing of it is shown if the mask raises, or returns anything but text."""
+    """The masked text. If the mask raises, or returns anything but text, nothing of it is shown."""
     if mask is None:
         return text
     try:
@@ -23,7 +23,7 @@ def masked(text: str, mask: Mask | None) -> str:
 
 
 class Masks:
-    """Several masks as one, which may come and go."""
+    """Several masks as one; masks can be added and removed."""
 
     __slots__ = ("_masks",)
 
@@ -31,14 +31,14 @@ class Masks:
         self._masks: dict[object, Mask] = {}
 
     def __call__(self, text: str) -> str:
-        """The text as all of them leave it, one after the other."""
+        """The text masked by all of them in turn."""
         for mask in tuple(self._masks.values()):
             text = masked(text, mask)
         return text
 
     @contextmanager
     def using(self, mask: Mask) -> Iterator[None]:
-        """Apply one more mask for the length of a block."""
+        """Add a mask for the length of a block."""
         key = object()
         self._masks[key] = mask
         try:

@@ -1,11 +1,11 @@
-"""Who is on a hub: registering, leaving, subscribing."""
+"""Registering, unregistering and subscribing agents."""
 
 from collections.abc import Iterable
 from typing import Final, Protocol, get_args
 
 from ._arguments import check_choice, check_flag, check_patterns
-from ._desk import Overflow
 from ._directory import Directory, Options, Registration
+from ._endpoint import Overflow
 from ._engine import Engine
 from ._handlers import HandlerReader
 from ._layers import name_of
@@ -13,15 +13,15 @@ from ._limits import count
 from ._names import check_name
 from ._stopping import dismiss
 from ._supervision import Restart, Supervision, check_supervision
+from ._time_slice import TimeSlice
 from ._topics import check_pattern
-from ._turns import Turns
 from .errors import InvalidHandler
 
 _OPTIONS_KEPT: Final = 256
 
 
 class Identified(Protocol):
-    """An object that knows the id it wants to be registered under."""
+    """An object with the id under which it is to be registered."""
 
     @property
     def id(self) -> str:
@@ -29,12 +29,12 @@ class Identified(Protocol):
 
 
 class Membership:
-    """The part of a hub that knows its agents."""
+    """The part of a hub that manages its agents."""
 
     _directory: Directory
     _engine: Engine | None
     _grace: float
-    _turns: Turns
+    _time_slice: TimeSlice
 
     def __init__(self) -> None:
         self._reader = HandlerReader()
@@ -42,7 +42,7 @@ class Membership:
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """The ids of the registered agents, in the order they came."""
+        """The ids of the registered agents, in the order of registration."""
         return tuple(self._directory.agents)
 
     def register(
@@ -60,28 +60,28 @@ class Membership:
         """Add an agent, before or after the hub is entered.
 
         A handler is a function whose first parameter is annotated with the payload's class, a union of classes, or
-        ``Message[...]`` of one for the whole envelope; if it has a parameter named ``context``, it gets a `Context`.
-        What it returns is the reply to a request. An agent with several handlers is an object with methods marked by
-        `handles`. The class of the payload chooses among them, the most specific one wins. A handler that is not async
+        ``Message[...]`` of one for the whole message; if it has a parameter named ``context``, it gets a `Context`.
+        Its result is the reply to a request. An agent with several handlers is an object with methods marked by
+        `handles`. The class of the payload selects the handler; the most specific one wins. A handler that is not async
         runs inline and must not block.
 
-        A class with marked methods is a factory: its instance is made when the first message comes. An object or
-        instance may have methods ``on_start`` and ``on_stop``, async or not, with a parameter ``hub`` or without: they
+        A class with marked methods is a factory: its instance is made when the first message arrives. An object or
+        instance may have methods ``on_start`` and ``on_stop``, async or not, with or without a parameter ``hub``: they
         run before its first message and after its last.
 
         Args:
             agent: The id, or an object or class with an ``id`` and marked methods.
             handler: The function, callable, object or class with marked methods; needed when `agent` is an id.
-            topics: What it subscribes to, one or several; see `subscribe`.
+            topics: One or several topics to subscribe to; see `subscribe`.
             concurrency: How many messages it handles at once; None for any number. With 1, messages of one sender are
                 handled in the order sent.
             mailbox: How many messages may wait; None for any number.
-            overflow: What a full mailbox does: let senders ``"wait"`` for room as long as they like, ``"reject"`` the
-                message at once, or ``"drop_oldest"``, which drops the oldest of the least urgent ones for it.
-            supervision: What a handler's failure leads to: ``"resume"`` goes on with the next message, ``"stop"`` takes
-                the agent off the hub, ``"escalate"`` ends the hub with the error, and `Restart` makes a new instance,
-                for which a class is needed. The requester gets `HandlerFailed` in any case.
-            detach: Let handlers go on when the requester has stopped waiting, instead of cancelling them.
+            overflow: What a full mailbox does: let senders ``"wait"`` for room up to their timeout, ``"reject"`` the
+                message at once, or ``"drop_oldest"``, which drops the oldest of the least urgent messages for it.
+            supervision: What happens when a handler fails: ``"resume"`` continues with the next message, ``"stop"``
+                removes the agent from the hub, ``"escalate"`` ends the hub with the error, and `Restart` makes a new
+                instance, for which a class is needed. The requester gets `HandlerFailed` in any case.
+            detach: Let handlers continue when the requester has given up, instead of cancelling them.
 
         Raises:
             InvalidName: The id has other characters than letters, digits, ``_`` and ``-``, or more than 100.
@@ -112,29 +112,29 @@ class Membership:
     async def unregister(self, agent: str, *, drain: bool = True) -> None:
         """Remove an agent. When this returns, none of its handlers runs any more, and its id is free.
 
-        Called by a handler or a hook, or by a task that one of them has started, it does not wait for that one, nor for
+        If a handler or a hook calls this, or a task that one of them started, it waits neither for that one nor for
         those that wait for its reply.
 
         Args:
             agent: Its id.
-            drain: Handle first what it has in its mailbox, within the hub's grace. Otherwise, and after the grace,
-                handlers are cancelled, messages buried, and requesters told by `AgentStopped`.
+            drain: First handle what is in its mailbox, within the hub's grace period. Otherwise, and after that period,
+                handlers are cancelled, messages become dead letters, and requesters get `AgentStopped`.
 
         Raises:
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered already.
             WrongThread: The hub was entered in another thread or event loop.
         """
-        async with self._turns:
+        async with self._time_slice:
             self._check_here("unregister")
             await dismiss(self._directory, self._engine, agent, drain=drain, grace=self._grace)
 
     def subscribe(self, agent: str, topic: str) -> None:
-        """Let an agent get what is published to a topic, from now on; once is enough.
+        """Subscribe an agent to a topic, from now on; subscribing twice has no effect.
 
         Args:
             agent: Its id.
-            topic: Words parted by dots. ``*`` stands for any one word, ``>`` at the end for one or more:
+            topic: Words separated by dots. ``*`` stands for any one word, a final ``>`` for one or more:
                 ``orders.*.paid``, ``orders.>``.
 
         Raises:
@@ -151,7 +151,7 @@ class Membership:
 
         Args:
             agent: The agent's id.
-            topic: The pattern, as it was subscribed to.
+            topic: The pattern that it subscribed to.
 
         Raises:
             AgentNotFound: There is none with this id.
@@ -166,7 +166,7 @@ class Membership:
             self._engine.check_here(call)
 
     def _shared_options(self, options: Options) -> Options:
-        """The same value for all agents that want the same: it saves more than their registration weighs."""
+        """One value for all agents with equal options: it saves more memory than their registrations take."""
         shared = self._options.get(options)
         if shared is None:
             if len(self._options) >= _OPTIONS_KEPT:
@@ -192,5 +192,5 @@ def _implementation(agent: object, handler: object | None) -> object:
 def _check_restart(agent_id: str, implementation: object, supervision: object) -> None:
     if isinstance(supervision, Restart) and not isinstance(implementation, type):
         raise InvalidHandler(
-            f"of agent {agent_id!r}", "cannot be made anew for Restart", "register its class, not an instance"
+            f"of agent {agent_id!r}", "cannot be created again for Restart", "register its class, not an instance"
         )

@@ -1,4 +1,4 @@
-"""The envelope that handlers and middleware see."""
+"""The message that handlers and middleware see."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ PayloadT_co = TypeVar("PayloadT_co", covariant=True)
 
 
 class MessageType(StrEnum):
-    """What kind of delivery a message is."""
+    """The kind of a message."""
 
     REQUEST = "request"
     RESPONSE = "response"
@@ -20,7 +20,7 @@ class MessageType(StrEnum):
 
 
 class Priority(IntEnum):
-    """How urgent a message is, the larger the more."""
+    """How urgent a message is; larger is more urgent."""
 
     LOW = 0
     NORMAL = 1
@@ -30,11 +30,11 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message(Generic[PayloadT_co]):
-    """One message, immutable: the payload and what is known about it.
+    """One message, immutable: the payload and its metadata.
 
     Attributes:
         id: Unique, and sorts by time: milliseconds, the hub's random part and a counter, in hexadecimal.
-        sender: The agent that sent it, or None for code outside of any agent.
+        sender: The agent that sent it, or None for code outside any agent.
         recipient: The agent it is for.
         type: Request, response, notification (one way) or broadcast.
         data: The payload, shared with the sender and never copied: do not change it.
@@ -43,9 +43,9 @@ class Message(Generic[PayloadT_co]):
         topic: For a publication, the topic it was published to.
         priority: How urgent it is.
         headers: Free text values that travel with it; read only.
-        deadline: When the answer to a request, or a one-way message itself, stops being of use, in Unix seconds; None
-            without a limit.
-        cause: The id of the message whose handling sent this one.
+        deadline: When the answer to a request is due, or a one-way message expires, in Unix seconds; None without a
+            limit.
+        cause: The id of the message during whose handling this one was sent.
         chain: The agents that wait, each for the next, until this request is answered; the requester is the last.
         trace: The trace it belongs to: given by the first sender (a W3C traceparent, an id of your own), inherited by
             everything that the handling of the message sends, or else the id of the first message.
@@ -67,7 +67,7 @@ class Message(Generic[PayloadT_co]):
     trace: str
 
     def __post_init__(self) -> None:
-        """Refuse headers that are no text, and let nobody change them."""
+        """Refuse headers that are not text, and make them immutable."""
         if self.headers is not NO_HEADERS:
             object.__setattr__(self, "headers", read_headers(self.headers))
 

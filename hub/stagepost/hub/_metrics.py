@@ -1,4 +1,4 @@
-"""Numbers about a hub."""
+"""Metrics of a hub."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,8 +12,8 @@ _BUCKETS = 64
 class Latency:
     """How long messages took, in seconds.
 
-    They are counted in buckets, each twice as wide as the one before, from a microsecond up; so a quantile is right to
-    a factor of two, and never too low.
+    They are counted in buckets, each twice as wide as the previous one, from a microsecond up; so a quantile is
+    accurate to a factor of two, and never too low.
 
     Attributes:
         count: How many messages there were.
@@ -24,7 +24,7 @@ class Latency:
     buckets: tuple[int, ...] = ()
 
     def quantile(self, share: float) -> float:
-        """The time within which a share of the messages ended, such as 0.95; 0 if there was none."""
+        """The time within which a share of the messages ended, such as 0.95; 0 if there were none."""
         wanted = math.ceil(share * self.count)
         seen = 0
         for exponent, number in enumerate(self.buckets):
@@ -35,7 +35,7 @@ class Latency:
 
     @property
     def mean(self) -> float:
-        """The time that messages took on average, as if all of a bucket had taken three quarters of its longest."""
+        """The average time, counting each message as three quarters of its bucket's upper bound."""
         total = sum(number * 0.75 * (1 << exponent) / 1e6 for exponent, number in enumerate(self.buckets))
         return total / self.count if self.count else 0.0
 
@@ -77,18 +77,18 @@ def latency(buckets: Sequence[int]) -> Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentMetrics:
-    """Counts of one agent since its first message, and how things stand there.
+    """Counts of one agent since its first message, and its current state.
 
     Attributes:
         handled: Messages whose handler returned.
-        failed: Those whose handler raised.
-        cancelled: Those whose handler was cancelled, or that were withdrawn by a requester who no longer waits.
-        dead: Those that will never be handled, lost publications included.
-        refused: Sends and requests that were refused by an error and never accepted.
+        failed: Messages whose handler raised.
+        cancelled: Messages whose handler was cancelled, or whose requester withdrew them.
+        dead: Messages that will never be handled, including lost publications.
+        refused: Sends and requests that raised and were never accepted.
         depth: Messages that wait in its mailbox.
         blocked: Senders that wait for room there.
         running: Messages that are being handled.
-        running_since: Since when the oldest of them is, in Unix seconds; None if none is.
+        running_since: When the oldest of them started, in Unix seconds; None if there are none.
         waiting: How long messages waited, from being sent to the start of their handler.
         handling: How long handlers took to return or raise.
     """
@@ -112,9 +112,9 @@ class AgentMetrics:
 
 
 class AgentCounts(Mapping[str, AgentMetrics]):
-    """The metrics of each agent, by its id, made of what was noted when they are looked up.
+    """The metrics of each agent by id, built from a snapshot when they are looked up.
 
-    A hub may have thousands of agents, and to make those of all of them takes ten times as long as to note them.
+    A hub may have thousands of agents; building the metrics of all of them takes ten times as long as a snapshot.
     """
 
     __slots__ = ("_noted",)
@@ -134,30 +134,30 @@ class AgentCounts(Mapping[str, AgentMetrics]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubMetrics:
-    """Counts since the hub was entered, and how things stand.
+    """Counts since the hub was entered, and its current state.
 
     ``accepted = handled + failed + cancelled + dead + in_flight``.
 
     Attributes:
-        agents: What happened at each agent, by its id; those that are leaving included, those that have left not.
-        sent: Messages that senders addressed to a recipient, one for each recipient of a publication; those included
-            that were refused by an error.
-        accepted: Messages that the hub took responsibility for: the delivered ones, and those for recipients of
-            publications that could not get them, which are dead at once.
+        agents: Metrics of each agent by id, including agents that are leaving, without those that have left.
+        sent: Messages that senders addressed to a recipient, one for each recipient of a publication, including refused
+            ones.
+        accepted: Messages that the hub took responsibility for: the delivered ones, and those that recipients of
+            publications could not get, which are dead at once.
         delivered: Messages that found room in a mailbox.
-        handled: Those whose handler returned.
-        failed: Those whose handler raised.
-        cancelled: Those whose handler was cancelled, or that were withdrawn by a requester who no longer waits.
-        dead: Those that will never be handled; `Hub.dead_letters` tells why.
-        refused: Sends and requests that were refused by an error and never accepted; publications of a hub that takes
-            no more, too.
+        handled: Messages whose handler returned.
+        failed: Messages whose handler raised.
+        cancelled: Messages whose handler was cancelled, or whose requester withdrew them.
+        dead: Messages that will never be handled; `Hub.dead_letters` says why.
+        refused: Sends and requests that raised and were never accepted, including publications on a hub that takes no
+            more.
         unheard: Publications and broadcasts that reached nobody.
-        late_replies: Replies that came when nobody waited for them any more.
-        observer_failures: Events that the observer failed on.
+        late_replies: Replies that came after their requester had given up.
+        observer_failures: Events on which the observer failed.
         blocked: Senders that wait for room in a mailbox.
-        depths: The mailboxes that hold something, with the number of messages, by agent.
+        depths: The number of messages in each non-empty mailbox, by agent.
         waiting: The open requests between agents, as pairs of requester and recipient: two that wait for each other
-            stand here as (a, b) and (b, a).
+            appear as (a, b) and (b, a).
         latency: How long messages took, from being sent to the end of their handling.
     """
 
@@ -185,7 +185,7 @@ class HubMetrics:
 
     @property
     def lost(self) -> int:
-        """Deliveries of publications that a recipient could not get, most often because its mailbox was full."""
+        """Deliveries of publications that failed, usually because a mailbox was full."""
         return self.accepted - self.delivered
 
     @property

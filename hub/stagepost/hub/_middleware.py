@@ -1,4 +1,4 @@
-"""Middleware: one onion round the handling of every message."""
+"""Middleware: layers around the handling of every message."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -7,19 +7,19 @@ ContextT_contra = TypeVar("ContextT_contra", contravariant=True)
 ContextT = TypeVar("ContextT")
 
 Proceed: TypeAlias = Callable[[], Awaitable[object]]
-"""What a middleware awaits to let the message go on inwards, to the next one and in the end to the handler. It returns
-what the handler returns."""
+"""What a middleware awaits to pass the message on to the next layer, and finally to the handler. It returns the
+handler's result."""
 
 
 class Middleware(Protocol[ContextT_contra]):
-    """A layer of the onion: an async function that awaits ``proceed()`` and returns the reply.
+    """A layer: an async function that awaits ``proceed()`` and returns the reply.
 
-    It may do something before and after, change the reply, raise instead, or not proceed at all: whatever it returns is
-    the reply then.
+    It may do something before and after, change the reply, raise instead, or not proceed at all: its result is the
+    reply.
     """
 
     async def __call__(self, context: ContextT_contra, proceed: Proceed, /) -> object:
-        """Handle a message, most often by awaiting ``proceed()``."""
+        """Handle a message, usually by awaiting ``proceed()``."""
 
 
 class Onion(Generic[ContextT]):
@@ -29,7 +29,7 @@ class Onion(Generic[ContextT]):
         self._layers = tuple(layers)
 
     async def __call__(self, context: ContextT, core: Callable[[], Coroutine[Any, Any, object]]) -> object:
-        """Take a message through all layers to the core."""
+        """Pass a message through all layers to the core."""
         return await self._from(0, context, core)
 
     async def _from(self, depth: int, context: ContextT, core: Callable[[], Coroutine[Any, Any, object]]) -> object:

@@ -1,4 +1,4 @@
-"""The root of the errors of a hub, and those that say how something was called wrongly; see `errors`."""
+"""The root of a hub's errors, and the errors for wrong calls; see `errors`."""
 
 from ._facts import FactError, shown
 
@@ -8,17 +8,17 @@ class HubError(FactError):
 
 
 class InvalidName(HubError, ValueError):
-    """An id or name holds characters that are not allowed, is empty or too long.
+    """An id or name contains characters that are not allowed, is empty or too long.
 
     Attributes:
-        kind: What the name was meant for, e.g. ``"agent id"``.
+        kind: What the name is for, e.g. ``"agent id"``.
         name: The refused value.
     """
 
     def __init__(self, kind: str, name: object) -> None:
         self.kind = kind
         self.name = name
-        super().__init__(f"{shown(name)} is no valid {kind}: use 1 to 100 of the characters A-Z a-z 0-9 _ -")
+        super().__init__(f"{shown(name)} is not a valid {kind}: use 1 to 100 of the characters A-Z a-z 0-9 _ -")
 
 
 class InvalidTopic(HubError, ValueError):
@@ -26,7 +26,7 @@ class InvalidTopic(HubError, ValueError):
 
     Attributes:
         topic: The refused value.
-        wildcards: Whether wildcards were allowed where it was used.
+        wildcards: Whether wildcards were allowed there.
     """
 
     def __init__(self, topic: object, *, wildcards: bool) -> None:
@@ -34,7 +34,9 @@ class InvalidTopic(HubError, ValueError):
         self.wildcards = wildcards
         grammar = "`*` for one word, `>` at the end for the rest ('orders.*.paid')" if wildcards else "no wildcards"
         kind = "pattern" if wildcards else "topic to publish to"
-        super().__init__(f"{shown(topic)} is no {kind}: use words parted by dots, at most 255 characters, {grammar}")
+        super().__init__(
+            f"{shown(topic)} is not a {kind}: use words separated by dots, at most 255 characters, {grammar}"
+        )
 
 
 class InvalidConfig(HubError, ValueError):
@@ -123,7 +125,7 @@ class WrongThread(HubError, RuntimeError):
         self.hub = hub
         self.call = call
         super().__init__(
-            f"{call} of hub {hub!r} was called outside of the thread and event loop in which the hub was entered: "
+            f"{call} of hub {hub!r} was called outside the thread and event loop in which the hub was entered: "
             "use anyio.from_thread.run(…) in a thread that anyio started, or "
             "asyncio.run_coroutine_threadsafe(…, loop) in any other"
         )

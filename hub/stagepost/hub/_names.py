@@ -1,4 +1,4 @@
-"""The one rule for ids and names, so that they are also valid as NATS subjects and in paths."""
+"""The rule for ids and names, which makes them valid in NATS subjects and in paths."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What watches a hub or a run: events in, nothing out."""
+"""Observers of a hub or a run, and the base of their events."""
 
 from dataclasses import dataclass, field
 from time import time
@@ -9,13 +9,13 @@ Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened: ids, names, counts and durations, never a payload.
+    """An event: ids, names, counts and durations, never a payload.
 
     Each kind is a subclass, frozen and with slots too. Its class name is its name in logs.
 
     Attributes:
         at: When it happened, in Unix seconds.
-        level: How much it matters in a log; a constant of the class.
+        level: Its log level; a constant of the class.
     """
 
     level: ClassVar[Level] = "debug"
@@ -32,10 +32,10 @@ class Observer(Protocol):
 
 @runtime_checkable
 class Selective(Observer, Protocol):
-    """An observer that knows which events it would ignore, so that they need not even be built."""
+    """An observer that says which levels it wants, so that other events are not even built."""
 
     def wants(self, level: Level, /) -> bool:
-        """Whether events of a level are of interest; asked again whenever an agent wakes up."""
+        """Whether it wants events of a level; asked again whenever an agent wakes up."""
 
 
 class NullObserver:

@@ -1,4 +1,4 @@
-"""Observers to choose from."""
+"""Ready-made observers."""
 
 import logging
 from dataclasses import fields
@@ -34,10 +34,10 @@ class LogObserver:
 
 
 class MultiObserver(Relaying):
-    """Hands each event to several observers in turn; what one raises does not reach the others.
+    """Passes each event to several observers in turn; an error in one does not affect the others.
 
     Attributes:
-        emitters: The ways to them.
+        emitters: The emitters to them.
     """
 
     __slots__ = ("emitters",)
@@ -55,6 +55,6 @@ class MultiObserver(Relaying):
         return any(emitter.wants(level) for emitter in self.emitters)
 
     def on_event(self, event: Event, /) -> None:
-        """Tell all of them."""
+        """Pass the event to all of them."""
         for emitter in self.emitters:
             emitter.emit(event)

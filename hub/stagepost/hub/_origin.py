@@ -1,24 +1,24 @@
-"""Where a message comes from, and what it inherits from there."""
+"""The origin of a message, and what it inherits from there."""
 
 import math
 from typing import NamedTuple, TypeAlias
 
+from ._envelope import NO_TRAIL, Envelope, EnvelopeState, Trail
 from ._message import Message
-from ._parcel import NO_TRAIL, Parcel, State, Trail
 from ._stamps import Stamps
 
 Cause: TypeAlias = Message[object] | str
-"""What led to a message: another one, perhaps of another hub, or only its id."""
+"""The cause of a message: another message, perhaps from another hub, or its id."""
 
 
 class Origin(NamedTuple):
-    """Where a message comes from.
+    """The origin of a message.
 
     Attributes:
-        sender: The agent that sends it, if one does.
-        trail: What it inherits from the message being handled.
-        deadline: When the answer to the request being handled is due: the latest time for requests made meanwhile.
-        inside: Whether it is sent while a handler of the hub runs, by that handler or by a task that it has started.
+        sender: The agent that sends it, if any.
+        trail: What it inherits from the handled message.
+        deadline: When the answer to the handled request is due: the latest time for requests made meanwhile.
+        inside: Whether a running handler of the hub sends it, or a task that the handler started.
     """
 
     sender: str | None = None
@@ -27,7 +27,7 @@ class Origin(NamedTuple):
     inside: bool = False
 
     def because(self, cause: Cause | None, trace: str | None) -> "Origin":
-        """The same with what the sender says about cause and trace itself."""
+        """The same origin with the cause and trace that the sender gives."""
         if cause is None and trace is None:
             return self
         trail = self.trail
@@ -41,24 +41,24 @@ class Origin(NamedTuple):
 OUTSIDE = Origin()
 
 
-def origin_within(parcel: Parcel, sender: str | None, stamps: Stamps, *, asks: bool) -> Origin:
-    """Where a message comes from that is sent while another one is handled, or by what its handler has started.
+def origin_within(envelope: Envelope, sender: str | None, stamps: Stamps, *, asks: bool) -> Origin:
+    """The origin of a message sent during the handling of another, or by a task that its handler started.
 
     Args:
-        parcel: The message that is handled.
+        envelope: The message that is handled.
         sender: The agent that sends.
         stamps: Those of its hub.
-        asks: Whether a request is sent: its answer is waited for by the agent, and by all those who wait for the agent.
+        asks: Whether it is a request: the agent waits for its answer, and so do all who wait for the agent.
     """
-    cause, trace = parcel.id(stamps), parcel.trace(stamps)
-    if parcel.state is not State.RUNNING:  # the handler has ended: nobody waits for what it has started
+    cause, trace = envelope.id(stamps), envelope.trace(stamps)
+    if envelope.state is not EnvelopeState.RUNNING:  # the handler has ended: nobody waits for the tasks that it started
         return Origin(sender, Trail(cause, trace))
-    chain = _waiting(parcel) if asks else ()
-    within = parcel.recipient.id, parcel.number
-    return Origin(sender, Trail(cause, trace, chain, within), parcel.inherited_deadline(), inside=True)
+    chain = _waiting(envelope) if asks else ()
+    within = envelope.recipient.id, envelope.number
+    return Origin(sender, Trail(cause, trace, chain, within), envelope.inherited_deadline(), inside=True)
 
 
-def _waiting(parcel: Parcel) -> tuple[str, ...]:
-    """The agents that wait for a request made now; those before the agent itself only if its reply is waited for."""
-    agent = parcel.recipient.id
-    return (agent,) if parcel.waiter is None else (*parcel.trail.chain, agent)
+def _waiting(envelope: Envelope) -> tuple[str, ...]:
+    """The agents that wait for a request made now; those before the agent itself only if somebody awaits its reply."""
+    agent = envelope.recipient.id
+    return (agent,) if envelope.waiter is None else (*envelope.trail.chain, agent)

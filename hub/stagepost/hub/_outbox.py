@@ -1,4 +1,4 @@
-"""What code sends over a hub without a handler's context."""
+"""Sending over a hub without a handler's context."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeVar, overload
 from ._arguments import check_choice
 from ._directory import Directory
 from ._engine import Engine
+from ._envelope import STANDARD
 from ._expect import expected
 from ._limits import TIMEOUT, Duration, count
 from ._listener import Listener
 from ._message import Priority
 from ._origin import OUTSIDE, Cause
-from ._parcel import STANDARD
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
 from ._running import running
+from ._time_slice import TimeSlice
 from ._topics import check_pattern, check_topic
-from ._turns import Turns
 from .errors import HubNotStarted
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 ReplyT = TypeVar("ReplyT")
 
 _LISTENER_OVERFLOW: Final[tuple[Literal["reject", "drop_oldest"], ...]] = ("reject", "drop_oldest")
-_NORMAL: Final = Priority.NORMAL  # looking up a member of an enum costs as much as a call
+_NORMAL: Final = Priority.NORMAL  # looking up an enum member costs as much as a call
 
 
 class Outbox:
     """The part of a hub that sends.
 
-    What is sent while a handler of the hub runs, by it or by a task that it has started, carries cause, trace, deadline
-    and the chain of waiting agents as if the handler's context had sent it. Only the sender is not named for it.
+    A message that a running handler of the hub sends, or a task that the handler started, carries cause, trace,
+    deadline and the chain of waiting agents as if the handler's context had sent it. Only the sender is not filled in.
     """
 
     _name: str
@@ -42,7 +42,7 @@ class Outbox:
     _engine: Engine | None
     _router: Router | None
     _publisher: Publisher | None
-    _turns: Turns
+    _time_slice: TimeSlice
 
     async def send(
         self,
@@ -57,26 +57,26 @@ class Outbox:
         trace: str | None = None,
         cause: Cause | None = None,
     ) -> None:
-        """Send one way: return once the recipient's mailbox has the message, not when it is handled.
+        """Send one way: return when the recipient's mailbox has the message, not when it is handled.
 
         Args:
             recipient: The agent's id.
-            payload: What it gets; shared, not copied.
-            timeout: How long to wait for room; 0 to not wait, None to wait as long as it takes.
-            ttl: How long the message is of use: not begun by then, it is dead; None for ever.
-            sender: The id of the agent that sends. Inside of a handler use `Context.send` instead.
-            headers: Text values that travel with the message.
-            priority: How urgent it is; urgent messages pass others in the mailbox.
+            payload: The payload; shared, not copied.
+            timeout: How long to wait for room; 0 to not wait, None for no limit.
+            ttl: How long the message is valid: if its handling has not started by then, it is dead; None for ever.
+            sender: The id of the sending agent. Inside a handler use `Context.send` instead.
+            headers: Text values attached to the message.
+            priority: How urgent it is; urgent messages overtake others in the mailbox.
             trace: The trace it belongs to.
-            cause: The message that led to this one, or its id: for what is carried over from elsewhere. By default that
-                is the message being handled, if a handler calls this.
+            cause: The message that led to this one, or its id: for messages carried over from elsewhere. By default the
+                message being handled, if a handler calls this.
 
         Raises:
             AgentNotFound: Nobody has this id.
             NoHandler: The recipient takes no payload of this class.
             MailboxFull: There was no room in time.
             AgentStopped: The recipient is leaving.
-            HubNotStarted: The hub was not entered yet.
+            HubNotStarted: The hub has not been entered yet.
             HubStopped: It takes no more work.
         """
         try:
@@ -88,7 +88,7 @@ class Outbox:
             if rest is not None:
                 await rest
         except Exception:
-            await self._turns.take()
+            await self._time_slice.take()
             raise
 
     @overload
@@ -145,19 +145,19 @@ class Outbox:
         trace: str | None = None,
         cause: Cause | None = None,
     ) -> object:
-        """Send and return what the recipient's handler returns.
+        """Send a request and return the result of the recipient's handler.
 
         If the caller is cancelled or the time is up, the handler is cancelled too, unless its agent was registered with
         ``detach=True``.
 
         Args:
             recipient: The agent's id.
-            payload: What it gets; shared, not copied.
-            expect: The class the reply must have, or a union of classes; it is also the type of the result.
-            timeout: How long to wait for the reply, room in the mailbox included; None for as long as it takes.
-            sender: The id of the agent that asks. Inside of a handler use `Context.request` instead.
-            headers: Text values that travel with the message.
-            priority: How urgent it is; urgent messages pass others in the mailbox.
+            payload: The payload; shared, not copied.
+            expect: The class that the reply must have, or a union of classes; also the type of the result.
+            timeout: How long to wait for the reply, including the wait for room; None for no limit.
+            sender: The id of the requesting agent. Inside a handler use `Context.request` instead.
+            headers: Text values attached to the message.
+            priority: How urgent it is; urgent messages overtake others in the mailbox.
             trace: The trace it belongs to.
             cause: The message that led to this one, or its id; see `send`.
 
@@ -165,12 +165,11 @@ class Outbox:
             AgentNotFound: Nobody has this id.
             NoHandler: The recipient takes no payload of this class.
             HandlerFailed: The handler raised; ``cause`` is its error.
-            UnexpectedReply: The reply is no instance of `expect`.
-            MailboxFull: There was no room, and the recipient lets nobody wait or has dropped the request for a newer
-                message.
+            UnexpectedReply: The reply is not an instance of `expect`.
+            MailboxFull: There was no room, and senders may not wait or the request was dropped for a newer message.
             RequestTimeout: There was no reply in time.
             AgentStopped: The recipient is leaving, or left before it answered.
-            HubNotStarted: The hub was not entered yet.
+            HubNotStarted: The hub has not been entered yet.
             HubStopped: It takes no more work, or stopped before the reply.
         """
         try:
@@ -179,15 +178,15 @@ class Outbox:
             origin = OUTSIDE if plain else router.origin(sender, trace, cause, asks=True)
             terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
             wanted = expected(expect)
-            parcel, replied = router.request(recipient, payload, origin, terms, timeout)
+            envelope, replied = router.request(recipient, payload, origin, terms, timeout)
             try:
                 await replied
             except BaseException:
-                parcel.give_up()
+                envelope.give_up()
                 raise
-            return router.reply_to(parcel, expect, wanted)
+            return router.reply_to(envelope, expect, wanted)
         except Exception:
-            await self._turns.take()
+            await self._time_slice.take()
             raise
 
     async def publish(
@@ -203,19 +202,19 @@ class Outbox:
         trace: str | None = None,
         cause: Cause | None = None,
     ) -> Delivery:
-        """Send to everyone who subscribed to a topic, but the sender.
+        """Publish to all subscribers of a topic except the sender.
 
-        Nobody can hold up the others: it delivers wherever there is room, lets the full ones work for a moment and
-        tries them again. Who is full even then drops its oldest message if that is its policy, and otherwise does not
-        get this one, which becomes a dead letter.
+        No subscriber can delay the others: it delivers wherever there is room, lets full subscribers work for a moment
+        and tries them again. A subscriber that is still full drops its oldest message if that is its policy; otherwise
+        it does not get this one, which becomes a dead letter.
 
         Args:
-            topic: Words parted by dots, without wildcards.
-            payload: What they get; shared, not copied.
-            timeout: How long to wait for those who are full and let senders wait, for all of them at the same time.
-            ttl: How long the message is of use: not begun by then, it is dead; None for ever.
-            sender: The id of the agent that publishes. Inside of a handler use `Context.publish` instead.
-            headers: Text values that travel with the message.
+            topic: Words separated by dots, without wildcards.
+            payload: The payload; shared, not copied.
+            timeout: How long to wait for room at full subscribers that let senders wait; one limit for all of them.
+            ttl: How long the message is valid: if its handling has not started by then, it is dead; None for ever.
+            sender: The id of the publishing agent. Inside a handler use `Context.publish` instead.
+            headers: Text values attached to the message.
             priority: How urgent it is.
             trace: The trace it belongs to.
             cause: The message that led to this one, or its id; see `send`.
@@ -225,10 +224,10 @@ class Outbox:
 
         Raises:
             InvalidTopic: The topic does not follow the grammar.
-            HubNotStarted: The hub was not entered yet.
+            HubNotStarted: The hub has not been entered yet.
             HubStopped: It takes no more work.
         """
-        async with self._turns:
+        async with self._time_slice:
             publisher, router = self._publisher or self._missing(topic), self._router or self._missing(topic)
             terms, origin = terms_of(headers, priority, check_topic(topic)), router.origin(sender, trace, cause)
             return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
@@ -245,8 +244,8 @@ class Outbox:
         trace: str | None = None,
         cause: Cause | None = None,
     ) -> Delivery:
-        """Send to every agent that has a handler for the payload's class, but the sender; else like `publish`."""
-        async with self._turns:
+        """Send to every agent with a handler for the payload's class, except the sender; otherwise like `publish`."""
+        async with self._time_slice:
             publisher, router = self._publisher or self._missing("*"), self._router or self._missing("*")
             terms, origin = terms_of(headers, priority), router.origin(sender, trace, cause)
             return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
@@ -257,27 +256,27 @@ class Outbox:
     ) -> AsyncGenerator[Listener, None]:
         """Subscribe for the length of a block, without an agent: ``async with hub.listen("orders.>") as stream:``.
 
-        The stream is an async iterator over the messages. It ends with the hub, and is no work that the hub would wait
-        for: a message is handled when it is in the stream's buffer.
+        The stream is an async iterator over the messages. It ends with the hub, which does not wait for its reader: a
+        message counts as handled when it is in the stream's buffer.
 
         Args:
             topic: A pattern, as for `subscribe`.
             limit: How many messages it buffers for its reader; None for any number.
-            overflow: What it does when that is too few: ``"reject"`` new messages, as dead letters, or
-                ``"drop_oldest"`` of its buffer.
+            overflow: What it does when the buffer is full: ``"reject"`` new messages, as dead letters, or
+                ``"drop_oldest"`` from the buffer.
 
         Raises:
             InvalidTopic: The topic does not follow the grammar.
-            HubNotStarted: The hub was not entered yet.
+            HubNotStarted: The hub has not been entered yet.
             HubStopped: It has stopped.
         """
         try:
             listener = self._add_listener(topic, limit, overflow)
         except Exception:
-            await self._turns.take()
+            await self._time_slice.take()
             raise
         try:
-            await self._turns.take()
+            await self._time_slice.take()
             yield listener
         finally:
             self._directory.unsubscribe(listener.id, listener, topic)

@@ -1,4 +1,4 @@
-"""From annotations to the classes that messages are routed by, and from a payload to the most specific of them."""
+"""The payload classes of annotations, and the most specific one for a payload."""
 
 from collections.abc import Collection, Iterator
 from types import NoneType, UnionType
@@ -8,7 +8,7 @@ from ._contained import attempt
 
 
 class Unroutable(Exception):
-    """An annotation names no class that a payload could be recognised by."""
+    """An annotation names no class that identifies payloads."""
 
     def __init__(self, annotation: object, why: str) -> None:
         self.annotation = annotation
@@ -17,10 +17,10 @@ class Unroutable(Exception):
 
 
 def payload_classes(annotation: object) -> Iterator[type]:
-    """The classes that an annotation stands for: the members of a union, the class behind ``list[str]``.
+    """The classes of an annotation: the members of a union, the class of ``list[str]``.
 
     Raises:
-        Unroutable: There is none.
+        Unroutable: There are none.
     """
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
@@ -40,7 +40,7 @@ def _routable(cls: object, annotation: object) -> type:
     if cls is None:
         return NoneType
     if not isinstance(cls, type):
-        raise Unroutable(annotation, "is no class")
+        raise Unroutable(annotation, "is not a class")
     if is_typeddict(cls):
         raise Unroutable(annotation, "is a plain dict at run time")
     if getattr(cls, "_is_protocol", False):
@@ -49,7 +49,7 @@ def _routable(cls: object, annotation: object) -> type:
 
 
 def most_specific(payload: type, known: Collection[type]) -> type | None:
-    """Choose among known classes the one to handle payloads of a class.
+    """Choose among known classes the one that handles payloads of a class.
 
     The first in its method resolution order wins, then an abstract base class that it is registered with or that
     recognises it, then `object`.
@@ -65,6 +65,6 @@ def most_specific(payload: type, known: Collection[type]) -> type | None:
 
 
 def _is_below(cls: type, other: type) -> bool:
-    """Whether a class is a subclass of another one; not if that one, which may be anybody's, cannot tell."""
+    """Whether a class is a subclass of another one; False if asking that one fails."""
     is_below, failure = attempt(lambda: bool(issubclass(cls, other)))
     return failure is None and is_below is True

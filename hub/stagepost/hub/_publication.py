@@ -1,29 +1,29 @@
-"""One publication on its way: what became of each recipient so far."""
+"""A publication in progress: the result for each recipient so far."""
 
 import math
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from ._desk import Desk
 from ._directory import Directory, Subscriber
+from ._endpoint import Endpoint
 from ._engine import Engine
+from ._envelope import Envelope, Terms, Trail
 from ._events import DeadReason, Published
 from ._handlers import NOBODY
 from ._listener import Listener
 from ._message import MessageType
 from ._origin import Origin
-from ._parcel import Parcel, Terms, Trail
 from ._report import Delivery
 
-Place: TypeAlias = Desk | Listener
+Target: TypeAlias = Endpoint | Listener
 
 
 class Publication:
-    """One payload for many recipients, each of which gets a parcel of its own.
+    """One payload for many recipients, each of which gets an envelope of its own.
 
     Attributes:
-        type: What kind of message it is.
-        waiting: Those who were full, with their parcels.
+        type: The kind of message.
+        waiting: The full recipients, with their envelopes.
     """
 
     __slots__ = (
@@ -59,15 +59,15 @@ class Publication:
         self._full: list[str] = []
         self._not_handled: list[str] = []
         self._stopped: list[str] = []
-        self.waiting: list[tuple[Place, Parcel]] = []
+        self.waiting: list[tuple[Target, Envelope]] = []
 
     def deliver(self, recipients: Iterable[Subscriber]) -> None:
         """Deliver wherever there is room, without letting anybody else run."""
         engine, payload, sender, terms = self._engine, self._payload, self._origin.sender, self._terms
         stamps, now, due, type_ = engine.stamps, self._now, self._due, self.type
         payload_class, before, trail, delivered = type(payload), stamps.count, self._trail, self._delivered
-        new_parcel = engine.new_parcel
-        if trail.trace is None:  # all of them belong to one trace, which the first message names
+        new_envelope = engine.new_envelope
+        if trail.trace is None:  # all of them belong to one trace, named after the first message
             trail = Trail(trail.cause, stamps.message_id(before + 1, now))
         for recipient in recipients:
             agent = recipient.id
@@ -77,24 +77,26 @@ class Publication:
             handler = handlers.exact.get(payload_class) or handlers.look_up(payload_class)
             if handler is None and terms.topic is None:
                 continue
-            desk: Place = recipient.desk or recipient.open_desk(engine)
+            endpoint: Target = recipient.endpoint or recipient.open_endpoint(engine)
             stamps.count += 1
-            parcel = new_parcel(desk, handler or NOBODY, payload, type_, sender, terms, trail, stamps.count, now)
-            parcel.deadline = due
+            envelope = new_envelope(
+                endpoint, handler or NOBODY, payload, type_, sender, terms, trail, stamps.count, now
+            )
+            envelope.deadline = due
             if handler is None:
                 self._not_handled.append(agent)
-                engine.ledger.lose(parcel, DeadReason.UNHANDLED)
-            elif desk.accept(parcel):
+                engine.account.lose(envelope, DeadReason.UNHANDLED)
+            elif endpoint.accept(envelope):
                 delivered.append(agent)
                 if due < math.inf:
-                    desk.arm(parcel)
+                    endpoint.arm(envelope)
             else:
-                self.waiting.append((desk, parcel))
+                self.waiting.append((endpoint, envelope))
         if stamps.count > before:
             self._trail = trail
 
     def present(self, recipients: Iterable[Subscriber]) -> Iterator[Subscriber]:
-        """Those of the recipients who may still be served, after others have run; notes the rest."""
+        """The recipients that can still be served after others have run; records the rest."""
         is_open = self._directory.is_open(inside=self._origin.inside)
         for recipient in recipients:
             if is_open and self._directory.holds(recipient):
@@ -104,10 +106,12 @@ class Publication:
 
     def _come_too_late(self, recipient: Subscriber) -> None:
         engine, stamps = self._engine, self._engine.stamps
-        desk = recipient if isinstance(recipient, Listener) else recipient.desk or recipient.new_desk(engine)
+        endpoint = (
+            recipient if isinstance(recipient, Listener) else recipient.endpoint or recipient.new_endpoint(engine)
+        )
         stamps.count += 1
-        parcel = engine.new_parcel(
-            desk,
+        envelope = engine.new_envelope(
+            endpoint,
             NOBODY,
             self._payload,
             self.type,
@@ -117,36 +121,36 @@ class Publication:
             stamps.count,
             self._now,
         )
-        self.note_stopped(parcel)
+        self.note_stopped(envelope)
 
-    def deliver_again(self, desk: Place, parcel: Parcel) -> bool:
-        """Deliver to somebody who was full before; whether that, or the chance of it, is over."""
-        if desk.closing:
-            self.note_stopped(parcel)
-        elif desk.accept(parcel):
-            desk.arm(parcel)
-            self.note_delivered(parcel)
+    def deliver_again(self, endpoint: Target, envelope: Envelope) -> bool:
+        """Deliver to a recipient that was full before; True if this is settled, delivered or not."""
+        if endpoint.closing:
+            self.note_stopped(envelope)
+        elif endpoint.accept(envelope):
+            endpoint.arm(envelope)
+            self.note_delivered(envelope)
         else:
             return False
         return True
 
-    def note_delivered(self, parcel: Parcel) -> None:
-        """Somebody who was full has taken it."""
-        self._delivered.append(parcel.recipient.id)
+    def note_delivered(self, envelope: Envelope) -> None:
+        """A recipient that was full has taken it."""
+        self._delivered.append(envelope.recipient.id)
 
-    def note_full(self, parcel: Parcel) -> None:
-        """Somebody had no room in time."""
-        self._full.append(parcel.recipient.id)
-        self._engine.ledger.lose(parcel, DeadReason.MAILBOX_FULL)
+    def note_full(self, envelope: Envelope) -> None:
+        """A recipient had no room in time."""
+        self._full.append(envelope.recipient.id)
+        self._engine.account.lose(envelope, DeadReason.MAILBOX_FULL)
 
-    def note_stopped(self, parcel: Parcel) -> None:
-        """Somebody has left, or the hub takes no more."""
+    def note_stopped(self, envelope: Envelope) -> None:
+        """A recipient has left, or the hub takes no more."""
         is_open = self._directory.is_open(inside=self._origin.inside)
-        self._stopped.append(parcel.recipient.id)
-        self._engine.ledger.lose(parcel, DeadReason.RECIPIENT_GONE if is_open else DeadReason.HUB_STOPPED)
+        self._stopped.append(envelope.recipient.id)
+        self._engine.account.lose(envelope, DeadReason.RECIPIENT_GONE if is_open else DeadReason.HUB_STOPPED)
 
     def event(self) -> Published:
-        """What the observer is told."""
+        """The event for the observer."""
         return Published(
             hub=self._engine.hub,
             topic=self._terms.topic,
@@ -157,7 +161,7 @@ class Publication:
         )
 
     def report(self) -> Delivery:
-        """Who got it, and who did not."""
+        """The report: who got it and who did not."""
         return Delivery(
             delivered=tuple(self._delivered),
             full=tuple(self._full),

@@ -1,27 +1,27 @@
-"""How one message finds many recipients."""
+"""Delivery of one message to many recipients."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from anyio import create_task_group
 
-from ._desk import Desk
 from ._directory import Directory, Subscriber
+from ._endpoint import Endpoint
 from ._engine import Engine
+from ._envelope import Envelope, Terms
 from ._limits import Duration, seconds
 from ._origin import Origin
-from ._parcel import Parcel, Terms
 from ._publication import Publication
 from ._report import Delivery
 from ._router import Router
 from .errors import DeliveryError, HubStopped, MailboxFull
 
-_AT_ONCE: Final = 32  # deliveries between two looks at the turn: cold agents take some 50 µs each
-_TURNS: Final = 2  # trio runs what is ready in random order: only after two of them has everybody surely had one
+_AT_ONCE: Final = 32  # deliveries between two checks of the time slice: cold agents take some 50 µs each
+_TURNS: Final = 2  # trio runs ready tasks in random order: only after two checkpoints has every task surely run
 
 
 class Publisher:
-    """Takes one payload to many desks, none of which can hold up the others."""
+    """Delivers one payload to many endpoints, none of which can delay the others."""
 
     __slots__ = ("_directory", "_engine", "_router")
 
@@ -33,10 +33,10 @@ class Publisher:
     async def publish(
         self, payload: object, origin: Origin, terms: Terms, *, timeout: Duration | None, ttl: Duration | None
     ) -> Delivery:
-        """Deliver to the subscribers of the topic in the terms, or without one to everyone that has a handler.
+        """Deliver to the subscribers of the topic in `terms`; without a topic, to every agent with a handler.
 
-        Who they are is decided now. Others may run before all of them were served: who has left by then is reported as
-        stopped.
+        The recipients are determined now. Other tasks may run before all of them are served: those that have left by
+        then are reported as stopped.
         """
         self._engine.check_here("publish" if terms.topic else "broadcast")
         patience, lasting = seconds(timeout, "timeout"), seconds(ttl, "ttl")
@@ -53,53 +53,53 @@ class Publisher:
         await self._deliver(publication, tuple(recipients))
         if publication.waiting:
             for _ in range(_TURNS):
-                await self._engine.turns.next()
+                await self._engine.time_slice.next()
             await self._insist(publication, patience)
         event, report = publication.event(), publication.report()
         if not report.delivered:
-            self._engine.ledger.unheard += 1
+            self._engine.account.unheard += 1
         self._engine.emit(event)
         return report
 
     async def _deliver(self, publication: Publication, recipients: Sequence[Subscriber]) -> None:
-        turns, alone = self._engine.turns, True
+        time_slice, alone = self._engine.time_slice, True
         for start in range(0, len(recipients), _AT_ONCE):
             some = recipients[start : start + _AT_ONCE]
-            if turns.spend(len(some)) and start:
-                await turns.next()
+            if time_slice.spend(len(some)) and start:
+                await time_slice.next()
                 alone = False
             publication.deliver(some if alone else publication.present(some))
 
     async def _insist(self, publication: Publication, patience: float) -> None:
-        """Try the full ones again, now that others have had their turn; who is still full is served by its policy."""
-        turns = self._engine.turns
-        patient: list[tuple[Desk, Parcel]] = []
-        for desk, parcel in publication.waiting:
-            await turns.take()
-            if publication.deliver_again(desk, parcel):
+        """Try full recipients again after others have run; if still full, a recipient's policy applies."""
+        time_slice = self._engine.time_slice
+        patient: list[tuple[Endpoint, Envelope]] = []
+        for endpoint, envelope in publication.waiting:
+            await time_slice.take()
+            if publication.deliver_again(endpoint, envelope):
                 continue
-            if patience > 0 and desk.overflow == "wait" and isinstance(desk, Desk):
-                patient.append((desk, parcel))
-            elif desk.displaces(parcel):
-                publication.note_delivered(parcel)
+            if patience > 0 and endpoint.overflow == "wait" and isinstance(endpoint, Endpoint):
+                patient.append((endpoint, envelope))
+            elif endpoint.displaces(envelope):
+                publication.note_delivered(envelope)
             else:
-                publication.note_full(parcel)
+                publication.note_full(envelope)
         if patient:
             async with create_task_group() as tasks:
-                for desk, parcel in patient:
-                    await turns.take()
-                    tasks.start_soon(wait_for_room, publication, desk, parcel, patience)
+                for endpoint, envelope in patient:
+                    await time_slice.take()
+                    tasks.start_soon(wait_for_room, publication, endpoint, envelope, patience)
 
 
-async def wait_for_room(publication: Publication, desk: Desk, parcel: Parcel, patience: float) -> None:
-    """Let a publication wait for room at one who is full."""
-    if publication.deliver_again(desk, parcel):  # others had their turn before this task got its own
+async def wait_for_room(publication: Publication, endpoint: Endpoint, envelope: Envelope, patience: float) -> None:
+    """Let a publication wait for room at a full recipient."""
+    if publication.deliver_again(endpoint, envelope):  # others ran before this task did
         return
     try:
-        await desk.wait_for_room(parcel, patience)
+        await endpoint.wait_for_room(envelope, patience)
     except MailboxFull:
-        publication.note_full(parcel)
+        publication.note_full(envelope)
     except DeliveryError:
-        publication.note_stopped(parcel)
+        publication.note_stopped(envelope)
     else:
-        publication.note_delivered(parcel)
+        publication.note_delivered(envelope)

@@ -13,18 +13,18 @@ _LIMIT: Final = 10_000
 
 
 class Queued(Relaying):
-    """Lets an observer that is slow, or blocks, run in a thread: events wait for it in a bounded queue.
+    """Runs an observer that is slow, or blocks, in a thread: events wait for it in a bounded queue.
 
     If it cannot keep up, the newest events are dropped and counted. The thread starts with the first event and is a
-    daemon; `close`, or leaving a ``with`` block, waits until everything queued is told.
+    daemon; `close`, or leaving a ``with`` block, waits until all queued events are processed.
 
     Args:
-        observer: The slow one. It is called in one thread only, not that of the hub.
+        observer: The observer. It is called in one thread only, not that of the hub.
         limit: How many events may wait.
 
     Attributes:
-        dropped: How many events it has dropped.
-        emitters: The way to the slow one.
+        dropped: How many events were dropped.
+        emitters: The emitter to the observer.
     """
 
     __slots__ = ("_busy", "_changed", "_closed", "_emitter", "_events", "_limit", "_thread", "dropped", "emitters")
@@ -42,11 +42,11 @@ class Queued(Relaying):
 
     @property
     def failures(self) -> int:
-        """How many events the observer failed on."""
+        """The number of events on which the observer failed."""
         return self._emitter.failures
 
     def wants(self, level: Level, /) -> bool:
-        """Whether the slow one is interested."""
+        """Whether the observer wants events of a level."""
         return self._emitter.wants(level)
 
     def on_event(self, event: Event, /) -> None:
@@ -62,12 +62,12 @@ class Queued(Relaying):
             self._changed.notify_all()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Block until everything queued is told; False if that took too long."""
+        """Block until all queued events are processed; False if that took too long."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._events and not self._busy, timeout)
 
     def close(self, timeout: float | None = 10.0) -> bool:
-        """Take no more events and block until everything queued is told; False if that took too long."""
+        """Take no more events and block until all queued ones are processed; False if that took too long."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""What became of a publication."""
+"""The report of a publication."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Who got a publication or a broadcast, by id. Whoever did not get it has a dead letter.
+    """Who got a publication or a broadcast, by id. For each recipient that did not get it there is a dead letter.
 
     Attributes:
-        delivered: Those whose mailbox took it.
-        full: Those who had no room in time.
+        delivered: Recipients whose mailbox took it.
+        full: Recipients without room in time.
         not_handled: Subscribers that take no payload of this class.
-        stopped: Those who left while it waited for room.
+        stopped: Recipients that left while it waited for room.
     """
 
     delivered: tuple[str, ...] = ()
@@ -22,12 +22,12 @@ class Delivery:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """Those who should have got it and did not."""
+        """The recipients that should have got it and did not."""
         return (*self.full, *self.not_handled, *self.stopped)
 
     @property
     def reached_nobody(self) -> bool:
-        """Whether no mailbox took it. Nobody may have subscribed to the topic: then it is complete, and still lost."""
+        """Whether no mailbox took it. If nobody subscribed to the topic, it is complete all the same."""
         return not self.delivered
 
     def __str__(self) -> str:
@@ -42,5 +42,5 @@ class Delivery:
 
     @property
     def complete(self) -> bool:
-        """Whether everybody who subscribed got it; also if nobody did."""
+        """Whether every subscriber got it; also true if there was none."""
         return not self.lost

@@ -1,19 +1,19 @@
-"""Which message is being handled by the code that runs now."""
+"""The message that the running code handles."""
 
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Final
 
-from ._parcel import Parcel
+from ._envelope import Envelope
 
-_running: Final[ContextVar[Parcel | None]] = ContextVar("stagepost_running", default=None)
+_running: Final[ContextVar[Envelope | None]] = ContextVar("stagepost_running", default=None)
 
-running: Final[Callable[[], Parcel | None]] = _running.get
-"""The message whose handler runs this code, or has started the task that does. A task that outlives the handler keeps
-it: it is what led to whatever the task sends, but only its state says whether its handler still runs."""
+running: Final[Callable[[], Envelope | None]] = _running.get
+"""The message whose handler runs this code, or started the task that does. A task that outlives the handler keeps it:
+it is the cause of everything the task sends, but only its state says whether its handler still runs."""
 
-set_running: Final[Callable[[Parcel | None], Token[Parcel | None]]] = _running.set
-"""Called by a worker as it begins with a message."""
+set_running: Final[Callable[[Envelope | None], Token[Envelope | None]]] = _running.set
+"""Called by a worker when it starts a message."""
 
-reset_running: Final[Callable[[Token[Parcel | None]], None]] = _running.reset
-"""Called by it before it rests, with what the first call has returned: a third cheaper than to set it to None."""
+reset_running: Final[Callable[[Token[Envelope | None]], None]] = _running.reset
+"""Called by it before it rests, with the result of the first call: a third cheaper than setting it to None."""

@@ -1,4 +1,4 @@
-"""What a handler's signature says: which payloads it takes and how it wants to be called."""
+"""Parsing of handler signatures: which payloads a handler takes and how to call it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ _VARIADIC: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """How to call a handler. It holds no reference to the handler, so that it can be cached beside it weakly.
+class Signature:
+    """How to call a handler. It has no reference to the handler, so that it can be cached by a weak key.
 
     Attributes:
         name: The handler's module and qualified name.
         payloads: The payload classes it takes.
-        is_async: Whether its call always returns something to await.
-        takes_message: Whether it wants the envelope instead of the payload.
+        is_async: Whether its call always returns an awaitable.
+        takes_message: Whether it takes the whole message instead of the payload.
         takes_context: Whether it has a parameter named ``context``.
-        may_generate: Whether only the reply tells that it is no generator, whose body nobody would run.
+        may_generate: Whether only its result shows that it is not a generator, whose body nobody would run.
     """
 
     name: str
@@ -36,12 +36,14 @@ class Shape:
     may_generate: bool
 
 
-def read_shape(function: Callable[..., object], declared: tuple[type, ...] = (), *, method: bool = False) -> Shape:
+def read_signature(
+    function: Callable[..., object], declared: tuple[type, ...] = (), *, method: bool = False
+) -> Signature:
     """Read a handler's signature.
 
     Args:
-        function: The handler, or the plain function behind a method.
-        declared: The payload classes given to `handles`; empty if the annotation says them.
+        function: The handler, or the plain function of a method.
+        declared: The payload classes given to `handles`; empty if the annotation names them.
         method: Whether the first parameter is ``self``.
 
     Raises:
@@ -54,10 +56,10 @@ def read_shape(function: Callable[..., object], declared: tuple[type, ...] = (),
         raise generator_handler(name)
     payload, takes_context = _parameters(function, name, declared=bool(declared), method=method)
     annotation = payload.annotation if declared else _resolved(function, payload, name)
-    takes_message = _is_envelope(annotation)
+    takes_message = _is_message(annotation)
     if takes_message and not declared:
         annotation = get_args(annotation)[0] if get_args(annotation) else object
-    return Shape(
+    return Signature(
         name=name,
         payloads=declared or _routed(annotation, name),
         is_async=is_async,
@@ -71,7 +73,7 @@ def generator_handler(name: str) -> InvalidHandler:
     """The error for a generator function, or a handler that returns a generator, whose body nobody would run."""
     return InvalidHandler(
         name,
-        "is a generator, which does not run by itself, and streaming replies are not there yet",
+        "is a generator, which does not run by itself, and streaming replies are not supported yet",
         "return a list of the parts, or send or publish each part through `context`",
     )
 
@@ -127,8 +129,8 @@ def _resolved(function: Callable[..., object], payload: Parameter, name: str) ->
         ) from None
 
 
-def _is_envelope(annotation: object) -> bool:
-    if isinstance(annotation, str):  # only beside @handles(…), which makes evaluating it unnecessary
+def _is_message(annotation: object) -> bool:
+    if isinstance(annotation, str):  # only together with @handles(…), which makes evaluating it unnecessary
         return annotation.partition("[")[0].rpartition(".")[2].strip() == Message.__name__
     return annotation is Message or get_origin(annotation) is Message
 

@@ -1,4 +1,4 @@
-"""Names that look like one that nobody has, found without reading all there are."""
+"""Suggestions for unknown names, found without reading all names."""
 
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -10,11 +10,11 @@ _ENDS: Final = 3
 
 
 def similar_names(name: object, names: Collection[str], limit: int) -> tuple[str, ...]:
-    """Up to `limit` of some names, those that look like the given one first.
+    """Up to `limit` of the names, similar ones first.
 
-    A name that differs in case, by ``-`` for ``_``, by one letter too many or by two that changed places is found among
-    any number, since each of these forms is looked up. Of the others only the first 64 are read, so that the time that
-    this takes does not grow with their number.
+    A name that differs in case, by ``-`` for ``_``, by one extra letter or by two swapped letters is found among any
+    number of names, since each of these forms is looked up. Of the others only the first 64 are read, so that the time
+    does not grow with their number.
     """
     known = sorted(islice(names, _READ))
     if not isinstance(name, str) or len(name) > _LONGEST:
@@ -27,7 +27,7 @@ def similar_names(name: object, names: Collection[str], limit: int) -> tuple[str
 
 
 def _forms(name: str) -> Iterator[str]:
-    """What may have been meant."""
+    """Forms of the name that may have been meant."""
     for form in (name, name.strip(), name.replace("-", "_"), name.replace("_", "-")):
         yield from (form, form.lower(), form.upper(), form.capitalize())
     for place in range(len(name)):

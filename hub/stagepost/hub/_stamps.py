@@ -1,4 +1,4 @@
-"""Ids and times of messages, made cheap: a counter and one reading of the clock; text is built when somebody asks."""
+"""Cheap ids and times of messages: a counter and one reading of the clock; text is built on demand."""
 
 from collections.abc import Callable
 from secrets import token_hex

@@ -1,4 +1,4 @@
-"""How an agent leaves its hub, and how a hub stops."""
+"""Removing agents from a hub, and stopping a hub."""
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,25 +12,25 @@ from anyio.abc import TaskGroup
 
 from ._callers import NOBODY, Caller, caller_on
 from ._containment import class_name
-from ._desk import Desk
 from ._directory import Directory, Phase
+from ._endpoint import Endpoint
 from ._engine import Engine
+from ._envelope import Envelope, EnvelopeState
 from ._events import DeadReason
 from ._guards import cancellation
-from ._parcel import Parcel, State
-from ._turns import Turns
+from ._time_slice import TimeSlice
 from .errors import AgentStopped, DeliveryError, HubStopped
 
 _PATIENCE: Final = 1.0
-_AT_ONCE: Final = 32  # agents that are stopped before others run
-_MESSAGES_AT_ONCE: Final = 256  # those of a failed agent that end in the same step
+_AT_ONCE: Final = 32  # agents that are stopped before other tasks run
+_MESSAGES_AT_ONCE: Final = 256  # messages of a failed agent that end in the same step
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:
-    """A message that a stopping hub did not get to the end of.
+    """A message that a stopping hub did not finish.
 
     Attributes:
         agent: The agent it is for.
@@ -49,12 +49,12 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopReport:
-    """What a hub left undone when it stopped.
+    """What a hub left unfinished when it stopped.
 
     Attributes:
         hub: The hub's name.
-        unfinished: The messages that were cancelled, buried or refused when the time was up.
-        stuck: Agents with a handler that goes on although it was cancelled.
+        unfinished: The messages that were cancelled, discarded or refused when the time was up.
+        stuck: Agents with a handler that ignores its cancellation.
     """
 
     hub: str
@@ -68,9 +68,9 @@ class StopReport:
 
 
 async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, drain: bool, grace: float) -> None:
-    """Take an agent off its hub and return when its last handler has ended.
+    """Remove an agent from its hub and return when its last handler has ended.
 
-    Called by a handler or a hook, it does not wait for that one, nor for those that wait for it.
+    If a handler or a hook calls this, it waits neither for that one nor for those that wait for it.
 
     Raises:
         AgentNotFound: There is none with this id.
@@ -78,55 +78,59 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
     """
     registration = directory.member(agent)
     if engine is not None:
-        await _finish(directory.unsubscribe_all(registration), engine.turns)
+        await _finish(directory.unsubscribe_all(registration), engine.time_slice)
     if directory.member(agent) is not registration:
-        raise AgentStopped(agent)  # somebody else was faster, and the id was taken anew meanwhile
-    desk = directory.take_out(agent).desk
-    if desk is None or engine is None:
+        raise AgentStopped(agent)  # somebody else was faster, and the id was reused meanwhile
+    endpoint = directory.take_out(agent).endpoint
+    if endpoint is None or engine is None:
         directory.remove(agent)
         return
-    desk.close(lambda: directory.remove(agent))
+    endpoint.close(lambda: directory.remove(agent))
     callers, caller = engine.callers, caller_on(engine)
-    with callers.waiting(caller, desk.bell):
+    with callers.waiting(caller, endpoint.bell):
         drained = False
         try:
             with move_on_after(grace if drain else 0):
-                await desk.left(lambda: callers.held(caller))
+                await endpoint.left(lambda: callers.held(caller))
                 drained = drain
         finally:
             if not drained:
-                await _finish(desk.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller)), engine.turns)
-        await desk.left(lambda: callers.held(caller))
+                await _finish(
+                    endpoint.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller)), engine.time_slice
+                )
+        await endpoint.left(lambda: callers.held(caller))
 
 
-def strike(directory: Directory, engine: Engine | None, agent: str, refusal: Callable[[str], DeliveryError]) -> None:
-    """Take an agent off its hub at once, from inside, because it failed."""
-    desk = directory.desk_of(agent)
+def terminate(directory: Directory, engine: Engine | None, agent: str, refusal: Callable[[str], DeliveryError]) -> None:
+    """Remove a failed agent from its hub at once."""
+    endpoint = directory.endpoint_of(agent)
     if agent in directory.agents:
         directory.take_out(agent)
-        if desk is None:
+        if endpoint is None:
             directory.remove(agent)
             return
-        desk.close(lambda: directory.remove(agent))
-    if desk is None or engine is None:
+        endpoint.close(lambda: directory.remove(agent))
+    if endpoint is None or engine is None:
         return
-    steps = desk.abort(refusal, DeadReason.RECIPIENT_GONE)
+    steps = endpoint.abort(refusal, DeadReason.RECIPIENT_GONE)
     if sum(1 for _ in islice(steps, _MESSAGES_AT_ONCE)) == _MESSAGES_AT_ONCE:
-        engine.spawn(partial(engine.undisturbed, partial(_finish, steps, engine.turns)), f"stagepost end of {agent}")
+        engine.spawn(
+            partial(engine.undisturbed, partial(_finish, steps, engine.time_slice)), f"stagepost end of {agent}"
+        )
 
 
 async def drain(directory: Directory, engine: Engine, timeout: float) -> StopReport:
     """Stop a hub and return when its last handler has ended.
 
-    Called by a handler or a hook, it does not wait for that one, nor for those that wait for it. A handler that does
-    not end when it is cancelled is waited for only a moment; the report names it.
+    If a handler or a hook calls this, it waits neither for that one nor for those that wait for it. If a
+    handler does not end when it is cancelled, this waits only a moment; the report names it.
     """
     if directory.phase is Phase.RUNNING:
         directory.enter(Phase.DRAINING)
-    callers, caller, bell = engine.callers, caller_on(engine), engine.ledger.bell
+    callers, caller, bell = engine.callers, caller_on(engine), engine.account.bell
 
     def is_quiet() -> bool:
-        return engine.ledger.in_flight <= _held_in_flight(directory, callers.held(caller))
+        return engine.account.in_flight <= _held_in_flight(directory, callers.held(caller))
 
     with callers.waiting(caller, bell):
         with move_on_after(timeout):
@@ -141,77 +145,84 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> StopRep
 
 
 def _held_in_flight(directory: Directory, held: AbstractSet[Caller]) -> int:
-    """How many messages will not end before one of those named does."""
-    parcels = [caller for caller in held if isinstance(caller, Parcel)]
-    agents = {caller.recipient.id if isinstance(caller, Parcel) else caller.agent for caller in held}
-    desks = [desk for desk in map(directory.desk_of, agents) if desk is not None and desk.is_stuck(held)]
-    return sum(parcel.state is State.RUNNING for parcel in parcels) + sum(desk.depth for desk in desks)
+    """How many messages will not end before one of the given ones does."""
+    envelopes = [caller for caller in held if isinstance(caller, Envelope)]
+    agents = {caller.recipient.id if isinstance(caller, Envelope) else caller.agent for caller in held}
+    endpoints = [
+        endpoint for endpoint in map(directory.endpoint_of, agents) if endpoint is not None and endpoint.is_stuck(held)
+    ]
+    return sum(envelope.state is EnvelopeState.RUNNING for envelope in envelopes) + sum(
+        endpoint.depth for endpoint in endpoints
+    )
 
 
 async def _stuck(directory: Directory, engine: Engine, spared: AbstractSet[Caller]) -> tuple[str, ...]:
-    """The agents with handlers that still run, once for each of those."""
+    """The agents with handlers that still run, once for each handler."""
     stuck: list[str] = []
-    for desk in directory.desks():
-        await engine.turns.take_shielded()
-        stuck += [desk.id for _ in desk.handling(spared)]
+    for endpoint in directory.endpoints():
+        await engine.time_slice.take_shielded()
+        stuck += [endpoint.id for _ in endpoint.handling(spared)]
     return tuple(stuck)
 
 
 async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller] = NOBODY) -> tuple[Unfinished, ...]:
-    """Stop a hub at once: bury what is queued, answer all requests, cancel handlers and hooks but those to spare.
+    """Stop a hub at once: mark queued messages as dead, answer all requests, cancel handlers and hooks except `spared`.
 
-    Once begun it is finished, also by a task that is cancelled meanwhile.
+    Once started it is finished, even if its task is cancelled meanwhile.
 
     Returns:
-        What it has ended.
+        The messages that it ended.
     """
     directory.enter(Phase.CLOSED)
     for listener in directory.listeners:
         listener.close()
     unfinished: dict[Stage, list[Unfinished]] = {"running": [], "queued": [], "blocked": []}
-    await _finish(_end_messages(directory.desks(), engine, spared, unfinished), engine.turns)
+    await _finish(_end_messages(directory.endpoints(), engine, spared, unfinished), engine.time_slice)
     return tuple(chain.from_iterable(unfinished.values()))
 
 
 def _end_messages(
-    desks: Sequence[Desk], engine: Engine, spared: AbstractSet[Caller], unfinished: dict[Stage, list[Unfinished]]
+    endpoints: Sequence[Endpoint],
+    engine: Engine,
+    spared: AbstractSet[Caller],
+    unfinished: dict[Stage, list[Unfinished]],
 ) -> Iterator[bool]:
-    """Ends the messages of desks, one with each step; whether others should run at once."""
-    for start in range(0, len(desks), _AT_ONCE):
-        some = desks[start : start + _AT_ONCE]
-        for desk in some:  # all of them before any is answered, or handlers would meet the refusals of each other
-            for parcel in desk.interrupt(spared):
-                unfinished["running"].append(_unfinished(parcel, "running", engine))
+    """End the messages of endpoints, one per step; yields whether other tasks should run at once."""
+    for start in range(0, len(endpoints), _AT_ONCE):
+        some = endpoints[start : start + _AT_ONCE]
+        for endpoint in some:  # all of them before any is answered, or handlers would see each other's refusals
+            for envelope in endpoint.interrupt(spared):
+                unfinished["running"].append(_unfinished(envelope, "running", engine))
                 yield False
-        for desk in some:
-            for parcel, state in desk.abort(
+        for endpoint in some:
+            for envelope, state in endpoint.abort(
                 lambda agent: HubStopped(agent, engine.hub), DeadReason.HUB_STOPPED, spared
             ):
-                if state is not State.RUNNING:
-                    stage: Stage = "queued" if state is State.QUEUED else "blocked"
-                    unfinished[stage].append(_unfinished(parcel, stage, engine))
+                if state is not EnvelopeState.RUNNING:
+                    stage: Stage = "queued" if state is EnvelopeState.QUEUED else "blocked"
+                    unfinished[stage].append(_unfinished(envelope, stage, engine))
                 yield False
-        yield len(some) == _AT_ONCE  # whoever is stopped has more to do than this
+        yield len(some) == _AT_ONCE  # stopped agents have more to do than this
 
 
-def _unfinished(parcel: Parcel, stage: Stage, engine: Engine) -> Unfinished:
+def _unfinished(envelope: Envelope, stage: Stage, engine: Engine) -> Unfinished:
     return Unfinished(
-        agent=parcel.recipient.id,
-        message_id=parcel.id(engine.stamps),
-        sender=parcel.sender,
-        payload=class_name(type(parcel.payload)),
+        agent=envelope.recipient.id,
+        message_id=envelope.id(engine.stamps),
+        sender=envelope.sender,
+        payload=class_name(type(envelope.payload)),
         stage=stage,
     )
 
 
-async def _finish(steps: Iterator[object], turns: Turns) -> None:
-    """Do all steps, and let others run now and then, also in a task that is cancelled meanwhile."""
+async def _finish(steps: Iterator[object], time_slice: TimeSlice) -> None:
+    """Execute all steps, and let other tasks run now and then, even in a cancelled task."""
     try:
         for urgent in steps:
-            if turns.spend() or urgent is True:
-                await turns.next_shielded()
+            if time_slice.spend() or urgent is True:
+                await time_slice.next_shielded()
     finally:
-        for _ in steps:  # no shield keeps off asyncio's own cancellation
+        for _ in steps:  # no shield stops asyncio's own cancellation
             pass
 
 
@@ -220,11 +231,11 @@ async def end_tasks(tasks: TaskGroup, failures: list[BaseException]) -> None:
 
     Args:
         tasks: The task group.
-        failures: What has ended the hub, which forgets it: an error keeps alive what its handler had.
+        failures: The errors that ended the hub. They are removed: an error keeps the variables of its handler alive.
 
     Raises:
-        BaseException: What has ended the hub, such as `KeyboardInterrupt`; as a group if there are several errors. It
-            takes precedence over a cancellation of the task, as in other task groups.
+        BaseException: The error that ended the hub, such as `KeyboardInterrupt`; a group if there are several. It takes
+            precedence over a cancellation of the task, as in other task groups.
     """
     tasks.cancel_scope.cancel()
     ended_by: list[BaseException] = []

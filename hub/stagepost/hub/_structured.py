@@ -1,4 +1,4 @@
-"""How loggers of structlog write to those of the standard library. Imported with the first logger; see `get_logger`."""
+"""structlog loggers that write to those of the standard library. Imported with the first logger; see `get_logger`."""
 
 import logging
 import sys
@@ -24,7 +24,7 @@ from ._traceback import traceback_text
 
 
 def structured(target: logging.Logger, mask: Mask | None) -> BoundLogger:
-    """A logger that writes `Fields` to another one. It never raises, whatever handlers, filters and formatters do."""
+    """A logger that writes `Fields` to another one. It never raises, even if handlers, filters or formatters do."""
 
     def write(_: WrappedLogger, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         error = _error_of(event.pop("exc_info", None))
@@ -51,10 +51,10 @@ def structured(target: logging.Logger, mask: Mask | None) -> BoundLogger:
 
 
 class _ContainedLogger(BoundLogger):
-    """A logger whose user never hears of what goes wrong in logging."""
+    """A logger that contains all errors in logging."""
 
     def _proxy_to_logger(self, method_name: str, event: str | None = None, *event_args: str, **event_kw: Any) -> Any:
-        if method_name == "exception":  # the standard library's would put the exception itself into the record
+        if method_name == "exception":  # the standard library's method would put the exception itself into the record
             method_name = "error"
             event_kw.setdefault("exc_info", True)
         try:
@@ -65,7 +65,7 @@ class _ContainedLogger(BoundLogger):
             attempt(self._resort, method_name, str(event), failure)
 
     def _resort(self, method_name: str, event: str, failure: BaseException) -> None:
-        """Say by Python's last resort that an error could not be logged, as handlers do for what fails in them."""
+        """Report through Python's last resort that an error was not logged, as handlers do for their own failures."""
         last, level = logging.lastResort, logging.getLevelNamesMapping().get(method_name.upper(), logging.ERROR)
         if logging.raiseExceptions and last is not None and level >= last.level:
             text = f"{event} (logging it failed: {class_name(type(failure))} from a handler, filter or formatter)"
@@ -81,7 +81,7 @@ def _wrap(
 
 
 def _frames_of_structlog() -> int:
-    """How many calls lie between the code that logs and the standard library's logger, which looks for that code."""
+    """The number of frames between the logging code and the standard library's logger, which looks for that code."""
     frame, frames = sys._getframe(3), 0  # noqa: SLF001 - as logging and structlog do; 3 is who calls that logger
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame, frames = frame.f_back, frames + 1
@@ -93,7 +93,7 @@ def _is_ours(module: str) -> bool:
 
 
 def _error_of(exc_info: object) -> BaseException | None:
-    """The error that is meant by ``exc_info``, in any of the ways that logging knows."""
+    """The error of ``exc_info``, in any of the forms that logging accepts."""
     if isinstance(exc_info, tuple):
         exc_info = exc_info[1]
     if isinstance(exc_info, BaseException):
@@ -102,7 +102,7 @@ def _error_of(exc_info: object) -> BaseException | None:
 
 
 def _hidden(value: Any, mask: Mask) -> Any:
-    """A value without secrets: text masked, anything else replaced by its masked repr if a secret is in there."""
+    """A value without secrets: text masked, anything else replaced by its masked repr if that contains a secret."""
     if isinstance(value, str):
         return masked(value, mask)
     if value is None or isinstance(value, (bool, int, float)):

@@ -1,4 +1,4 @@
-"""What happens to an agent whose handler fails."""
+"""Supervision: what happens to an agent whose handler fails."""
 
 import math
 from collections import deque
@@ -16,18 +16,18 @@ Verdict: TypeAlias = Literal["resume", "stop", "escalate"]
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Make a failed agent anew, unless it fails too often; then take it off the hub.
+    """Make a new instance of a failed agent, unless it fails too often; then remove it from the hub.
 
-    What is in its mailbox stays there and is handled by the new instance.
+    The mailbox is kept and handled by the new instance.
 
-    A restart waits a second for other handlers of the agent. Those that take longer go on with the old instance, whose
-    ``on_stop`` runs after them, while the new one handles what comes.
+    A restart waits a second for other handlers of the agent. Those that take longer continue with the old instance,
+    whose ``on_stop`` runs after them, while the new one handles new messages.
 
     Args:
-        max: How many restarts are allowed within a period; one failure more stops the agent. None for any number.
-        within: That period; None for the whole life of the agent.
-        backoff: The pause before a restart; twice as long with each further one within the period.
-        max_backoff: The longest pause that this leads to; None for no limit.
+        max: How many restarts are allowed within a period; another failure stops the agent. None for any number.
+        within: The period; None for the agent's whole lifetime.
+        backoff: The delay before a restart; doubled with each further one within the period.
+        max_backoff: The longest delay; None for no limit.
     """
 
     max: int | None = 3
@@ -36,7 +36,7 @@ class Restart:
     max_backoff: Duration | None = 60.0
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Refuse invalid values."""
         count("max", self.max)
         seconds(self.within, "within")
         seconds(self.max_backoff, "max_backoff")
@@ -45,15 +45,15 @@ class Restart:
 
 
 Supervision: TypeAlias = Verdict | Restart
-"""``"resume"``: the agent goes on. ``"stop"``: it is taken off the hub, its queue is dead. ``"escalate"``: the hub ends
-with the error. `Restart`: it is made anew."""
+"""``"resume"``: the agent continues. ``"stop"``: it is removed from the hub, and its queue is dead. ``"escalate"``: the
+hub ends with the error. `Restart`: it gets a new instance."""
 
 
 def check_supervision(supervision: object) -> Supervision:
     """Return a supervision.
 
     Raises:
-        InvalidArgument: It is none.
+        InvalidArgument: The value is not one.
     """
     if isinstance(supervision, Restart):
         return supervision
@@ -74,7 +74,7 @@ class Restarts:
         self.count = 0
 
     def next(self, now: float) -> float | None:
-        """The pause before a restart now, in seconds; None if there were too many.
+        """The delay before a restart now, in seconds; None if there were too many.
 
         `count` is the number of restarts within the period, this one included.
         """

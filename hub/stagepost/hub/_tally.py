@@ -1,23 +1,23 @@
-"""What has become of the messages of one agent."""
+"""Counts of the messages of one agent."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from ._metrics import AgentMetrics, latency, new_buckets
 
-_SHORT: Final = 10  # the bucket up to about a millisecond
+_SHORT: Final = 10  # the buckets up to about a millisecond
 
 
 class Tally:
     """Counts the messages of one agent, and how long they waited and were handled.
 
-    Only what is counted in `totals` is counted for each message. A worker notes the rest once per batch, which is what
-    it handles within about a millisecond, so that it costs next to nothing.
+    Only `totals` is updated for each message. A worker updates the rest once per batch, the messages that it handles
+    within about a millisecond, so that it costs next to nothing.
 
     Attributes:
         totals: How many messages took how long from being sent to their end, for `Latency`.
-        spoilt: How many of them have failed or were cancelled.
-        failed: Those whose handler raised.
+        spoilt: How many of them failed or were cancelled.
+        failed: Messages whose handler raised.
         cancelled: Those whose handler was cancelled, or that were withdrawn.
         dead: Those that will never be handled.
         requesters: How many open requests each other agent has here, by its id.
@@ -33,18 +33,18 @@ class Tally:
         self.requesters: dict[str, int] = {}
 
     def note_open(self, requester: str) -> None:
-        """Another agent has made a request."""
+        """An agent has made a request."""
         self.requesters[requester] = self.requesters.get(requester, 0) + 1
 
     def note_over(self, requester: str) -> None:
-        """It waits for the answer of one of them no more."""
+        """An agent no longer waits for the answer of one request."""
         if self.requesters[requester] == 1:
             del self.requesters[requester]
         else:
             self.requesters[requester] -= 1
 
     def note(self, sent: float, began: float, ended: float, since: float, number: int) -> None:
-        """Note a batch: exactly its last message, which alone may have been long, and the others by their average.
+        """Record a batch: its last message, the only one that may have been long, exactly; the others by their average.
 
         Args:
             sent: When the last message was sent.
@@ -62,8 +62,8 @@ class Tally:
             _add(handling, _bucket((began - since) / (number - 1)), number - 1)
 
     def copy(self) -> "Tally":
-        """The counts as they are now: a value takes some twenty times as long to make."""
-        copy = object.__new__(Tally)  # nothing of what `__init__` makes is of use
+        """A copy of the counts: building the public value takes some twenty times as long."""
+        copy = object.__new__(Tally)  # `__init__` would only make values that are replaced here
         copy.failed, copy.cancelled, copy.dead, copy.spoilt = self.failed, self.cancelled, self.dead, self.spoilt
         copy.totals, copy._handling, copy._shift = self.totals.copy(), self._handling.copy(), self._shift.copy()
         return copy
@@ -71,10 +71,10 @@ class Tally:
     def read(
         self, *, refused: int, depth: int, blocked: int, running: int, running_since: float | None
     ) -> AgentMetrics:
-        """The counts as a value, with how things stand."""
+        """The counts as a value, with the current state."""
         ended = sum(self.totals)
         handling = _with(new_buckets(), self._handling)
-        handling[_SHORT] += ended - sum(handling)  # of a batch that has not ended: all of them were short
+        handling[_SHORT] += ended - sum(handling)  # in a batch that has not ended: all of them were short
         return AgentMetrics(
             handled=ended - self.spoilt,
             failed=self.failed,
@@ -85,7 +85,7 @@ class Tally:
             blocked=blocked,
             running=running,
             running_since=running_since,
-            # a message that was handled within about a millisecond has waited for most of its time
+            # a message that was handled within about a millisecond spent most of its time waiting
             waiting=latency(_with(list(self.totals), self._shift)),
             handling=latency(handling),
         )

@@ -1,4 +1,4 @@
-"""Topics and who subscribed to them: words parted by dots, with wildcards as on NATS."""
+"""Topics and their subscribers: words separated by dots, with wildcards as in NATS."""
 
 import re
 from typing import Final, Generic, TypeVar
@@ -18,10 +18,10 @@ _is_pattern = re.compile(r"(([^\s.*>]+|\*)\.)*([^\s.*>]+|\*|>)").fullmatch
 
 
 def check_topic(topic: object) -> str:
-    """Return a topic that can be published to: words parted by dots, without wildcards.
+    """Return a topic that can be published to: words separated by dots, without wildcards.
 
     Raises:
-        InvalidTopic: It is none.
+        InvalidTopic: It is not one.
     """
     if not isinstance(topic, str) or len(topic) > _LONGEST or _is_topic(topic) is None:
         raise InvalidTopic(topic, wildcards=False)
@@ -29,10 +29,10 @@ def check_topic(topic: object) -> str:
 
 
 def check_pattern(pattern: object) -> str:
-    """Return a pattern that can be subscribed to: ``*`` stands for one word, ``>`` at the end for one or more.
+    """Return a pattern that can be subscribed to: ``*`` stands for one word, a final ``>`` for one or more.
 
     Raises:
-        InvalidTopic: It is none.
+        InvalidTopic: It is not one.
     """
     if not isinstance(pattern, str) or len(pattern) > _LONGEST or _is_pattern(pattern) is None:
         raise InvalidTopic(pattern, wildcards=True)
@@ -40,7 +40,7 @@ def check_pattern(pattern: object) -> str:
 
 
 class _Node(Generic[SubscriberT]):
-    """A place in the tree of patterns: the words that may follow, and who subscribed to exactly this one."""
+    """A node in the tree of patterns: the next words, and the subscribers to exactly this pattern."""
 
     __slots__ = ("subscribers", "words")
 
@@ -50,7 +50,7 @@ class _Node(Generic[SubscriberT]):
 
 
 class Topics(Generic[SubscriberT]):
-    """Who subscribed to what. Subscribers of a topic are looked up once, until one of its subscriptions changes."""
+    """All subscriptions. Subscribers of a topic are cached until one of its subscriptions changes."""
 
     __slots__ = ("_kept", "_matches", "_root")
 
@@ -60,10 +60,10 @@ class Topics(Generic[SubscriberT]):
         self._kept = 0
 
     def add(self, pattern: str, subscriber: SubscriberT) -> None:
-        """Subscribe; once is enough.
+        """Subscribe; subscribing twice has no effect.
 
         Raises:
-            InvalidTopic: The pattern is none.
+            InvalidTopic: The pattern is invalid.
         """
         node = self._root
         for word in check_pattern(pattern).split("."):
@@ -72,7 +72,7 @@ class Topics(Generic[SubscriberT]):
         self._forget(pattern)
 
     def discard(self, pattern: str, subscriber: SubscriberT) -> None:
-        """End a subscription, if there is one, and forget the places in the tree that nobody needs any more."""
+        """End a subscription, if there is one, and remove nodes of the tree that are no longer needed."""
         path = [self._root]
         words = pattern.split(".")
         for word in words:
@@ -89,7 +89,7 @@ class Topics(Generic[SubscriberT]):
         """The subscribers of a topic, each once.
 
         Raises:
-            InvalidTopic: It is none.
+            InvalidTopic: The topic is invalid.
         """
         found = self._matches.get(topic)
         if found is None:
@@ -104,7 +104,7 @@ class Topics(Generic[SubscriberT]):
         self._kept += len(found)
 
     def _forget(self, pattern: str) -> None:
-        """Forget the matches that a change of a pattern may concern."""
+        """Drop cached matches that a change of a pattern may affect."""
         if _ONE in pattern or _REST in pattern:
             self._matches.clear()
             self._kept = 0

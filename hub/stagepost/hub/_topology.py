@@ -1,10 +1,10 @@
-"""A picture of a hub: its agents and their subscriptions."""
+"""Description of a hub: its agents and their subscriptions."""
 
 import math
 from dataclasses import dataclass
 
-from ._desk import Overflow
 from ._directory import Directory, Registration
+from ._endpoint import Overflow
 from ._supervision import Supervision
 
 
@@ -15,12 +15,12 @@ class AgentDescription:
     Attributes:
         id: Its id.
         payloads: The names of the payload classes it handles.
-        topics: What it subscribed to.
+        topics: Its subscriptions.
         concurrency: How many messages it handles at once; None for any number.
         mailbox: How many messages may wait; None for any number.
         overflow: What a full mailbox does.
-        supervision: What a failure leads to.
-        detach: Whether handlers go on when the requester no longer waits.
+        supervision: What happens when it fails.
+        detach: Whether handlers continue when the requester no longer waits.
     """
 
     id: str
@@ -35,11 +35,11 @@ class AgentDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """Who is on a hub.
+    """The agents and listeners of a hub.
 
     Attributes:
         hub: The hub's name.
-        agents: Its agents, in the order they came.
+        agents: Its agents, in the order of registration.
         listeners: The patterns of its listeners, by name.
     """
 
@@ -48,7 +48,7 @@ class Topology:
     listeners: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def mermaid(self) -> str:
-        """A Mermaid flowchart: topics on the left, with arrows to those who subscribed to them."""
+        """A Mermaid flowchart: topics on the left, with arrows to their subscribers."""
         boxes = [f'    a{number}["{agent.id}<br/>{_text(agent.payloads)}"]' for number, agent in enumerate(self.agents)]
         ears = [f'    l{number}(["{name}"])' for number, (name, _) in enumerate(self.listeners)]
         arrows = [
@@ -67,7 +67,7 @@ class Topology:
 
 
 def describe(hub: str, directory: Directory) -> Topology:
-    """The picture of a hub as it is now."""
+    """Describe a hub as it is now."""
     return Topology(
         hub=hub,
         agents=tuple(_agent(registration) for registration in directory.agents.values()),

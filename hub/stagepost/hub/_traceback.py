@@ -8,14 +8,14 @@ from typing import Final
 from ._masks import masked
 
 _LONGEST: Final = 64 * 1024
-_WINDOW: Final = 16 * 1024  # longer than any secret: one that the cut goes through is masked before it is cut
+_WINDOW: Final = 16 * 1024  # longer than any secret: a secret at the cut is masked before the text is cut
 _MOST_ERRORS: Final = 100
 _MOST_FRAMES: Final = 100
 _MOST_NOTES: Final = 15
 _MOST_IN_GROUP: Final = 15
 _DEEPEST_GROUP: Final = 10
 
-# Read by the descriptors of the base classes, because a subclass may have put something else in their place.
+# Read through the descriptors of the base classes, because a subclass may have replaced them.
 _cause_of: Final = vars(BaseException)["__cause__"].__get__
 _context_of: Final = vars(BaseException)["__context__"].__get__
 _is_suppressed: Final = vars(BaseException)["__suppress_context__"].__get__
@@ -30,12 +30,12 @@ _DURING: Final = "\nDuring handling of the above exception, another exception oc
 def traceback_text(error: BaseException, mask: Callable[[str], str] | None = None) -> str:
     """Return an error's traceback, with its causes and groups, as Python prints it but without local variables.
 
-    It never raises. Of an error that cannot say what it is (its ``str()`` raises) there is the class; of a text longer
-    than 64 KB there are the beginning and the end.
+    It never raises. For an error whose ``str()`` raises only the class is shown; of a text longer than 64 KB only
+    the beginning and the end.
 
     Args:
         error: The error.
-        mask: What hides secrets in the text. If it raises, the whole text is hidden.
+        mask: Masks secrets in the text. If it raises, the whole text is hidden.
     """
     try:
         text = "".join(_Writer(mask).chain(error, depth=0)).rstrip("\n")
@@ -57,14 +57,14 @@ def _bounded(text: str, mask: Callable[[str], str] | None) -> str:
 
 
 class _Writer:
-    """Writes one error and those that it comes from, up to a number."""
+    """Writes one error and its causes, up to a limit."""
 
     def __init__(self, mask: Callable[[str], str] | None) -> None:
         self._mask = mask
         self._seen: set[int] = set()
 
     def chain(self, error: BaseException, *, depth: int) -> Iterator[str]:
-        """An error after its causes, the first one first."""
+        """An error after its causes, oldest first."""
         links: list[tuple[BaseException, str]] = []
         link: BaseException | None = error
         joint = ""
@@ -99,7 +99,7 @@ class _Writer:
         return "".join(self.chain(error, depth=depth))
 
     def _title(self, error: BaseException) -> str:
-        """The class of an error, what it says, and its notes; masked here, before the lines of a group are indented."""
+        """The class of an error, its text, and its notes; masked here, before the lines of a group are indented."""
         cls = type(error)
         name = _name_of(cls) if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}.{_name_of(cls)}"
         notes = getattr(error, "__notes__", None)
@@ -109,7 +109,7 @@ class _Writer:
 
 
 def _frames(traceback: TracebackType) -> Iterator[str]:
-    """The lines of a traceback; of a very deep one, those at both ends."""
+    """The lines of a traceback; for a very deep one, those at both ends."""
     depth, entry = 0, traceback
     while entry.tb_next is not None:
         depth, entry = depth + 1, entry.tb_next
@@ -123,7 +123,7 @@ def _frames(traceback: TracebackType) -> Iterator[str]:
 
 
 def _origin(error: BaseException) -> tuple[BaseException | None, str]:
-    """What an error comes from, and the sentence between the two."""
+    """The cause or context of an error, and the sentence between the two."""
     cause = _cause_of(error)
     if cause is not None:
         return cause, _CAUSED
@@ -131,7 +131,7 @@ def _origin(error: BaseException) -> tuple[BaseException | None, str]:
 
 
 def _text_of(thing: object) -> str:
-    """What something says, in characters that can be written."""
+    """The text of something, in characters that can be encoded."""
     try:
         return str(thing).encode(errors="backslashreplace").decode()
     except KeyboardInterrupt:

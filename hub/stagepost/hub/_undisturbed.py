@@ -1,4 +1,4 @@
-"""Waiting in a task of the hub's own, which nobody but the hub may cancel."""
+"""Waiting in one of the hub's own tasks, which only the hub may cancel."""
 
 from collections.abc import Awaitable, Callable
 
@@ -7,11 +7,11 @@ from ._wake import Backend
 
 
 async def undisturbed(backend: Backend, work: Callable[[], Awaitable[object]]) -> None:
-    """Do something that can be begun again, such as to wait, to its end.
+    """Finish an operation that can be restarted, such as a wait.
 
-    Code that knows the task, because it ran there as a hook or asked for all tasks, may call `asyncio.Task.cancel`.
-    anyio would end the whole hub for that, so it is undone here. It passes when the task that has entered the hub has
-    ended without leaving it: then the event loop is being closed.
+    Code that knows the task, because it ran there as a hook or listed all tasks, may call `asyncio.Task.cancel`. anyio
+    would end the whole hub because of that, so it is undone here. The cancellation passes if the task that entered the
+    hub has ended without leaving it: then the event loop is being closed.
     """
     while True:
         try:

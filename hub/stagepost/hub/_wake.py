@@ -1,6 +1,6 @@
-"""What differs between asyncio and trio in waiting and in the clock; `_guards` knows what differs in cancellation.
+"""Differences between asyncio and trio in waiting and clocks; `_guards` has the differences in cancellation.
 
-anyio's own primitives are the structure of the hub but cost about a microsecond each, too dear for every message.
+The hub is structured by anyio's primitives, but they cost about a microsecond each, too much for every message.
 """
 
 import asyncio
@@ -12,30 +12,30 @@ from anyio import get_cancelled_exc_class, move_on_after
 
 
 class Waiter(Protocol):
-    """One task waits by ``await waiter``, another one ends that by `set_result`, once."""
+    """One task awaits it, another one calls `set_result`, once."""
 
     def __await__(self) -> Generator[object, None, None]:
         """Wait until the result is set."""
 
     def set_result(self, result: None, /) -> None:
-        """Let the waiting task go on."""
+        """Wake the waiting task."""
 
     def done(self) -> bool:
-        """Whether the wait is over, also by cancellation of the waiting task."""
+        """Whether the wait is over, also through cancellation of the waiting task."""
 
 
 class Clock(Protocol):
-    """Where a hub takes the time from: the event loop, or a test."""
+    """The clock of a hub: the event loop's, or a test's."""
 
     def now(self) -> float:
-        """Seconds, never going back."""
+        """Seconds, monotonic."""
 
     async def wait_until(self, waiter: Waiter, moment: float, /) -> None:
-        """Wait for a waiter, but not longer than until a moment of this clock; infinity for as long as it takes."""
+        """Wait for a waiter, at most until a time on this clock; infinity for no limit."""
 
 
 class Backend(NamedTuple):
-    """What the hub needs from an event loop that anyio does not offer, or not as fast."""
+    """What the hub needs from an event loop and anyio does not offer, or not as fast."""
 
     new_waiter: Callable[[], Waiter]
     clock: Callable[[], float]
@@ -45,7 +45,7 @@ class Backend(NamedTuple):
 
 
 def current_backend() -> Backend:
-    """Return that of the event loop that runs now."""
+    """Return the backend of the running event loop."""
     if get_cancelled_exc_class() is asyncio.CancelledError:
         return _asyncio_backend()
     return _trio_backend()
@@ -59,7 +59,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def _clock_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
-    """The loop's clock, without the call in between if it is the usual one."""
+    """The loop's clock, without the intermediate call if it is the usual one."""
     usual = isinstance(loop, asyncio.BaseEventLoop) and type(loop).time is asyncio.BaseEventLoop.time
     return monotonic if usual else loop.time
 
@@ -89,7 +89,7 @@ def _trio_backend() -> Backend:
     import trio  # noqa: PLC0415 - not installed where asyncio is used
 
     class TrioWaiter:
-        """An event in the shape of a future."""
+        """An event with the interface of a future."""
 
         __slots__ = ("_event",)
 
@@ -118,5 +118,5 @@ def _trio_backend() -> Backend:
         clock=clock,
         wait_until=_wait_until(clock),
         is_here=is_here,
-        is_abandoned=lambda: False,  # trio lets nobody leave a nursery open
+        is_abandoned=lambda: False,  # trio does not allow an open nursery
     )

@@ -1,4 +1,4 @@
-"""One task that handles an agent's messages."""
+"""A task that handles an agent's messages."""
 
 from typing import Final, Protocol
 
@@ -8,24 +8,24 @@ from anyio.lowlevel import checkpoint
 from ._contained import Containment
 from ._containment import is_fatal
 from ._engine import Engine
+from ._envelope import Envelope, EnvelopeState
 from ._events import DeadReason
 from ._guards import TaskGuard, cancellation, is_cancelled, new_guard, watch_cancel
 from ._handlers import NOBODY
 from ._invoking import invoke
 from ._mailbox import Mailbox
 from ._message import MessageType
-from ._parcel import Parcel, State
 from ._running import reset_running, set_running
 from ._tally import Tally
 from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
-# Looked up once: it costs as much as several assignments.
-_RUNNING, _ENDED, _REQUEST = State.RUNNING, State.ENDED, MessageType.REQUEST
+# Looked up once: a look-up costs as much as several assignments.
+_RUNNING, _ENDED, _REQUEST = EnvelopeState.RUNNING, EnvelopeState.ENDED, MessageType.REQUEST
 
 
 class Pool(Protocol):
-    """What a worker needs of those it works with."""
+    """The pool of workers, as a worker sees it."""
 
     engine: Engine
     mailbox: Mailbox
@@ -33,31 +33,31 @@ class Pool(Protocol):
     tally: Tally
 
     def admit(self) -> None:
-        """Fill the room there is from the line."""
+        """Fill free places from the line of senders."""
 
     async def rest(self) -> bool:
-        """Wait to be called; False if the worker is not needed any more."""
+        """Wait to be called; False if the worker is no longer needed."""
 
     def leave(self, worker: "Worker", /) -> None:
         """A worker has ended."""
 
-    def note_failure(self, failure: BaseException, parcel: Parcel, /) -> None:
-        """Do what the agent's supervision says."""
+    def note_failure(self, failure: BaseException, envelope: Envelope, /) -> None:
+        """Apply the agent's supervision."""
 
     def look(self) -> None:
-        """A handler that was waited for may have ended."""
+        """A handler that others wait for may have ended."""
 
 
 class Worker:
-    """One task that handles one message after the other.
+    """A task that handles one message after another.
 
     It handles them inside one cancel scope, which is replaced only after it was cancelled for one of them: a scope for
-    each message would cost more than the rest of its way through the hub. A task whose handler left a scope open or
-    was cancelled by its own handler ends, and another one takes over.
+    each message would cost more than the rest of the delivery. A task ends, and another one takes over, if its handler
+    left a scope open or cancelled the task.
 
     Attributes:
-        current: What it handles.
-        began: Since when, on the hub's clock.
+        current: The envelope that it handles.
+        began: When that started, on the hub's clock.
     """
 
     __slots__ = ("_containment", "_culprit", "_guard", "_interrupted", "_pool", "_scope", "began", "current")
@@ -69,25 +69,25 @@ class Worker:
         self._containment: Containment
         self._guard: TaskGuard
         self._culprit = NOBODY.name
-        self.current: Parcel | None = None
+        self.current: Envelope | None = None
         self.began = 0.0
 
     @property
     def engine(self) -> Engine:
-        """What it shares with the other workers of its hub."""
+        """The engine that it shares with the other workers of its hub."""
         return self._pool.engine
 
     def relieve(self) -> None:
-        """Let it finish the handler that runs now, and look what is to do before it begins with another message."""
+        """Let it finish the running handler, and check what to do before it starts another message."""
         self._interrupted = True
 
     def interrupt(self) -> None:
-        """Cancel the handler that runs now."""
+        """Cancel the running handler."""
         self._interrupted = True
         self._scope.cancel()
 
     async def run(self) -> None:
-        """Work until it is not needed any more."""
+        """Work until it is no longer needed."""
         watch_cancel(self.relieve)
         try:
             while await self._work_in_scope():
@@ -97,7 +97,7 @@ class Worker:
             self._pool.leave(self)
 
     async def _work_in_scope(self) -> bool:
-        """Work inside one cancel scope, until that is used up (True) or the worker has to end (False)."""
+        """Work inside one cancel scope until that has been cancelled (True) or the worker has to end (False)."""
         self._interrupted, needed = False, True
         try:
             with CancelScope() as self._scope:
@@ -118,7 +118,7 @@ class Worker:
         return needed
 
     async def _serve(self) -> bool:
-        """Handle messages until the scope is used up (True) or the worker is not needed any more (False)."""
+        """Handle messages until the scope has been cancelled (True) or the worker is no longer needed (False)."""
         while True:
             if not self._pool.paused and await self._work_off():
                 return True
@@ -126,53 +126,53 @@ class Worker:
                 return False
 
     async def _work_off(self) -> bool:  # noqa: C901, PLR0912, PLR0915 - a call per message costs more than it makes clear
-        """Handle what is queued; whether the scope is used up then.
+        """Handle queued messages; True if the scope has been cancelled.
 
-        A function of its own, so that no variable of a resting worker keeps a message.
+        A separate function, so that no variable of a resting worker keeps a message alive.
         """
         pool, engine = self._pool, self._pool.engine
-        mailbox, ledger = pool.mailbox, engine.ledger
+        mailbox, account = pool.mailbox, engine.account
         clock, wrapped = engine.stamps.clock, engine.onion is not None
         guard, tally = self._guard, pool.tally
         state, scope = guard.state, guard.scope
         totals, number, before = tally.totals, 0, None
-        if ledger.asks_observer:
-            ledger.look_up_observer()
+        if account.asks_observer:
+            account.look_up_observer()
         since = now = clock()
         turn_ends = now + _TURN
         while mailbox.queue and not self._interrupted:
-            parcel = mailbox.queue.popleft()
+            envelope = mailbox.queue.popleft()
             if mailbox.blocked:
                 pool.admit()
-            if parcel.deadline <= now and self._expires(parcel):
+            if envelope.deadline <= now and self._expires(envelope):
                 continue
-            self.current = parcel
+            self.current = envelope
             self.began = began = now
-            parcel.worker = self
-            token = set_running(parcel)
+            envelope.worker = self
+            token = set_running(envelope)
             before = before or token
-            parcel.state = _RUNNING
-            if ledger.observed:
-                ledger.start(parcel)
-            handler = parcel.handler
+            envelope.state = _RUNNING
+            if account.observed:
+                account.start(envelope)
+            handler = envelope.handler
             try:
                 if handler.is_plain and not wrapped:
-                    call = handler.call  # an attribute, no method: as one it would be looked up more slowly
-                    reply = await call(parcel.payload)
+                    call = handler.call  # an attribute, not a method: methods are looked up more slowly
+                    reply = await call(envelope.payload)
                 else:
-                    reply = await invoke(engine, handler, parcel)
+                    reply = await invoke(engine, handler, envelope)
             except BaseException as error:
-                if not self._contains(parcel, error):
+                if not self._contains(envelope, error):
                     raise
                 tally.spoilt += 1
             else:
-                if parcel.type is _REQUEST or parcel.bucket is not None or ledger.observed:
-                    ledger.handle(parcel, reply)
-                else:  # the same without the call
-                    parcel.state = _ENDED
-                    ledger.handled += 1
+                if envelope.type is _REQUEST or envelope.bucket is not None or account.observed:
+                    account.handle(envelope, reply)
+                else:  # the same, inlined
+                    envelope.state = _ENDED
+                    account.handled += 1
             self.current = None
-            sent, now = parcel.sent, clock()
+            sent, now = envelope.sent, clock()
             totals[int((now - sent) * 1e6).bit_length()] += 1
             number += 1
             if state.cancel_scope is not scope:
@@ -191,39 +191,39 @@ class Worker:
             reset_running(before)
         return self._interrupted
 
-    def _expires(self, parcel: Parcel) -> bool:
-        """End a message whose time is up, which the timer has not noticed yet, rather than begin with it."""
-        is_request = parcel.type is MessageType.REQUEST
-        if is_request and parcel.recipient.detach:
+    def _expires(self, envelope: Envelope) -> bool:
+        """End a message that has expired, although the timer has not fired yet, instead of starting it."""
+        is_request = envelope.type is MessageType.REQUEST
+        if is_request and envelope.recipient.detach:
             return False
-        parcel.refuse(parcel.timed_out())
-        self.engine.ledger.bury(parcel, DeadReason.EXPIRED)
+        envelope.refuse(envelope.timed_out())
+        self.engine.account.mark_dead(envelope, DeadReason.EXPIRED)
         return True
 
-    def _contains(self, parcel: Parcel, error: BaseException) -> bool:
-        """End a parcel whose handler raised. False if the error is a cancellation that has to travel on."""
-        engine, agent = self.engine, parcel.recipient.id
+    def _contains(self, envelope: Envelope, error: BaseException) -> bool:
+        """End an envelope whose handler raised. False if the error is a cancellation that must propagate."""
+        engine, agent = self.engine, envelope.recipient.id
         failure = self._containment.failure_of(error)
         if failure is None:
-            parcel.refuse(HubStopped(agent, engine.hub))  # whoever else interrupts has told the requester before
-            engine.ledger.cancel(parcel)
+            envelope.refuse(HubStopped(agent, engine.hub))  # any other interruption has answered the requester before
+            engine.account.cancel(envelope)
             return self._interrupted
-        parcel.refuse(self._explanation(parcel, failure))  # before an observer or a log may raise an interrupt
-        engine.ledger.fail(parcel, failure)
-        engine.log.error("handler failed", hub=engine.hub, agent=agent, handler=parcel.handler.name, exc_info=failure)
+        envelope.refuse(self._explanation(envelope, failure))  # before an observer or a log can raise an interrupt
+        engine.account.fail(envelope, failure)
+        engine.log.error("handler failed", hub=engine.hub, agent=agent, handler=envelope.handler.name, exc_info=failure)
         if is_fatal(failure):
             engine.end(failure)
         else:
-            self._pool.note_failure(failure, parcel)
+            self._pool.note_failure(failure, envelope)
         if engine.failures:
-            self._interrupted = True  # the hub ends: no other message is begun
+            self._interrupted = True  # the hub ends: no other message is started
         return True
 
-    def _explanation(self, parcel: Parcel, failure: BaseException) -> RequestError:
-        """What the requester is told. A handler that fails when time is up mostly does so because of that."""
-        if self.engine.stamps.clock() < parcel.deadline:
-            return HandlerFailed(parcel.recipient.id, parcel.handler.name, failure)
-        late = parcel.timed_out()
+    def _explanation(self, envelope: Envelope, failure: BaseException) -> RequestError:
+        """The error for the requester. A handler that fails after the deadline usually fails because of it."""
+        if self.engine.stamps.clock() < envelope.deadline:
+            return HandlerFailed(envelope.recipient.id, envelope.handler.name, failure)
+        late = envelope.timed_out()
         late.__cause__ = failure
         return late
 

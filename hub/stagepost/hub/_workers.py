@@ -7,10 +7,10 @@ from typing import Final
 from ._bell import Bell
 from ._callers import NOBODY
 from ._engine import Engine
+from ._envelope import Envelope
 from ._guards import is_cancelled
-from ._life import Life
+from ._lifecycle import Lifecycle
 from ._mailbox import Mailbox
-from ._parcel import Parcel
 from ._tally import Tally
 from ._wake import Waiter
 from ._worker import Worker
@@ -19,19 +19,19 @@ _RESTING_KEPT: Final = 8
 
 
 class Workers:
-    """The workers of one agent: started when a message finds none at rest, up to a limit; a few are kept for the next.
+    """The workers of one agent, started when a message finds none idle, up to a limit; a few are kept idle.
 
     Attributes:
-        staff: Those that live.
+        staff: The live workers.
         tally: The counts of the agent's messages.
         vacancies: How many more may be started; infinity for any number.
-        resting: What those wait on that have nothing to do.
-        closing: Whether they leave as soon as nothing is queued.
-        halted: Whether they begin with no message any more.
-        paused: Whether they begin with no message for now.
-        life: Starts and stops the instance they work for, if it has to be.
-        on_failure: Told of each handler's failure. None if the agent just goes on.
-        bell: Rings when a worker has left an agent that is closing, and when its life has ended.
+        resting: The waiters of idle workers.
+        closing: Whether they end as soon as nothing is queued.
+        halted: Whether they start no message any more.
+        paused: Whether they start no message for now.
+        lifecycle: Starts and stops their instance, if necessary.
+        on_failure: Called with each handler's failure. None if the agent just continues.
+        bell: Rings when a worker of a closing agent has ended, and when its lifecycle has.
     """
 
     __slots__ = (
@@ -41,7 +41,7 @@ class Workers:
         "closing",
         "engine",
         "halted",
-        "life",
+        "lifecycle",
         "mailbox",
         "on_failure",
         "paused",
@@ -68,8 +68,8 @@ class Workers:
         self.closing = False
         self.halted = False
         self.paused = False
-        self.life: Life | None = None
-        self.on_failure: Callable[[BaseException, Parcel], None] | None = None
+        self.lifecycle: Lifecycle | None = None
+        self.on_failure: Callable[[BaseException, Envelope], None] | None = None
         self.bell = Bell(engine.new_waiter)
         self._name = f"stagepost agent {agent}"
         self.vacancies = limit
@@ -81,48 +81,48 @@ class Workers:
         """Whether another message would have to wait for a handler that runs now."""
         return self.vacancies == 0 and len(self.handling()) == len(self.staff)
 
-    def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Parcel]:
-        """What is handled now, but for the parcels to spare."""
+    def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
+        """The envelopes being handled, except those to spare."""
         current = [worker.current for worker in tuple(self.staff)]
-        return [parcel for parcel in current if parcel is not None and parcel not in spared]
+        return [envelope for envelope in current if envelope is not None and envelope not in spared]
 
     def began(self) -> list[float]:
-        """When the handlers that run now began, on the hub's clock."""
+        """When the running handlers started, on the hub's clock."""
         return [worker.began for worker in self.staff if worker.current is not None]
 
-    def interrupt(self, spared: AbstractSet[object] = NOBODY) -> Iterator[Parcel]:
-        """Cancel the handlers, but for those of the parcels to spare, and the start of the instance.
+    def interrupt(self, spared: AbstractSet[object] = NOBODY) -> Iterator[Envelope]:
+        """Cancel the handlers, except those of the envelopes to spare, and the start of the instance.
 
         Returns:
-            What is handled, each as its handler is cancelled.
+            The handled envelopes, each as its handler is cancelled.
         """
-        if self.life is not None and self.life not in spared:
-            self.life.interrupt()
+        if self.lifecycle is not None and self.lifecycle not in spared:
+            self.lifecycle.interrupt()
         for worker in tuple(self.staff):
-            parcel = worker.current
-            if parcel is not None and parcel not in spared:
+            envelope = worker.current
+            if envelope is not None and envelope not in spared:
                 worker.interrupt()
-                yield parcel
+                yield envelope
 
     def halt(self) -> None:
-        """Take no more messages, and begin with none of those that are queued: somebody else ends them."""
+        """Take no more messages, and start none of the queued ones: somebody else ends them."""
         self.closing = self.halted = True
         self.pause()
 
     def is_stuck(self, held: AbstractSet[object]) -> bool:
-        """Whether nothing queued can be begun before one of the handlers or hooks named ends."""
-        if self.paused and self.life in held:
+        """Whether nothing queued can start before one of the given handlers or hooks ends."""
+        if self.paused and self.lifecycle in held:
             return True
         return self.vacancies == 0 and all(worker.current in held for worker in self.staff)
 
     def pause(self) -> None:
-        """Begin with no further message."""
+        """Start no further message."""
         self.paused = True
         for worker in self.staff:
             worker.relieve()
 
     def proceed(self) -> None:
-        """Go on with the queue after a pause."""
+        """Continue with the queue after a pause."""
         if self.halted:
             return
         self.paused = False
@@ -132,7 +132,7 @@ class Workers:
             self.call()
 
     def call(self) -> None:
-        """Let somebody come for a new message. Those who are busy look for the next one by themselves."""
+        """Call a worker for a new message. Busy workers look for the next one by themselves."""
         if self.paused:
             return
         while self.resting:
@@ -147,12 +147,12 @@ class Workers:
             self.engine.spawn(worker.run, self._name)
 
     def admit(self) -> None:
-        """Fill the room there is from the line, and let somebody come for each message."""
+        """Fill free places from the line of senders, and call a worker for each message."""
         for _ in range(self.mailbox.admit()):
             self.call()
 
     def close(self) -> None:
-        """Let them leave when nothing is queued any more."""
+        """Let them end when nothing is queued any more."""
         self.closing = True
         for waiter in self.resting:
             if not waiter.done():
@@ -161,9 +161,9 @@ class Workers:
         self._report()
 
     async def rest(self) -> bool:
-        """Wait to be called; False if the worker is not needed any more."""
-        settle, new_waiter = self.engine.ledger.settle, self.engine.new_waiter
-        settle()
+        """Wait to be called; False if the worker is no longer needed."""
+        notify, new_waiter = self.engine.account.notify, self.engine.new_waiter
+        notify()
         if self.paused:
             self.look()
         if self.closing or len(self.resting) >= _RESTING_KEPT:
@@ -178,31 +178,31 @@ class Workers:
         return True
 
     def leave(self, worker: Worker) -> None:
-        """A worker has ended. If its task had to be given up, another one takes over its queue."""
+        """A worker has ended. If its task had to be abandoned, another one takes over its queue."""
         self.staff.discard(worker)
         self.vacancies += 1
         if self.mailbox.queue and is_cancelled() is False:
             self.call()
-        self.engine.ledger.settle()
+        self.engine.account.notify()
         self.look()
         self._report()
 
-    def note_failure(self, failure: BaseException, parcel: Parcel) -> None:
-        """Do what the agent's supervision says."""
+    def note_failure(self, failure: BaseException, envelope: Envelope) -> None:
+        """Apply the agent's supervision."""
         if self.on_failure is not None:
-            self.on_failure(failure, parcel)
+            self.on_failure(failure, envelope)
 
     def look(self) -> None:
-        """A handler that the life of the instance waits for may have ended."""
-        if self.life is not None:
-            self.life.look()
+        """A handler that the lifecycle waits for may have ended."""
+        if self.lifecycle is not None:
+            self.lifecycle.look()
 
     def _report(self) -> None:
         if not self.closing:
             return
         if not (self.staff or self.mailbox.queue):
-            if self.life is not None:
-                self.life.end(self._on_empty)
+            if self.lifecycle is not None:
+                self.lifecycle.end(self._on_empty)
             else:
                 self._on_empty()
         self.bell.ring()

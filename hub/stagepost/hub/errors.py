@@ -1,4 +1,4 @@
-"""What can go wrong on a hub, one class for each fact that a caller can act on.
+"""The errors of a hub, one class for each fact that a caller can act on.
 
 ::
 
@@ -15,10 +15,10 @@
     └── DeliveryError                          all of them know the `recipient`
         ├── AgentNotFound (LookupError)        nobody has this id
         ├── AgentStopped                       the recipient is leaving, or left before it answered
-        │   └── AgentNotStarted                it was taken off the hub because it could not be started
+        │   └── AgentNotStarted                it was removed because it could not be started
         ├── NoHandler (LookupError)            the recipient takes no payload of this class
         ├── MailboxFull                        no room in time
-        ├── AlreadyForwarded                   a handler has handed its request on before
+        ├── AlreadyForwarded                   a handler has forwarded its request before
         ├── PayloadChanged                     somebody changed a payload that others see too
         ├── HubNotStarted                      the hub was not entered yet
         ├── HubStopped                         the hub takes no more work, or stopped before the answer
@@ -76,7 +76,7 @@ __all__ = [
 
 
 class DeliveryError(HubError):
-    """A message could not be delivered, or a request not be answered.
+    """A message could not be delivered, or a request could not be answered.
 
     Attributes:
         recipient: The agent it was meant for.
@@ -93,7 +93,7 @@ class AgentNotFound(DeliveryError, LookupError):
     Attributes:
         recipient: The id that was asked for.
         hub: The hub's name.
-        known: Ids that are registered, up to ten, those that look like this one first.
+        known: Registered ids, up to ten, similar ones first.
     """
 
     def __init__(self, recipient: str, hub: str, known: Collection[str]) -> None:
@@ -104,7 +104,7 @@ class AgentNotFound(DeliveryError, LookupError):
 
 
 class AgentStopped(DeliveryError):
-    """The recipient is being unregistered and takes no more, or left before it answered."""
+    """The recipient is being unregistered and takes no more messages, or left before it answered."""
 
     def __init__(self, recipient: str, message: str | None = None) -> None:
         said = f"agent {recipient!r} was unregistered: send to another one, or register it again"
@@ -112,7 +112,7 @@ class AgentStopped(DeliveryError):
 
 
 class AgentNotStarted(AgentStopped):
-    """The recipient was taken off the hub because its constructor or its ``on_start`` failed.
+    """The recipient was removed from the hub because its constructor or its ``on_start`` failed.
 
     Attributes:
         recipient: The agent.
@@ -146,12 +146,12 @@ class NoHandler(DeliveryError, LookupError):
 
 
 class MailboxFull(DeliveryError):
-    """The recipient's mailbox had no room for as long as the sender would wait.
+    """The recipient's mailbox had no room in time.
 
     Attributes:
         recipient: The agent.
         mailbox: How many messages its mailbox holds.
-        to_self: Whether the agent sent to itself, which never waits: nobody but the sender could make room.
+        to_self: Whether the agent sent to itself, which never waits: only the sender could make room.
         dropped: Whether the message was in the mailbox and had to make room for a newer one.
     """
 
@@ -168,7 +168,7 @@ class MailboxFull(DeliveryError):
 
 
 class AlreadyForwarded(DeliveryError):
-    """A handler forwarded a request that it has forwarded before: there is only one obligation to hand on."""
+    """A handler forwarded a request twice: there is only one obligation to answer."""
 
     def __init__(self, recipient: str) -> None:
         super().__init__(recipient, f"the request was forwarded before, not to {recipient!r}: forward it once, or send")
@@ -180,7 +180,7 @@ class PayloadChanged(DeliveryError):
     Attributes:
         recipient: The agent that got it.
         payload: The name of its class.
-        when: ``"before"`` it was handled, by the sender or another recipient, or ``"while"`` it was.
+        when: ``"before"`` it was handled, by the sender or another recipient, or ``"while"`` it was handled.
     """
 
     def __init__(self, recipient: str, payload: type, when: Literal["before", "while"]) -> None:
@@ -222,7 +222,7 @@ class HubStopped(DeliveryError):
 
 
 class RequestError(DeliveryError):
-    """A request was accepted, or could have been, but has no useful answer."""
+    """A request has no useful answer."""
 
 
 class RequestTimeout(RequestError, TimeoutError):
@@ -232,8 +232,8 @@ class RequestTimeout(RequestError, TimeoutError):
         recipient: The agent that was asked.
         timeout: The seconds that the request had; a deadline inherited from the request being handled may have
             shortened them.
-        stage: How far it had come: not even to the ``"start"``, or waiting for ``"room"`` in the mailbox, for its
-            ``"turn"``, or for the ``"handler"``.
+        stage: How far it had got: before the ``"start"``, or waiting for ``"room"`` in the mailbox, for its ``"turn"``,
+            or for the ``"handler"``.
     """
 
     def __init__(self, recipient: str, timeout: float, stage: Literal["start", "room", "turn", "handler"]) -> None:
@@ -261,7 +261,7 @@ class RequestCycle(RequestError):
         path = " → ".join(self.chain)
         super().__init__(
             recipient,
-            f"requests go round in a circle ({path}): send one way, or give {recipient!r} more `concurrency=`",
+            f"requests form a cycle ({path}): send one way, or give {recipient!r} more `concurrency=`",
         )
 
 

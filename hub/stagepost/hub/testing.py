@@ -1,4 +1,4 @@
-"""Helpers for tests of code that uses a hub: a scripted agent, an observer that remembers, quiet, and time."""
+"""Test helpers for code that uses a hub: a scripted agent, a recording observer, an idle hub, a virtual clock."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from ._hub import Context, Hub
 from ._marks import handles
 from ._message import Message
 from ._observer import Event
-from ._turns import Turns
+from ._time_slice import TimeSlice
 from ._wake import Waiter
 
 __all__ = ["Probe", "Recorder", "VirtualClock", "idle"]
@@ -22,21 +22,21 @@ EventT = TypeVar("EventT", bound=Event)
 
 
 async def idle(hub: Hub) -> None:
-    """Wait until nothing is queued on the hub or being handled; return at once if that is so, or if it was not entered.
+    """Wait until nothing is queued or being handled on the hub; return at once if it was not entered.
 
-    It waits for what the hub has accepted, also for what handlers send meanwhile, not for tasks outside of it. A
-    handler that awaits this waits for itself. Put it in a `fail_after`.
+    It waits for all messages that the hub has accepted, including those that handlers send meanwhile, not for tasks
+    outside the hub. A handler that awaits this waits for itself. Put it in a `fail_after`.
     """
     await hub._idle()  # noqa: SLF001 - a helper of the same package, not part of a hub's service
 
 
 class Probe:
-    """An agent for tests: it takes any payload, remembers the messages and answers what it was told to.
+    """An agent for tests: it takes any payload, records the messages and gives scripted replies.
 
     Args:
         agent: Its id.
-        replies: What it answers, one after the other, the last one for ever: a value, an exception to raise, or a
-            function of the payload, async or not. Without any it answers None.
+        replies: Its replies in order, the last one for ever: a value, an exception to raise, or a function of the
+            payload, async or not. Without any it replies None.
     """
 
     def __init__(self, agent: str = "probe", *, replies: Sequence[object] = ()) -> None:
@@ -44,17 +44,17 @@ class Probe:
         self.messages: list[Message[Any]] = []
         self._replies = list(replies)
         self._read = 0
-        self._turns = Turns()
+        self._time_slice = TimeSlice()
         self._arrived = Flag()
 
     @property
     def payloads(self) -> list[Any]:
-        """What it got."""
+        """The payloads that it got."""
         return [message.data for message in self.messages]
 
     async def next(self) -> Message[Any]:
-        """The next message that was not read by this yet; waits for it. Put it in a `fail_after`."""
-        await self._turns.take()
+        """Wait for the next unread message. Put it in a `fail_after`."""
+        await self._time_slice.take()
         while self._read == len(self.messages):
             await self._arrived.wait()
         self._read += 1
@@ -83,7 +83,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self._turns = Turns()
+        self._time_slice = TimeSlice()
         self._arrived = Flag()
 
     def on_event(self, event: Event, /) -> None:
@@ -103,7 +103,7 @@ class Recorder:
 
     async def until(self, kind: type[EventT], matching: Callable[[EventT], bool] = lambda _: True) -> EventT:
         """The first event of a class that matches, now or later. Put it in a `fail_after`."""
-        await self._turns.take()
+        await self._time_slice.take()
         while True:
             for event in self.of(kind):
                 if matching(event):
@@ -112,9 +112,9 @@ class Recorder:
 
 
 class VirtualClock:
-    """Time that passes only when a test says so, for `Hub`'s ``clock=``: timeouts, deadlines and pauses follow it.
+    """Time that passes only when a test says so, for `Hub`'s ``clock=``: timeouts, deadlines and delays follow it.
 
-    Leaving the hub keeps to real time, so that a test cannot hang there.
+    Leaving the hub uses real time, so that a test cannot hang there.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class VirtualClock:
         return self._now
 
     async def wait_until(self, waiter: Waiter, moment: float, /) -> None:
-        """Wait for a waiter, or until `advance` has reached a moment."""
+        """Wait for a waiter, or until `advance` has reached a time."""
         if moment <= self._now:
             return
         self._alarms[waiter] = moment
@@ -136,10 +136,10 @@ class VirtualClock:
             self._alarms.pop(waiter, None)
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass, from one deadline to the next, and everything happen that happens meanwhile.
+        """Let time pass, from one deadline to the next, and let everything run that is due.
 
-        A hub notices deadlines up to a tick of 4 ms late. Those that fall due at the very end are noticed too, and time
-        then stands behind that tick.
+        A hub's deadlines fire up to a tick of 4 ms late. Deadlines at the very end fire too, and the time is then after
+        that tick.
         """
         target = self._now + seconds
         await wait_all_tasks_blocked()

@@ -77,5 +77,5 @@ def test_one_text_is_no_list_of_patterns() -> None:
 
 
 def test_a_pattern_is_a_text() -> None:
-    with pytest.raises(TypeError, match="exclude holds 3"):
+    with pytest.raises(TypeError, match="exclude contains 3"):
         McpServer.stdio("clock", exclude=[3])  # type: ignore[list-item]  # the mistake under test

@@ -1,4 +1,4 @@
-"""What an agent is: data, checked when it is built."""
+"""Agents: data, checked when it is built."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ from ._sync import note_team, run_alone
 from ._team import Team
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeForm  # of type checkers alone: what pydantic can check is no class in general
+    from typing_extensions import TypeForm  # for type checkers only: what pydantic can check is not a class in general
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 OutputT = TypeVar("OutputT")
@@ -47,41 +47,41 @@ _NO_MODELS: Final[Mapping[str, Model | str]] = MappingProxyType({})
 
 @dataclass(frozen=True, init=False, eq=False)
 class Agent(Generic[OutputT_co]):
-    """An agent: a prompt, a model, tools, and what goes in and comes out. Frozen, and checked when it is built.
+    """An agent: a prompt, a model, tools, and types of input and output. Frozen, and checked when it is built.
 
-    `run` runs it in memory. ``await runner.serve(agent)`` puts it on the hub, where each request is a durable run: what
-    the model has answered and what a tool has returned is never asked for again, whatever happens to the process.
+    `run` runs it in memory. ``await runner.serve(agent)`` registers it on the hub, where each request is a durable run:
+    committed answers of the model and results of tools are never requested again, whatever happens to the process.
 
     Args:
         name: Its name, also on the hub.
-        prompt: What it is for. ``{field}`` stands for a field of the input; other braces are text, and ``{{field}}``
-            is the text ``{field}``. Or a function that makes the text for each turn, of a `PromptContext`; it may be
-            async. Nothing in what it makes is replaced.
-        model: The model that it asks, or its name, such as ``"openai/gpt-5-mini"``. Without one it asks that of
-            whoever asks it.
-        tools: What the model may call: made by `tool`, plain functions, or MCP servers with all that they offer.
-        servers: More MCP servers, beside those among the tools.
-        sub_agents: Agents that it may ask. Names of agents will do until `Agents` puts the agents in their place.
+        prompt: Its instructions. ``{field}`` stands for a field of the input; other braces are text, and ``{{field}}``
+            is the text ``{field}``. Or a function, possibly async, that returns the text for each turn from a
+            `PromptContext`; nothing in its text is replaced.
+        model: The model that it asks, or its name, such as ``"openai/gpt-5-mini"``. Without one it asks the model of
+            the agent that asks it.
+        tools: What the model may call: tools made by `tool`, plain functions, or MCP servers with all their tools.
+        servers: More MCP servers, besides those among the tools.
+        sub_agents: Agents that it may ask, or their names, which `Agents` resolves.
         input: Pydantic model of its requests; None if they are plain text.
-        output: What its answers are: any type that pydantic can check, such as a model, ``list[int]`` or ``A | B``;
-            None for plain text. An answer that does not fit costs a turn and goes back to the model with what is wrong.
-        output_mode: How the model is told: ``"tool"`` by the tools ``return`` and ``fail``, which all models take that
-            take tools; ``"native"`` by the provider's own way (``response_format``), for agents without tools;
-            ``"prompted"`` by the prompt.
-        budget: What one run may use.
-        approvals: Which calls a person has to allow, also those of agents below this one; patterns will do. A rule
-            that no tool fits is logged as a warning, unless servers may have one.
-        hooks: Stand round each question to the model and each call of a tool, the first one outermost: objects with a
+        output: Type of its answers: any type that pydantic can check, such as a model, ``list[int]`` or ``A | B``; None
+            for plain text. An answer that does not fit costs a turn and goes back to the model with the errors.
+        output_mode: How the model is told: ``"tool"`` through the tools ``return`` and ``fail``, for all models that
+            can call tools; ``"native"`` in the provider's own way (``response_format``), for agents without tools;
+            ``"prompted"`` in the prompt.
+        budget: The limits of one run.
+        approvals: Which calls need a person's approval, also those of agents below this one; a list of patterns is
+            enough. A rule that matches no tool is logged as a warning, unless servers may have one.
+        hooks: Code around each question to the model and each call of a tool, the first one outermost: objects with a
             method ``model_call``, ``tool_call``, or both.
-        description: What agents have to know of it to ask it.
-        models: What names of models mean here, and to the agents below this one.
-        settings: How its model is to answer; stronger than the model's own settings, weaker than those of a run. The
-            agents below have their own.
+        description: What other agents have to know to ask it.
+        models: Models by name, for this agent and the agents below it.
+        settings: Settings for its model; they override the model's own settings, and a run's settings override them.
+            Agents below have their own.
 
     Raises:
         InvalidAgent: The parts do not fit together.
         InvalidTool: A plain function cannot be a tool.
-        InvalidName: The name holds characters that are not allowed.
+        InvalidName: The name contains characters that are not allowed.
     """
 
     name: str
@@ -198,25 +198,25 @@ class Agent(Generic[OutputT_co]):
         Args:
             request: The input model, a mapping of its fields, a text, or a list of texts and parts (`Image`, `Audio`,
                 `File`).
-            after: Goes on where this run has ended: the model sees all that was said.
-            model: What the agent asks, or its name, if it has no model of its own.
-            settings: How its model is to answer, stronger than the agent's own settings. Agents below have their own.
-            approve: Says whether a call may be made that a person has to allow: async, from a `ToolCall` to an `Allow`
+            after: Continue where this run ended: the model sees everything that was said.
+            model: The model, or its name, for an agent without a model of its own.
+            settings: Settings for its model; they override the agent's own settings. Agents below have their own.
+            approve: Decides about calls that need approval: a function, possibly async, from a `ToolCall` to an `Allow`
                 or a `Deny`. Without it such a call fails the run: there is nobody to ask.
             deps: Given to tools as ``context.deps``.
-            secrets: Given to tools as ``context.secrets``, and masked in what they and the model tell.
+            secrets: Given to tools as ``context.secrets``, and masked in what tools return and the model writes.
             observer: Gets the run's events.
-            override_model: Stands in for the agent's own model, in tests above all. Agents below that have no model of
-                their own ask it too.
+            override_model: Replaces the agent's own model, mainly in tests. Agents below without a model of their own
+                ask it too.
 
         Raises:
             ModelMissing: It, or an agent below it, has no model.
             InvalidAgent: A sub-agent is only a name.
-            InvalidRequest: The request is not what the agent takes, or the agent has a model of its own and is given
-                another one as `model`.
-            CannotStore: The request holds what a run cannot keep, such as a secret.
-            BudgetExceeded: The run needs more than its budget.
-            CostUnknown: The budget limits the cost, and nobody knows it.
+            InvalidRequest: The request does not fit the agent, or the agent has a model of its own and is given another
+                one as `model`.
+            CannotStore: The request contains something that a run cannot keep, such as a secret.
+            BudgetExceeded: The run exceeds its budget.
+            CostUnknown: The budget limits the cost, and the cost is unknown.
             AgentFailed: Something else went wrong, such as the model; the cause says what.
         """
         given = model_of_run(self, model, override_model)
@@ -231,8 +231,8 @@ class Agent(Generic[OutputT_co]):
     async def __aenter__(self) -> Self:
         """Keep the connections to MCP servers between runs in memory, until the block is left.
 
-        Without it each such run connects anew, and starts the programs that are servers. It is left by the task that
-        has entered it.
+        Without it each such run connects again, and starts the programs of servers again. The task that enters the
+        block must leave it.
 
         Raises:
             RuntimeError: It is open already.
@@ -261,10 +261,10 @@ class Agent(Generic[OutputT_co]):
         observer: Observer | None = None,
         override_model: Model | str | None = None,
     ) -> AgentResult[OutputT_co]:
-        """`run` for code that is not async: in an event loop of its own, which ends with it.
+        """`run` for code that is not async, in an event loop of its own.
 
         Args:
-            request: As for `run`, and so are the others.
+            request: As for `run`, like the other arguments.
             after: As for `run`.
             model: As for `run`.
             settings: As for `run`.
@@ -299,7 +299,7 @@ class Agent(Generic[OutputT_co]):
         request: Callable[[OutputT_co], object] | None = None,
         name: str | None = None,
     ) -> "AgentChain[NextT]":
-        """A chain: another agent is asked with what this one has answered.
+        """Make a chain: another agent is asked with this one's answer.
 
         ::
 
@@ -307,13 +307,13 @@ class Agent(Generic[OutputT_co]):
             result = await chain.run("The tides of Bergen.")
 
         Args:
-            agent: The next agent. Its input is this one's output, or a class above that; or both are texts. Or a chain.
-            request: Makes the request of the answer, where they do not fit.
+            agent: The next agent. Its input is this one's output, or a base class of it; or both are texts. Or a chain.
+            request: Computes the request from the answer, if they do not fit.
             name: The chain's name; by default the names of its agents with ``-then-`` between them.
 
         Raises:
-            InvalidAgent: The agent does not take what this one answers, or is no agent.
-            InvalidName: The chain's name is too long, or holds characters that are not allowed: give `name`.
+            InvalidAgent: The agent does not take this one's answers, or is not an agent.
+            InvalidName: The chain's name is too long, or contains characters that are not allowed: give `name`.
         """
         return chained((ChainLink(self),), agent, request, name)
 
@@ -321,7 +321,7 @@ class Agent(Generic[OutputT_co]):
         """The workflow that does its work, for ``runner.serve(agent)`` and ``Runner(workflows=[…])``; always the same.
 
         A runner opens what the agent and those below it need, and closes the connections to servers when it is left.
-        Those to models may be shared with others: they are closed by whoever wants that, with `LiteLLM.aclose`.
+        Connections to models may be shared: close them with `LiteLLM.aclose` if you want.
 
         Raises:
             ModelMissing: It, or an agent below it, has no model.
@@ -330,10 +330,10 @@ class Agent(Generic[OutputT_co]):
         return self._team.loop
 
     def describe(self) -> dict[str, JsonValue]:
-        """What it is made of, as JSON: to look at, to compare, and to show.
+        """Describe the agent as JSON, for inspection and comparison.
 
-        Tools, input and output with their schemas, agents below it nested. A prompt that is a function is only named,
-        and so are models, hooks, and of servers the variables and headers, whose values may be secret.
+        Tools, input and output have their schemas; agents below are nested. Prompt functions, models, hooks, and the
+        variables and headers of servers, whose values may be secret, are only named.
         """
         return describe(self)
 

@@ -17,7 +17,7 @@ from ._agent import Agent
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The parameters of a tool that takes a model's fields, and hands them on as one."""
+    """The parameters of a tool that takes a model's fields, and passes them on as one request."""
 
     taken: Output
 
@@ -37,23 +37,23 @@ class _Request:
 
 
 class AgentTool(DelegateTool):
-    """A tool that is an agent: each call is a run of its own, and its answer is the tool's result.
+    """An agent as a tool: each call is a run of its own, and its answer is the tool's result.
 
-    The tool takes what the agent takes: the fields of its input, or a text. The agent gets the same ``deps`` as the one
-    that calls. Under a runner each call is a durable run below the calling one: a crash repeats nothing of what it has
-    done. Its turns, calls and tokens count against its own budget and against that of the run at the root.
+    The tool takes what the agent takes: the fields of its input, or a text. The agent gets the same ``deps`` as the
+    calling one. Under a runner each call is a durable child run: a crash repeats nothing that was committed. Its turns,
+    calls and tokens count against its own budget and against that of the root run.
 
     Args:
         agent: The agent.
-        description: What the calling model has to know of it; by default the agent's description.
-        name: What the calling model calls it by; by default the agent's name.
-        model: What the agent asks if it has no model of its own; by default the model of the agent that calls.
+        description: Its description for the calling model; by default the agent's description.
+        name: The tool's name; by default the agent's name.
+        model: The model for an agent without one of its own; by default the model of the calling agent.
         timeout: Seconds (or a `timedelta`) that a call may take.
-        needs_approval: A person has to allow each call.
+        needs_approval: Whether each call needs a person's approval.
 
     Raises:
         InvalidTool: The agent's input has no schema that every provider takes.
-        InvalidName: The name holds characters that are not allowed.
+        InvalidName: The name contains characters that are not allowed.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ def _parameters(name: str, agent: AgentDefinition) -> Parameters:
             raise InvalidTool(name, f"input={agent.input!r} of agent {agent.name!r}: {error}") from error
 
     def takes(request: str) -> None:
-        """What a call looks like."""
+        """The parameters of a call."""
 
     return read_arguments(name, takes, {"request": "What the agent is asked to do, with all that it has to know."})
 
 
 def _may_be_repeated(agent: AgentDefinition) -> bool:
-    """Whether nothing that it or those below it may call has effects; of servers nobody knows before they are asked."""
+    """Whether no tool that it or an agent below it may call has effects; unknown for servers before they are asked."""
     return (
         not agent.servers
         and all(tool.idempotent for tool in agent.tools)

@@ -16,18 +16,18 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Agents(Mapping[str, Agent[object]]):
-    """Agents that know each other by name: each has the agents that it names as sub-agents, wherever they stand.
+    """Agents that know each other by name: names of sub-agents are resolved, in any order.
 
-    A frozen mapping from names to agents that can be run::
+    An immutable mapping from names to agents that can be run::
 
         agents = Agents([Agent("lead", prompt="…", sub_agents=["weather"]), weather])
         await agents["lead"].run("Miami?")
 
     Args:
-        agents: The agents, in any order. Those whose sub-agents were names are replaced by copies that have agents.
+        agents: The agents, in any order. Agents whose sub-agents are names are replaced by copies with agents.
 
     Raises:
-        InvalidAgent: Two have one name, a name belongs to none of them, or agents ask each other in a circle.
+        InvalidAgent: Two have the same name, a name is unknown, or agents ask each other in a circle.
     """
 
     def __init__(self, agents: Iterable[Agent[object]]) -> None:
@@ -50,11 +50,11 @@ class Agents(Mapping[str, Agent[object]]):
         models: Mapping[str, Model | str] = _NOTHING,
         types: Mapping[str, Any] = _NOTHING,
     ) -> "Agents":
-        """Agents from data, as it comes out of JSON or TOML.
+        """Build agents from data, as read from JSON or TOML.
 
-        The data has a list ``agents``; each has a ``name``, a ``prompt``, and what else it needs of ``model``,
-        ``tools``, ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals``, ``settings`` and ``description``.
-        Whatever is an object in code is a name there::
+        The data has a list ``agents``; each has a ``name``, a ``prompt``, and optionally ``model``, ``tools``,
+        ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals``, ``settings`` and ``description``. Objects of
+        code are names there::
 
             [[agents]]
             name = "lead"
@@ -67,17 +67,17 @@ class Agents(Mapping[str, Agent[object]]):
             settings = { temperature = 0.2 }
             approvals = ["send_*"]      # or { rules = ["send_*"], within = 3600 }
 
-        Nothing is imported by a name in data: what stands in no argument is an error. Only the name of a model that is
-        not among `models` is litellm's.
+        No name in data imports anything: a name that is in no argument is an error. Only the name of a model that is
+        not in `models` is passed to litellm.
 
         Args:
             data: The data.
-            tools: Tools and servers by the names that the data has for them.
+            tools: Tools and servers by their names in the data.
             models: Models by their names.
             types: Models of requests and types of answers by their names.
 
         Raises:
-            InvalidAgentData: The data has another form, or a name stands for nothing; it says where.
+            InvalidAgentData: The data is malformed, or a name is unknown; it says where.
             InvalidAgent: The parts of an agent, or the agents, do not fit together.
         """
         return cls(read_agents(data, Known(tools=tools, models=models, types=types)))
@@ -103,11 +103,11 @@ class _Acquainted:
 
     def __init__(self, known: Mapping[str, Agent[object]]) -> None:
         self._known = known
-        self._made: dict[int, Agent[object]] = {}  # by what they are made of, which `_known` keeps alive
+        self._made: dict[int, Agent[object]] = {}  # by identity; `_known` keeps the originals alive
 
     def agent(self, agent: Agent[object], above: tuple[Agent[object], ...]) -> Agent[object]:
         """An agent with its sub-agents; those above it are on the way from the first one asked for."""
-        if agent in above:  # agents are equal to themselves alone
+        if agent in above:  # agents are compared by identity
             raise _circle(agent, above)
         if id(agent) not in self._made:
             below = tuple(self.agent(self._found(agent, each), (*above, agent)) for each in agent.sub_agents)

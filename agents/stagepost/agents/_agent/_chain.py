@@ -1,4 +1,4 @@
-"""Agents one after the other: what one has answered is what the next one is asked."""
+"""Chains of agents: each is asked with the answer of the one before."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,11 +49,11 @@ class Chainable(AgentDefinition, Protocol[OutputT_co]):
 
 @dataclass(frozen=True, slots=True)
 class ChainResult(Generic[OutputT_co]):
-    """What a run of a chain of agents has come to.
+    """The result of a run of a chain of agents.
 
     Attributes:
         output: The answer of the last agent.
-        results: Those of all agents, in order.
+        results: The results of all agents, in order.
     """
 
     output: OutputT_co
@@ -61,15 +61,15 @@ class ChainResult(Generic[OutputT_co]):
 
     @property
     def usage(self) -> Usage:
-        """Tokens and US dollars that all of them have cost."""
+        """Tokens and US dollars of all of them."""
         return sum((result.usage for result in self.results), Usage())
 
 
 class AgentChain(Generic[OutputT_co]):
-    """Agents of which each is asked with what the one before has answered; made by `Agent.then`.
+    """A chain of agents, each asked with the answer of the one before; made by `Agent.then`.
 
-    `run` runs them in memory. ``await runner.serve(chain)`` puts them on the hub under the chain's name; there the work
-    of each agent is a durable run of its own below that of the chain, and a crash repeats nothing that was answered.
+    `run` runs them in memory. ``await runner.serve(chain)`` registers them on the hub under the chain's name; there
+    each agent's work is a durable child run of the chain's run, and a crash repeats no answer.
 
     Attributes:
         name: Its name, also on the hub: ``research-then-write`` by default.
@@ -105,22 +105,22 @@ class AgentChain(Generic[OutputT_co]):
         observer: Observer | None = None,
         override_model: Model | str | None = None,
     ) -> ChainResult[OutputT_co]:
-        """Run the agents in memory, one after the other; each has its own budget.
+        """Run the agents in memory, one after another; each has its own budget.
 
         Args:
             request: What the first agent takes.
-            model: What those ask that have no model of their own.
+            model: The model for those without a model of their own.
             approve: As for `Agent.run`, of all of them.
             deps: As for `Agent.run`, of all of them.
             secrets: As for `Agent.run`, of all of them.
             observer: As for `Agent.run`, of all of them.
-            override_model: Stands in for the model of each of them.
+            override_model: Replaces the model of each of them.
 
         Raises:
             ModelMissing: One of them, or an agent below it, has no model; nothing was asked.
-            InvalidRequest: The first agent does not take the request; or all have models of their own, and are given
-                another one as `model`.
-            ChainedFailure: One has failed; the cause says why. Those after it were not asked.
+            InvalidRequest: The first agent does not take the request; or all have models of their own, and `model` is
+                given.
+            ChainedFailure: One has failed, with the error as its cause. Those after it were not asked.
         """
         models = self._models(model, override_model)
         results: list[AgentResult[Any]] = []
@@ -148,10 +148,10 @@ class AgentChain(Generic[OutputT_co]):
         observer: Observer | None = None,
         override_model: Model | str | None = None,
     ) -> ChainResult[OutputT_co]:
-        """`run` for code that is not async: in an event loop of its own, which ends with it.
+        """`run` for code that is not async, in an event loop of its own.
 
         Args:
-            request: As for `run`, and so are the others.
+            request: As for `run`, like the other arguments.
             model: As for `run`.
             approve: As for `run`.
             deps: As for `run`.
@@ -193,7 +193,7 @@ class AgentChain(Generic[OutputT_co]):
         return [agent.name for agent in self.agents]
 
     def _models(self, model: Model | str | None, override: Model | str | None) -> Sequence[Mapping[str, Any]]:
-        """What each agent is given as a model; all of them are seen to have one before the first is asked."""
+        """The model given to each agent; checks that all have one before the first is asked."""
         if model is not None and all(agent.model is not None for agent in self.agents):
             raise InvalidRequest(self.name, "all its agents have models of their own, which model= does not replace")
         own = [model if agent.model is None else None for agent in self.agents]
@@ -213,8 +213,8 @@ def chained(
     """A chain with one more agent, or with all of another chain.
 
     Raises:
-        InvalidAgent: It is no agent, or does not take what the last one of the chain answers; or two of them that are
-            not the same have one name.
+        InvalidAgent: It is not an agent, or does not take the answers of the last one of the chain; or two different
+            agents have the same name.
     """
     last = links[-1].agent
     added = agent._links if isinstance(agent, AgentChain) else (_link(last, agent),)  # noqa: SLF001  # of this class
@@ -232,5 +232,5 @@ def chained(
 
 def _link(last: AgentDefinition, agent: Any) -> Link[Any]:
     if isinstance(agent, type) or not callable(getattr(agent, "as_workflow", None)) or not hasattr(agent, "output"):
-        raise InvalidAgent(last.name, f"then({agent!r:.80}) is no agent: give an Agent, or a chain of agents")
+        raise InvalidAgent(last.name, f"then({agent!r:.80}) is not an agent: give an Agent, or a chain of agents")
     return Link(agent)

@@ -65,7 +65,7 @@ def check_budget(agent: AgentDefinition) -> None:
         InvalidAgent: It is something else.
     """
     if not isinstance(agent.budget, Budget):
-        raise InvalidAgent(agent.name, f"budget={agent.budget!r} is no Budget: give Budget(turns=…, tool_calls=…)")
+        raise InvalidAgent(agent.name, f"budget={agent.budget!r} is not a Budget: give Budget(turns=…, tool_calls=…)")
 
 
 def check_input(agent: AgentDefinition) -> None:
@@ -76,7 +76,7 @@ def check_input(agent: AgentDefinition) -> None:
     """
     given: object = agent.input
     if given is not None and not (isinstance(given, type) and issubclass(given, BaseModel)):
-        raise InvalidAgent(agent.name, f"input={given!r} is no pydantic model: give a class, or None for plain text")
+        raise InvalidAgent(agent.name, f"input={given!r} is not a pydantic model: give a class, or None for plain text")
 
 
 def check_output(agent: AgentDefinition) -> None:
@@ -147,7 +147,7 @@ def check_prompt(agent: AgentDefinition) -> None:
         return
     if not callable(agent.prompt):
         raise InvalidAgent(
-            agent.name, f"prompt={agent.prompt!r} is no prompt: give a text, or a function that makes one"
+            agent.name, f"prompt={agent.prompt!r} is not a prompt: give a text, or a function that makes one"
         )
     problem = prompt_problem(agent.prompt, agent.input)
     if problem is not None:
@@ -164,7 +164,8 @@ def check_hooks(agent: AgentDefinition) -> None:
         if isinstance(hook, type) or not any(callable(getattr(hook, name, None)) for name in _HOOKS):
             raise InvalidAgent(
                 agent.name,
-                f"hooks holds {hook!r}, which is no hook: give objects with `async def {_HOOKS[0]}` or `{_HOOKS[1]}`",
+                f"hooks contains {hook!r}, which is not a hook: give objects with `async def {_HOOKS[0]}` or "
+                f"`{_HOOKS[1]}`",
             )
         problem = hook_problem(hook)
         if problem is not None:
@@ -199,14 +200,16 @@ def _check_model(agent: str, what: str, model: object) -> None:
     named = isinstance(model, str) and bool(model)
     if isinstance(model, type) or (not named and not callable(getattr(model, "answer", None))):
         way_out = 'give a name such as "openai/gpt-5-mini", or an object with `async def answer(request)`'
-        raise InvalidAgent(agent, f"{what}={model!r} is no model: {way_out}")
+        raise InvalidAgent(agent, f"{what}={model!r} is not a model: {way_out}")
 
 
 def _name_of(agent: str, sub_agent: object, kind: type[AgentDefinition]) -> str:
     if isinstance(sub_agent, str):
         return sub_agent
     if not isinstance(sub_agent, kind):
-        raise InvalidAgent(agent, f"sub_agents holds {sub_agent!r}, which is no agent: give agents, or their names")
+        raise InvalidAgent(
+            agent, f"sub_agents contains {sub_agent!r}, which is not an agent: give agents, or their names"
+        )
     return sub_agent.name
 
 

@@ -42,7 +42,7 @@ def read_tools(agent: str, given: Iterable[ToolLike | McpServer]) -> GivenTools:
             shown = shown_address(each) if isinstance(each, str) else each
             raise InvalidAgent(
                 agent,
-                f"tools holds {shown!r}, which cannot be called: give functions, tools and servers here, "
+                f"tools contains {shown!r}, which cannot be called: give functions, tools and servers here, "
                 f"agents in sub_agents=, or as AgentTool(agent){_server_hint(each)}",
             )
     return GivenTools(tuple(tools), tuple(servers))
@@ -87,7 +87,7 @@ def read_servers(agent: str, given: Iterable[McpServer]) -> tuple[McpServer, ...
     for each in servers:
         if not isinstance(each, McpServer):
             shown = shown_address(each) if isinstance(each, str) else each
-            raise InvalidAgent(agent, f"servers holds {shown!r}, which is no McpServer{_server_hint(each)}")
+            raise InvalidAgent(agent, f"servers contains {shown!r}, which is not an McpServer{_server_hint(each)}")
     return servers
 
 

@@ -22,27 +22,26 @@ _SETTINGS: Final = ModelSettings()
 
 
 class LLMTool(DelegateTool):
-    """A tool that is a prompt: a model answers it, and knows of nothing else that was said.
+    """A prompt as a tool: a model answers it, without any other context.
 
-    A call has no effect but its cost, so the tool is idempotent. Under a runner each call is a durable run below the
-    calling one: a crash does not have an answer paid for twice. Its turns and tokens count against the budget of the
-    run at the root.
+    A call has no effect but its cost, so the tool is idempotent. Under a runner each call is a durable child run: no
+    answer is paid for twice after a crash. Its turns and tokens count against the budget of the root run.
 
     Args:
         name: What the calling model calls it by.
-        prompt: What is asked. Each ``{placeholder}`` is a parameter of the tool, a text.
-        description: What the tool is for; by default the prompt.
-        model: Who is asked, or its name; by default the model of the agent that calls.
+        prompt: The prompt. Each ``{placeholder}`` is a text parameter of the tool.
+        description: The tool's description; by default the prompt.
+        model: The model, or its name; by default the model of the calling agent.
         output: Type of the answer, any that pydantic can check; None for plain text. An answer that does not fit is
             corrected twice.
         timeout: Seconds (or a `timedelta`) that a call may take.
-        needs_approval: A person has to allow each call.
-        settings: How the model is to answer.
+        needs_approval: Whether each call needs a person's approval.
+        settings: Settings for the model.
 
     Raises:
-        InvalidTool: The prompt has no placeholder, or one that cannot be.
-        InvalidAgent: The output is no type that can be checked, or the model no model.
-        InvalidName: The name holds characters that are not allowed.
+        InvalidTool: The prompt has no placeholder, or an invalid one.
+        InvalidAgent: The output is not a type that can be checked, or the model is not a model.
+        InvalidName: The name contains characters that are not allowed.
     """
 
     _prompt: str
@@ -78,7 +77,7 @@ class LLMTool(DelegateTool):
 
 
 def _answerer(name: str, model: Model | str | None, output: object, settings: ModelSettings) -> Agent[Any]:
-    """Asks the model, and has it correct what does not fit."""
+    """The agent that asks the model, and has it correct answers that do not fit."""
     out = cast("type[object]", output)
     return Agent(name, prompt=_TASK, model=model, output=out, budget=_BUDGET, settings=settings)
 
@@ -87,7 +86,7 @@ def _arguments(name: str, prompt: str) -> Arguments:
     """A parameter for each placeholder."""
 
     def takes() -> None:
-        """What a call looks like."""
+        """The parameters of a call."""
 
     names = _parameters(name, prompt)
     vars(takes)["__signature__"] = Signature(

@@ -42,7 +42,7 @@ def read_agents(data: object, known: Known) -> Sequence[Agent[object]]:
     """The agents that data describes; their sub-agents are names.
 
     Raises:
-        InvalidAgentData: It has another form, or a name stands for nothing.
+        InvalidAgentData: It is malformed, or a name is unknown.
         InvalidAgent: The parts of an agent do not fit together.
     """
     try:

@@ -32,7 +32,7 @@ class Opened:
         """
         if self._stack is not None:
             raise RuntimeError(
-                f"agent {self._name!r} is open already: enter it once, round all runs that share its connections"
+                f"agent {self._name!r} is open already: enter it once, around all runs that share its connections"
             )
         async with AsyncExitStack() as stack:
             self._stack = stack

@@ -41,7 +41,7 @@ async def run_in_memory(
         AgentError: What went wrong.
     """
     if not (after is None or isinstance(after, AgentResult)):
-        raise InvalidRequest(loop.name, f"after={after!r:.80} is no AgentResult: give what an earlier run returned")
+        raise InvalidRequest(loop.name, f"after={after!r:.80} is not an AgentResult: give what an earlier run returned")
     start = loop.accept(request) if after is None else loop.go_on(after.state, request)
     blobs = {} if after is None else dict(after.blobs)
     async with opened as session:

@@ -1,1 +1,1 @@
-"""What an agent is made of: its prompt, what it may use, what a person has to allow, what stands round it."""
+"""The parts of an agent: prompt, budget, approvals, hooks, requests."""

@@ -1,4 +1,4 @@
-"""Which tool calls a person has to allow, and what the person may say: data and pure functions."""
+"""Approvals: which tool calls need a person's approval, and the decisions. Data and pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Allow(BaseModel):
 
     Attributes:
         kind: Tells the decisions apart.
-        arguments: Instead of those that the model has written; None leaves them as they are.
+        arguments: Replace the model's arguments; None leaves them unchanged.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,13 +55,13 @@ Decision: TypeAlias = Annotated[Allow | Deny, Discriminator("kind")]
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What rules mean for given tools.
+    """The effect of rules on given tools.
 
     Attributes:
-        gated: Tools whose calls wait for a person, by name, with the rule that says so, or ``"needs_approval"`` if the
-            tool itself does.
-        free: Names of the others.
-        warnings: A sentence for each rule that no tool fits.
+        gated: Tools whose calls wait for a person, by name, with the matching rule, or ``"needs_approval"`` if the tool
+            is marked.
+        free: Names of the other tools.
+        warnings: A sentence for each rule that matches no tool.
     """
 
     gated: Mapping[str, str]
@@ -71,17 +71,17 @@ class Preview:
 
 @dataclass(frozen=True, init=False, slots=True)
 class Approvals:
-    """Rules that say which tool calls wait for a person: patterns as shells have them (``send_*``), first match counts.
+    """Rules that say which tool calls wait for a person: shell patterns (``send_*``); the first match counts.
 
-    Tools that are marked with ``needs_approval=True`` wait without any rule.
+    Calls of tools marked with ``needs_approval=True`` wait without a rule.
 
     Attributes:
         rules: The patterns.
-        within: Seconds that a person has for the answer; None for no limit.
+        within: Seconds in which a person has to decide; None for no limit.
 
     Raises:
-        TypeError: The rules are one text, or hold something else than texts.
-        ValueError: ``within`` is no duration.
+        TypeError: The rules are a single text, or contain something other than texts.
+        ValueError: ``within`` is not a duration.
     """
 
     rules: tuple[str, ...]
@@ -92,12 +92,12 @@ class Approvals:
         object.__setattr__(self, "within", None if within is None else seconds(within))
 
     def rule(self, tool: Tool[..., object]) -> str | None:
-        """What makes calls of a tool wait: a rule, or ``"needs_approval"`` for its own mark; None if nothing does."""
+        """Why calls of a tool wait: a rule, or ``"needs_approval"`` for its own mark; None if they do not."""
         found = first_match(tool.name, self.rules) if self.rules else None
         return _MARK if found is None and tool.needs_approval else found
 
     def preview(self, tools: Iterable[Tool[..., object]]) -> Preview:
-        """What the rules mean for an agent's tools: ``approvals.preview(agent.tools)``."""
+        """The effect of the rules on an agent's tools: ``approvals.preview(agent.tools)``."""
         given = tuple(tools)
         why = {tool.name: self.rule(tool) for tool in given}
         return Preview(
@@ -107,24 +107,24 @@ class Approvals:
         )
 
     def with_inherited(self, parent: "Approvals") -> "Approvals":
-        """The rules of an agent that another one asks: the other's, then its own; the shorter time counts."""
+        """The rules of an agent that another one asks: the other's, then its own; the shorter deadline counts."""
         limits = [limit for limit in (self.within, parent.within) if limit is not None]
         return Approvals(dict.fromkeys((*parent.rules, *self.rules)), within=min(limits, default=None))
 
 
 def asked(agent: str, call: ToolCall, rule: str) -> Mapping[str, object]:
-    """What is shown to the person who has to allow a call: a JSON object.
+    """What the person who decides about a call sees: a JSON object.
 
     Args:
         agent: Name of the agent that wants it.
-        call: The call; its arguments are known to fit.
-        rule: What makes it wait.
+        call: The call; its arguments have been validated.
+        rule: Why it waits.
     """
     return {"agent": agent, "tool": call.name, "arguments": from_json(call.arguments), "rule": rule}
 
 
 def decided(call: ToolCall, decision: Allow | Deny) -> ToolCall | str:
-    """What becomes of a call: the call to make, or the text that its model is told instead."""
+    """The effect of a decision: the call to make, or the text for the model."""
     if isinstance(decision, Allow):
         if decision.arguments is None:
             return call
@@ -134,7 +134,7 @@ def decided(call: ToolCall, decision: Allow | Deny) -> ToolCall | str:
 
 
 def expired(call: ToolCall) -> Deny:
-    """What counts as said when nobody has answered in time."""
+    """The decision if nobody has decided in time."""
     return Deny(reason=f"nobody has answered in time whether {call.name} may be called")
 
 

@@ -1,4 +1,4 @@
-"""How much a run may use, and how much it has used."""
+"""Budgets of runs, and what they have used."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ _SELDOM: Final = ("cached_tokens", "cache_writes", "reasoning_tokens")  # left o
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has used so far: part of its state, as plain JSON, so that a crash resets nothing.
+    """What a run has used so far. It is part of the state, as plain JSON, so that a crash resets nothing.
 
-    It is never changed. It is not frozen, since each turn makes one, and that would take twice as long.
+    It is never changed. It is not a frozen dataclass, since each turn makes one, and that would take twice as long.
 
     Attributes:
         turns: Answers of the model.
         tool_calls: Calls that it has asked for.
         input_tokens: Tokens that models have read.
         output_tokens: Tokens that they have written.
-        cached_tokens: Of the tokens read, those from a provider's cache.
-        cache_writes: Of the tokens read, those that were put into a provider's cache.
-        reasoning_tokens: Of the tokens written, those that are thinking.
-        cost: US dollars; None if nothing was used, or the price of something that was used is not known.
+        cached_tokens: Input tokens that came from a provider's cache.
+        cache_writes: Input tokens that were written to a provider's cache.
+        reasoning_tokens: Output tokens that are thinking.
+        cost: US dollars; None if nothing was used, or a price is unknown.
     """
 
     turns: int = 0
@@ -91,7 +91,7 @@ class Spent:
         )
 
     def after(self, usage: Usage, *, tool_calls: int) -> "Spent":
-        """One turn later; counts and costs that cannot be are taken for 0, and for unknown."""
+        """The value after one more turn. Impossible counts are taken as 0, impossible costs as unknown."""
         if not _is_sound(usage):
             usage = _repaired(usage)
         return Spent(
@@ -123,7 +123,7 @@ def _repaired(usage: Usage) -> Usage:
 
 
 def _cost(one: Spent, other: Spent | Usage) -> float | None:
-    """Both costs, if both are known. What has used no tokens and says no cost has cost nothing."""
+    """The sum of both costs, if both are known. Usage without tokens and cost has cost nothing."""
     if one.cost is not None and other.cost is not None:
         return one.cost + other.cost
     if one.cost is not None:
@@ -144,16 +144,16 @@ class SpentCodec(TypedCodec[Spent]):
 @with_config(ConfigDict(extra="forbid"))  # a mistyped name in data is an error
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much one run of an agent may use. None means no limit.
+    """The limits of one run of an agent. None means no limit.
 
     Mistakes of the model (arguments or answers that do not fit, tools that do not exist) cost turns. On the last turn
-    the model is told to answer and is given no tools.
+    the model is told to answer and gets no tools.
 
     Attributes:
-        turns: How often the model is asked.
-        tool_calls: How many tools it may call. Calls that were refused count.
-        tokens: How many tokens may have been used before a further turn.
-        cost: How many US dollars may have been spent before a further turn.
+        turns: How often the model may be asked.
+        tool_calls: How many tool calls it may make. Refused calls count.
+        tokens: The most tokens used before another turn is allowed.
+        cost: The most US dollars spent before another turn is allowed.
     """
 
     turns: int | None = 20
@@ -162,10 +162,10 @@ class Budget:
     cost: float | None = None
 
     def __post_init__(self) -> None:
-        """See that the limits can be kept.
+        """Check the limits.
 
         Raises:
-            ValueError: A limit is not positive, or no number.
+            ValueError: A limit is not a positive number.
         """
         for name, least in (("turns", 1), ("tool_calls", 0), ("tokens", 1)):
             limit = getattr(self, name)
@@ -177,11 +177,11 @@ class Budget:
             raise ValueError(f"a budget of cost={self.cost!r}: give US dollars, more than 0, or None for no limit")
 
     def is_last_turn(self, spent: Spent, *, keep: int = 0) -> bool:
-        """Whether the turn that comes next is the last one, if some are kept for others."""
+        """Whether the next turn is the last one, with some reserved for others."""
         return self.turns is not None and spent.turns + 1 + keep >= self.turns
 
     def check_turn(self, agent: str, spent: Spent, *, keep: int = 0) -> None:
-        """See that there may be another turn, if some are kept for others.
+        """Check that there may be another turn, with some reserved for others.
 
         Raises:
             BudgetExceeded: There may not.
@@ -195,7 +195,7 @@ class Budget:
             self._check_cost(agent, spent, self.cost)
 
     def check_calls(self, agent: str, spent: Spent, *, keep: int = 0) -> None:
-        """See that the calls that were asked for may be made, and that there is a turn left to read their results.
+        """Check that the requested calls may be made, and that a turn is left to read their results.
 
         Raises:
             BudgetExceeded: There is not.

@@ -9,7 +9,7 @@ from .._mcp import McpServer
 from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._output._output import OutputMode
-from .._tools._closing import RESERVED
+from .._tools._answer_reader import RESERVED
 from .._tools._tool import Tool
 from ..errors import InvalidAgent
 from ._approvals import Approvals
@@ -94,7 +94,7 @@ class AgentDefinition(Protocol):
 
     @property
     def hooks(self) -> Sequence[object]:
-        """What stands round its calls of models and tools, the outermost first."""
+        """The hooks around its calls of models and tools, the outermost first."""
         ...
 
 

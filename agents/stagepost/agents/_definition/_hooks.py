@@ -1,14 +1,13 @@
-"""What stands round the calls of models and tools: guardrails, caches, logs of one's own.
+"""Hooks: code around the calls of models and tools, such as guardrails, caches and logs.
 
-Hooks are an onion: the first in the list is the outermost. They stand round what a step of the run does: the step
-begins with the outermost hook, and what that returns is saved. So hooks
+Hooks are layers: the first in the list is the outermost. They surround the work of a step of the run: the step starts
+with the outermost hook, and that hook's result is saved. So hooks
 
-- run again, from the outermost one on, when a crash has interrupted the step and it is made again;
-- do not run again for an answer or a result that is saved;
-- run when a person has allowed the call, where one has to, and before the tool is called.
+- run again, from the outermost one on, if a crash has interrupted the step and it is repeated;
+- do not run again for a saved answer or result;
+- run after the approval, if the call needs one, and before the tool is called.
 
-A hook with an attribute ``inherited = True`` also stands round the calls of all agents below its agent, outside of
-theirs.
+A hook with an attribute ``inherited = True`` also applies to all agents below its agent, outside their own hooks.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -40,16 +39,16 @@ MakeCall: TypeAlias = Callable[[ToolCall, ToolContext], Awaitable[ToolResult]]
 
 @dataclass(frozen=True)  # no slots: frozen, they would refuse ModelContext[Pool](…)
 class ModelContext(Generic[DepsT_co]):
-    """Which question to a model it is that a hook stands round.
+    """Tells a hook which question to a model it surrounds.
 
-    Annotate the parameter as ``ModelContext[Pool]`` where the process gives a ``Pool`` as deps.
+    Annotate the parameter as ``ModelContext[Pool]`` if deps are a ``Pool``.
 
     Attributes:
         run_id: The run of the agent that asks. Runs in memory have one too.
         agent: Name of the agent.
-        path: Names of the agents from the one at the top to this one.
-        turn: Number of the answer, from 1. Where a run goes on after the end of another one, so does the number.
-        deps: What the process gave to the runner or to ``run``; never stored.
+        path: Names of the agents from the root to this one.
+        turn: Number of the answer, from 1. If a run continues another one, so does the number.
+        deps: What the process passed to the runner or to ``run``; never stored.
     """
 
     run_id: str
@@ -61,20 +60,20 @@ class ModelContext(Generic[DepsT_co]):
 
 @runtime_checkable
 class ModelHook(Protocol):
-    """Stands round each question to the model: an object with ``model_call``, in ``Agent(hooks=[…])``.
+    """Surrounds each question to the model: an object with ``model_call``, in ``Agent(hooks=[…])``.
 
-    With an attribute ``inherited = True`` it also stands round those of all agents below.
+    With an attribute ``inherited = True`` it also applies to all agents below.
     """
 
     async def model_call(self, request: ModelRequest, context: ModelContext, call: AnswerModel) -> ModelResponse:
-        """Answer a request: by ``await call(request)``, changed or not, or without it.
+        """Answer a request with ``await call(request)``, possibly a changed request, or without calling the model.
 
-        What it returns is what the model is taken to have said, though tokens of another answer may have been heard;
-        its usage is what the turn has cost, so whoever asks more than once adds it up. What it raises fails the run,
-        which can then be resumed. After a crash a question that was not answered is asked again, with all hooks.
+        The result counts as the model's answer, even if tokens of another answer were emitted; its usage counts as the
+        turn's, so a hook that asks more than once adds it up. An exception fails the run, which can then be resumed.
+        After a crash an unanswered question is asked again, through all hooks.
 
         Args:
-            request: What the model is to be asked.
+            request: The request.
             context: Which agent asks, in which run and turn.
             call: Asks the next hook, or the model.
         """
@@ -83,37 +82,37 @@ class ModelHook(Protocol):
 
 @runtime_checkable
 class ToolHook(Protocol):
-    """Stands round each call of a tool: an object with ``tool_call``, in ``Agent(hooks=[…])``.
+    """Surrounds each call of a tool: an object with ``tool_call``, in ``Agent(hooks=[…])``.
 
-    With an attribute ``inherited = True`` it also stands round those of all agents below.
+    With an attribute ``inherited = True`` it also applies to all agents below.
     """
 
     async def tool_call(
         self, call: ToolCall, context: ToolContext, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
-        """Make a call: by ``await proceed(call)``, its arguments changed or not, or without it.
+        """Make a call with ``await proceed(call)``, possibly with changed arguments, or without calling the tool.
 
-        To refuse it, return ``ToolResult("why", is_error=True)``: the model reads it. An `AgentError` that it raises
-        fails the run; of any other error the model is told, as of a tool's, and the log. `proceed` never raises
-        anything but an `AgentError`: what goes wrong behind it comes as a result. A tool that is not idempotent is
-        called once, however often a hook proceeds. Hooks run when a person has allowed the call, where one has to, and
-        again where a crash has interrupted them or the call.
+        To refuse the call, return ``ToolResult("why", is_error=True)``: the model reads it. If the hook raises an
+        `AgentError`, the run fails; any other error is logged and told to the model, like a tool's. `proceed` raises
+        only `AgentError`: other errors inside come as a result. A tool that is not idempotent is called once, however
+        often a hook proceeds. Hooks run after the approval, if the call needs one, and again if a crash has interrupted
+        them or the call.
 
         Args:
-            call: What is to be called. Which tool it is cannot be changed: that is what a person may have allowed.
-            context: What the tool gets: which agent calls, in which run and turn.
-            proceed: Asks the next hook, or calls the tool.
+            call: The call. Its tool cannot be changed, since a person may have approved it.
+            context: The tool's context: which agent calls, in which run and turn.
+            proceed: Calls the next hook, or the tool.
         """
         ...
 
 
 def all_hooks(above: Iterable[object], own: Iterable[object]) -> Sequence[object]:
-    """The hooks of an agent, the outermost first, each once: those that it inherits, and its own."""
+    """The hooks of an agent, the outermost first, each once: inherited ones, then its own."""
     return tuple({id(hook): hook for hook in (*above, *own)}.values())
 
 
 def inherited(hooks: Iterable[object]) -> Sequence[object]:
-    """Those of an agent's hooks that the agents below it have, too."""
+    """The hooks of an agent that agents below it inherit."""
     return tuple(hook for hook in hooks if getattr(hook, "inherited", False) is True)
 
 
@@ -140,7 +139,7 @@ def _takes_three(method: Callable[..., object]) -> bool:
 
 
 def model_chain(hooks: Iterable[object], answer: AnswerModel, context: ModelContext) -> AnswerModel:
-    """Asking a model, with hooks round it; without any, what was given.
+    """Asking a model, with hooks around it.
 
     Args:
         hooks: The outermost one first; those that have nothing to do with models are left out.
@@ -154,7 +153,7 @@ def model_chain(hooks: Iterable[object], answer: AnswerModel, context: ModelCont
 
 
 def tool_chain(hooks: Iterable[object], make: MakeCall) -> MakeCall:
-    """Making a tool call, with hooks round it; without any, what was given.
+    """Making a tool call, with hooks around it.
 
     Args:
         hooks: The outermost one first; those that have nothing to do with tools are left out.

@@ -16,7 +16,7 @@ def placeholders(prompt: str) -> Sequence[str]:
 
 
 def fill(prompt: str, fields: Mapping[str, object]) -> str:
-    """The prompt with its placeholders replaced: by texts as they are, by everything else as JSON."""
+    """The prompt with its placeholders replaced: texts as they are, everything else as JSON."""
 
     def replaced(match: re.Match[str]) -> str:
         return match["escaped"] or _text(fields[match["field"]])

@@ -1,4 +1,4 @@
-"""Prompts that are functions, asked anew for each turn."""
+"""Prompt functions, called for each turn."""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -21,16 +21,16 @@ DepsT_co = TypeVar("DepsT_co", covariant=True, default=Any)
 
 @dataclass(frozen=True)  # no slots: frozen, they would refuse PromptContext[Query](…)
 class PromptContext(Generic[FieldsT_co, DepsT_co]):
-    """What a prompt may depend on: given to prompts that are functions.
+    """The context of a prompt function.
 
-    Annotate the parameter as ``PromptContext[Query]`` where the agent has ``input=Query``, and as
-    ``PromptContext[Query, Pool]`` where the process gives a ``Pool`` as deps.
+    Annotate the parameter as ``PromptContext[Query]`` if the agent has ``input=Query``, and as
+    ``PromptContext[Query, Pool]`` if deps are a ``Pool``.
 
     Attributes:
         agent: Name of the agent.
         run_id: The run. Runs in memory have one too.
-        fields: What the agent was asked with; None if it was a text.
-        deps: What the process gave to the runner or to ``run``; never stored.
+        fields: The fields of the request; None if it was a text.
+        deps: What the process passed to the runner or to ``run``; never stored.
     """
 
     agent: str
@@ -47,7 +47,7 @@ async def ask_prompt(function: PromptFunction, context: PromptContext[BaseModel]
     """The prompt for one turn.
 
     Raises:
-        PromptFailed: The function has raised an error, or returned no text.
+        PromptFailed: The function has raised, or returned no text.
     """
     try:
         given = function(context)

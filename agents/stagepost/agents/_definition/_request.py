@@ -95,4 +95,4 @@ class Brief:
         try:
             return model.model_validate(request)
         except ValidationError as error:
-            raise InvalidRequest(self.agent, f"that is no valid {model.__name__}: {problems(error)}") from error
+            raise InvalidRequest(self.agent, f"that is not a valid {model.__name__}: {problems(error)}") from error

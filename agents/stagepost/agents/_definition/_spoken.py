@@ -32,7 +32,9 @@ def spoken(agent: str, request: str | Image | Audio | File | Sequence[object]) -
         elif isinstance(value, _PARTS):
             parts.append(value)
         else:
-            raise InvalidRequest(agent, f"its request holds {_named(value)}: a list holds texts, Image, Audio and File")
+            raise InvalidRequest(
+                agent, f"its request contains {_named(value)}: a list contains texts, Image, Audio and File"
+            )
     if not texts and not parts:
         raise InvalidRequest(agent, "its request is an empty list: give a text, or texts and parts")
     return UserMessage(text="\n".join(texts), parts=tuple(parts))

@@ -1,4 +1,4 @@
-"""Tool calls that are to be made, as a run keeps them while they are."""
+"""Pending tool calls, as a run stores them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from .._models._messages import ToolCall
 
 
 class Talk(BaseModel, frozen=True):
-    """A conversation, as the state of the run that holds it keeps it.
+    """A conversation, as stored in the state of its run.
 
     Attributes:
         agent: Name of the agent.
         turns: How many messages it has answered.
-        run: The run below which its last turn was made.
+        run: The parent run of its last turn.
         last: When that was, in seconds since 1970.
-        ended: Whether it can go on no more.
+        ended: Whether it has ended.
     """
 
     agent: str
@@ -30,14 +30,14 @@ class Talk(BaseModel, frozen=True):
 
 
 class Place(NamedTuple):
-    """Which turn of which conversation a message is.
+    """The turn and conversation of a message.
 
     Attributes:
         id: The conversation.
         agent: Who it is with.
         turn: Number of the turn, from 0.
         end: Whether it is the last one.
-        run: The run below which the turn before was made; None if there is none, or if this answer has it, too.
+        run: The parent run of the previous turn; None if there is none, or if this answer has it, too.
         idle: Seconds since then; None where `run` is None.
     """
 
@@ -50,18 +50,18 @@ class Place(NamedTuple):
 
 
 class PendingCall(NamedTuple):
-    """A call that the model wants, with what is known of it beside that.
+    """A call that the model requests, with further information.
 
     Attributes:
-        number: Unlike the model's id, never the same twice in a run.
+        number: Unique in a run, unlike the model's id.
         position: Its place among the calls of the answer.
         id: The model's name for it.
         name: The tool's name.
-        arguments: What the model has written as arguments.
-        root: The run at the root; None if this run is.
-        complaint: Why it cannot be made, if that is known already.
+        arguments: The arguments as the model wrote them.
+        root: The root run; None if this is it.
+        complaint: Why it cannot be made, if known already.
         talk: Its place in a conversation with another agent, if it is a message.
-        begun: Whether it counts as begun since the answer was saved; see `_beginning`.
+        begun: Whether it has begun with the commit of the answer; see `_beginning`.
     """
 
     number: str
@@ -76,19 +76,19 @@ class PendingCall(NamedTuple):
 
     @property
     def call(self) -> ToolCall:
-        """The call as the model has made it."""
+        """The call as the model made it."""
         return ToolCall(id=self.id, name=self.name, arguments=self.arguments)
 
     @property
     def turn(self) -> int:
-        """Number of the turn whose answer wants it, from 0."""
+        """Number of the turn whose answer requests it, from 0."""
         return int(self.number.partition("-")[0])
 
 
 Lane: TypeAlias = tuple[PendingCall, ...]
 """Calls to be made one after the other."""
 
-LANE: Final = TypedCodec(Lane, immutable=True, verify=False)  # texts and numbers, which come back as they were
+LANE: Final = TypedCodec(Lane, immutable=True, verify=False)  # texts and numbers, which come back unchanged
 
 
 def call_number(turn: int, index: int) -> str:
@@ -98,11 +98,11 @@ def call_number(turn: int, index: int) -> str:
 
 @dataclass(slots=True)
 class Aside:
-    """What a run has to know of a call beside its result.
+    """What a run records about a call besides its result.
 
     Attributes:
-        nested: What runs below have used for it, by their keys, as `Spent.stored`.
-        talk: A conversation as the call leaves it, by its id.
+        nested: What child runs have used for it, by their keys, as `Spent.stored`.
+        talk: The conversation after the call, by its id.
     """
 
     nested: Mapping[str, Mapping[str, Any]] | None = None

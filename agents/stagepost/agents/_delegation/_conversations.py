@@ -1,4 +1,4 @@
-"""The conversations of a run with other agents, read from what was said."""
+"""The conversations of a run with other agents, read from its transcript."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Exchange:
 
     Attributes:
         message: What was said.
-        response: What the agent has answered: a text, or its output as JSON values; or what went wrong.
+        response: The answer: a text, or the output as JSON values; or the error.
         is_error: Whether something went wrong.
     """
 
@@ -33,7 +33,7 @@ class Conversation:
         id: Its id, within the run.
         agent: Name of the other agent.
         exchanges: What was said and answered, in order.
-        is_complete: Whether it has ended: by the agent that began it, or because an answer has failed.
+        is_complete: Whether it has ended: by the agent that started it, or because an answer failed.
     """
 
     id: str

@@ -44,14 +44,14 @@ class DelegateTool(Tool[..., object], ABC):
         parameters: What a call looks like.
         idempotent: Whether a call that was interrupted may simply be made again.
         timeout: Seconds (or a `timedelta`) that a call may take; None for no limit.
-        needs_approval: Whether a person has to allow each call.
+        needs_approval: Whether each call needs a person's approval.
 
     Attributes:
         agent: The agent.
         model: What it asks if it has no model of its own.
 
     Raises:
-        InvalidName: The name holds characters that are not allowed.
+        InvalidName: The name contains characters that are not allowed.
     """
 
     agent: AgentDefinition

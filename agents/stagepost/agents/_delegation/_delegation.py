@@ -38,11 +38,11 @@ class AgentWorkflow(Servable, Protocol):
         ...
 
     def go_on(self, before: State, payload: object, root: str | None = None) -> Mapping[str, object]:
-        """What a run starts with that goes on where another one has ended."""
+        """The initial state of a run that continues another one."""
         ...
 
     def total(self, state: State) -> Spent:
-        """What a run and all below it have used."""
+        """What a run and all runs below it have used."""
         ...
 
     def plain_reply(self, state: State) -> JsonValue:

@@ -1,8 +1,8 @@
-"""The tool ``message_agent``: what it takes, and which conversation a call belongs to.
+"""The tool ``message_agent``: its parameters, and the conversation of each call.
 
-A conversation is a line of runs of one agent below the run that asks: each message starts the next of them, with what
-was said before as its beginning. Calls to one conversation come one after the other, in the order of the calls; which
-call is which turn is settled when the model has answered, and saved with its answer.
+A conversation is a sequence of child runs of one agent: each message starts the next one, which begins with what was
+said before. Calls to one conversation run one after another, in order; which call is which turn is decided when the
+model has answered, and saved with its answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ Agents:
 
 
 def message_tool(agents: Sequence[AgentDefinition]) -> Tool[..., object]:
-    """The tool by which a model speaks to these agents."""
+    """The tool with which a model talks to these agents."""
 
     def message_agent(
         message: str, agent_name: str | None = None, conversation_id: str | None = None, *, end: bool = False
@@ -63,13 +63,13 @@ def lanes(
     *,
     now: float,
 ) -> Sequence[Lane]:
-    """What may go on at once: each call by itself, but all messages to one conversation in their order.
+    """Calls that may run at once: each call by itself, but all messages to one conversation in order.
 
     Args:
         calls: The calls of an answer.
         talks: The run's conversations, by id.
         messages: The tool; None if the agent has nobody to talk to.
-        now: When the model has answered. That is when its messages were written, however long they take to arrive.
+        now: When the model answered. That counts as the time of its messages, however long they take to arrive.
     """
     made: dict[str, list[PendingCall]] = {}
     for call in calls:
@@ -85,11 +85,11 @@ def _placed(
     messages: Tool[..., object],
     now: float,
 ) -> PendingCall:
-    """The call with its place in a conversation, or what is wrong with it."""
+    """The call with its place in a conversation, or with a complaint."""
     try:
         arguments = messages.parse(call.arguments)
     except InvalidArguments:
-        return call  # whoever makes it says what is wrong
+        return call  # the error appears when the call is made
     agent, known, end = arguments.get("agent_name"), arguments.get("conversation_id"), bool(arguments.get("end"))
     if (agent is None) == (known is None):
         why = "give either agent_name, to start a conversation, or conversation_id, to go on"
@@ -114,9 +114,9 @@ def _continued(
 
 
 def is_readdressed(arguments: Mapping[str, object], talk: Place) -> bool:
-    """Whether somebody has changed, after the model's answer, who a message is for or whether it is the last one.
+    """Whether somebody changed, after the model's answer, the recipient of a message or whether it is the last one.
 
-    That is settled with the answer, since other messages may wait for this one.
+    Both are decided with the answer, since other messages may wait for this one.
 
     Args:
         arguments: Of the call as it is made.

@@ -1,4 +1,4 @@
-"""What a run of an agent has come to."""
+"""The result of a run of an agent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,15 +15,16 @@ OutputT_co = TypeVar("OutputT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class AgentResult(Generic[OutputT_co]):
-    """What a run of an agent has come to.
+    """The result of a run of an agent.
 
     Attributes:
-        output: The final answer: a text, or what the agent has as ``output=``.
-        messages: What was said, from the request to the answer; the prompt is not part of it.
-        usage: Tokens and US dollars that it has cost, with all that was asked of other agents.
+        output: The final answer: a text, or an instance of the agent's ``output=``.
+        messages: The transcript from the request to the answer, without the prompt.
+        usage: Tokens and US dollars, including other agents that were asked.
         turns: How often the model has answered.
         state: The run's final state, for ``agent.run(…, after=result)``.
-        blobs: Bytes of the parts of a run in memory, by digest, for the same; those of other runs are in the store.
+        blobs: Bytes of the parts of a run in memory, by digest, for the same purpose; for other runs they are in the
+            store.
     """
 
     output: OutputT_co

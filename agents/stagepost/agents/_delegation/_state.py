@@ -1,25 +1,25 @@
-"""The state of an agent's run: its keys, and the form that each of them has there.
+"""The state of an agent's run: its keys and their forms.
 
 =============  ==========================================================================================
-messages       what was said: a list that only grows
-fields         the request's fields, if it is no plain text
-begun          the call that counts as begun since the last answer, if it is the only one and may: its number
-calls          how much of what the last answer wants to be called may go on at once
-at             when its model has answered last, in seconds since 1970, if it may speak to other agents
+messages       the transcript, an append-only list
+fields         the request's fields, unless it is plain text
+begun          number of the call that has begun with the last answer, if it is the answer's only call
+calls          how many of the calls of the last answer may run at once
+at             when its model answered last, in seconds since 1970, if it may talk to other agents
 spent          what the run has used by itself
-output         the final answer; the loop has ended once it is there
-failure        why the model has given up, if it has
-turn           turns before this run, if it goes on where another one has ended
-root           the run at the root, if there is one above this run
-conversations  those with other agents, by id, if there are any
-nested         what the runs below this one have used, by their keys, if there are any
-heard          number of the last message that was sent to the run while it was under way, if there was one
-said           which message of a conversation with somebody outside this run answers, if it does; see `_tasks`
-settings       how its model is to answer, if whoever started the run has said so
-ended          there is nothing to do: the run only says that such a conversation has ended
+output         the final answer; the loop has ended once it is set
+failure        why the model gave up, if it did
+turn           turns before this run, if it continues another one
+root           the root run, if this is a child run
+conversations  conversations with other agents, by id, if any
+nested         what child runs have used, by their keys, if any
+heard          number of the last message sent to the running task that was read, if any
+said           the message of a conversation with an outside caller that this run answers, if any; see `_tasks`
+settings       settings for its model, if the caller gave some
+ended          set if the run only records that such a conversation has ended
 =============  ==========================================================================================
 
-A key that says nothing is not there, so that it costs nothing.
+Keys without information are left out, so that they cost nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ _SPENT: Final = SpentCodec()
 
 
 class Changes(TypedDict, total=False):
-    """What a step changes in the state, or what a state starts with."""
+    """The changes of a step to the state, or the initial state."""
 
     messages: Sequence[ChatMessage]
     fields: BaseModel
@@ -66,7 +66,7 @@ class Changes(TypedDict, total=False):
 
 
 class Said(NamedTuple):
-    """A message of a conversation with somebody outside.
+    """A message of a conversation with an outside caller.
 
     Attributes:
         key: The key that it was sent with.
@@ -78,12 +78,12 @@ class Said(NamedTuple):
 
     @property
     def stored(self) -> Changes:
-        """What a state says of it."""
+        """Its form in the state."""
         return {"said": {"key": self.key, "at": self.at}}
 
 
 class RunState:
-    """What a state says.
+    """A view of a state.
 
     Args:
         given: The state.
@@ -93,7 +93,7 @@ class RunState:
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given
-        self._spent: Spent | None = None  # these two are asked for often: state is not read twice
+        self._spent: Spent | None = None  # these two are read often, so their values are cached
         self._turn: int | None = None
 
     @property
@@ -112,13 +112,13 @@ class RunState:
 
     @property
     def last_calls(self) -> Sequence[ToolCall]:
-        """The calls of the last answer, where what they come to is not said yet."""
+        """The calls of the last answer, until their results are in the transcript."""
         answer = self.messages[-1]
         return answer.calls if isinstance(answer, AssistantMessage) else ()
 
     @property
     def turn(self) -> int:
-        """Number of the turn that comes next, also over the runs before this one."""
+        """Number of the next turn, counting those of the runs that this one continues."""
         turn = self._turn
         if turn is None:
             turn = self._turn = self._given.get("turn", 0) + self.spent.turns
@@ -131,18 +131,18 @@ class RunState:
 
     @property
     def begun(self) -> str | None:
-        """Number of the call that counts as begun since the last answer."""
+        """Number of the call that has begun with the last answer."""
         return self._given.get("begun")
 
     @property
     def answered_at(self) -> float:
-        """When the model has answered last; 0.0 if it may speak to nobody."""
+        """When the model answered last; 0.0 if it may talk to nobody."""
         at: float = self._given.get("at", 0.0)
         return at
 
     @property
     def root(self) -> str | None:
-        """The run at the root; None if this run is."""
+        """The root run; None if this is it."""
         return self._given.get("root")
 
     @property
@@ -152,19 +152,19 @@ class RunState:
 
     @property
     def nested(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the runs below this one have used, as `Spent.stored`."""
+        """What child runs have used, as `Spent.stored`."""
         nested: Mapping[str, Mapping[str, Any]] = self._given.get("nested", {})
         return nested
 
     @property
     def heard(self) -> int:
-        """Number of the last message that was sent to the run while it was under way; 0 if there was none."""
+        """Number of the last message to the running task that was read; 0 if there was none."""
         heard: int = self._given.get("heard", 0)
         return heard
 
     @property
     def settings(self) -> ModelSettings | None:
-        """How the model is to answer, if whoever started the run has said so."""
+        """Settings for the model, if the caller gave some."""
         return self._given.get("settings")
 
     @property
@@ -174,7 +174,7 @@ class RunState:
 
     @property
     def failure(self) -> str:
-        """Why the model has given up."""
+        """Why the model gave up."""
         why: str = self._given[FAILURE]
         return why
 
@@ -185,20 +185,20 @@ class RunState:
 
     @property
     def said(self) -> Said | None:
-        """Which message of a conversation with somebody outside the run answers; None if it answers none."""
+        """The message of a conversation with an outside caller that the run answers; None if there is none."""
         said = self._given.get("said")
         return None if said is None else Said(said["key"], said["at"])
 
     def kept_talks(self) -> Changes:
-        """The conversations, for a run that goes on after this one."""
+        """The conversations, for a run that continues this one."""
         return {"conversations": self._given["conversations"]} if "conversations" in self._given else {}
 
     def with_results(self, messages: Sequence[ChatMessage], asides: Iterable[Aside]) -> Changes:
-        """What tool calls change.
+        """The changes from tool calls.
 
         Args:
             messages: Their results.
-            asides: What is to be known of them beside that.
+            asides: Further information about them.
         """
         changes: Changes = {"messages": messages}
         talks: dict[str, object] = {}
@@ -216,19 +216,19 @@ class RunState:
 
 
 def wants_one(given: Mapping[str, Any]) -> bool:
-    """Whether what the last answer wants to be called is made one call after the other."""
+    """Whether the calls of the last answer are made one after another."""
     calls: int = given["calls"]
     return calls == 1
 
 
 def wants_several(given: Mapping[str, Any]) -> bool:
-    """Whether some of what the last answer wants to be called may go on at once."""
+    """Whether some calls of the last answer may run at once."""
     calls: int = given["calls"]
     return calls > 1
 
 
 def types_of(fields: type[BaseModel] | None, output: object) -> Mapping[str, Any]:
-    """The types of those keys that are not plain JSON.
+    """The types of keys that are not plain JSON.
 
     Args:
         fields: Model of the agent's requests.

@@ -1,1 +1,1 @@
-"""The root of all errors, and what can go wrong with models, servers, runs and tasks: `errors` hands it on."""
+"""The errors of models, servers, runs and tasks, and the root of all errors; `errors` exports them."""

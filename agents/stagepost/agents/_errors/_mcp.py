@@ -1,10 +1,10 @@
-"""What can go wrong with the tools of an MCP server."""
+"""The errors of MCP servers and their tools."""
 
 from ._root import AgentError
 
 
 class InvalidServer(AgentError, ValueError):
-    """An MCP server is described wrong.
+    """An MCP server is described wrongly.
 
     Attributes:
         server: Its name.
@@ -30,10 +30,10 @@ class McpError(AgentError):
 
 
 class McpUnavailable(McpError, ConnectionError):
-    """A server cannot be reached, or not be understood. Nothing was called.
+    """A server cannot be reached or understood. Nothing was called.
 
     Attributes:
-        why: What was tried and has come of it, and what to do about it.
+        why: What was tried, with what result, and what to do about it.
     """
 
     def __init__(self, server: str, why: str) -> None:
@@ -42,7 +42,7 @@ class McpUnavailable(McpError, ConnectionError):
 
 
 class McpCallLost(McpError, ConnectionError):
-    """A server went away while a call was under way.
+    """A server went away during a call.
 
     Attributes:
         tool: The server's name of the tool.
@@ -52,7 +52,7 @@ class McpCallLost(McpError, ConnectionError):
         super().__init__(
             server,
             f"the connection to MCP server {server!r} was lost while {tool} was called: "
-            "it may or may not have taken effect. The next call connects anew",
+            "it may or may not have taken effect. The next call connects again",
         )
         self.tool = tool
 

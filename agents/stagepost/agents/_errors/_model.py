@@ -1,4 +1,4 @@
-"""What can go wrong with a model."""
+"""The errors of models."""
 
 from collections.abc import Sequence
 
@@ -23,10 +23,10 @@ class ScriptEnded(AgentError):
 
 
 class InvalidModel(AgentError, ValueError):
-    """A model is described wrong.
+    """A model is described wrongly.
 
     Attributes:
-        model: What was to be built.
+        model: The model that was to be built.
         why: What is wrong, and what to do about it.
     """
 
@@ -68,7 +68,7 @@ class RecordingMissing(AgentError, LookupError):
 
 
 class ModelError(AgentError):
-    """A model was asked and has given no answer.
+    """A model has given no answer.
 
     Attributes:
         model: The model.
@@ -87,13 +87,13 @@ class ModelError(AgentError):
 
 
 class InfrastructureError(ModelError):
-    """The model may answer later, or another one instead. Costs a retry; nothing is wrong with the request.
+    """The model may answer later, or another model may. Costs a retry; the request is fine.
 
     Attributes:
         model: The model.
         detail: What its provider says; known secrets are masked.
         attempt: Which attempt this was, from 1.
-        retry_after: Seconds that the provider wants to be left alone; None if it does not say.
+        retry_after: Seconds to wait, as the provider says; None if it does not.
     """
 
     def __init__(self, model: str, detail: str, *, attempt: int = 1, retry_after: float | None = None) -> None:
@@ -109,7 +109,7 @@ class RateLimitReached(InfrastructureError):
 
 
 class ModelUnavailable(InfrastructureError):
-    """The model cannot be reached, or its provider has failed."""
+    """The model cannot be reached, or its provider failed."""
 
     problem = "is not available"
     advice = "check api_base and the provider's state, or give others with Fallback([…])"
@@ -130,21 +130,21 @@ class AnswerCut(InfrastructureError):
 
 
 class UnreadableAnswer(InfrastructureError):
-    """What came is no answer of a model."""
+    """The response is not an answer of a model."""
 
-    problem = "has sent something that is no answer"
+    problem = "has sent something that is not an answer"
     advice = "check that api_base is the API of a model, and any proxy on the way"
 
 
 class AllModelsFailed(InfrastructureError):
-    """One model was asked for another, and none has answered.
+    """No model of a `Fallback` has answered.
 
     Attributes:
         model: All of them.
-        detail: What each has to say.
+        detail: What each of them says.
         attempt: How often the last one was asked.
-        retry_after: The shortest time that one wants to be left alone; None if none says so.
-        errors: The errors of the models, in the order of their asking.
+        retry_after: The shortest wait that one of them asks for; None if none does.
+        errors: The errors of the models, in the order in which they were asked.
     """
 
     problem = "have not answered"
@@ -161,7 +161,7 @@ class AllModelsFailed(InfrastructureError):
 
 
 class ModelRejected(ModelError):
-    """The model's provider refuses the request as it is, or the key.
+    """The model's provider refuses the request, or the key.
 
     Attributes:
         model: The model.
@@ -170,7 +170,7 @@ class ModelRejected(ModelError):
         status: HTTP status of the refusal; None if the request was not even sent.
     """
 
-    problem = "cannot be asked so"
+    problem = "cannot be asked like this"
     advice = "check its name, its options and the API key"
 
     def __init__(self, model: str, detail: str, *, attempt: int = 1, status: int | None = None) -> None:
@@ -179,21 +179,21 @@ class ModelRejected(ModelError):
 
 
 class ContentRefused(ModelError):
-    """The model, or a filter of its provider, does not want to answer this."""
+    """The model, or a filter of its provider, refuses to answer."""
 
     problem = "refuses to answer this"
     advice = "change what is asked, or ask another model"
 
 
 class AnswerTooLong(ModelError):
-    """The model's answer met the limit of tokens, and is not whole."""
+    """The model's answer reached the token limit, and is incomplete."""
 
     problem = "needs more tokens for its answer than it may have"
     advice = "raise the limit with ModelSettings(max_tokens=…), or ask for less"
 
 
 class UnsupportedPart(ModelError):
-    """The model cannot take a picture, a sound or a file of the request. It has not been asked.
+    """The model cannot take a picture, a sound or a file of the request. It was not asked.
 
     Attributes:
         model: The model.

@@ -1,4 +1,4 @@
-"""What can go wrong with a run of an agent."""
+"""The errors of runs of agents."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from ._root import AgentError
 
 
 class EventLoopRunning(AgentError, RuntimeError):
-    """`Agent.run_sync` was called in a thread in which an event loop runs, and would have stopped it.
+    """`Agent.run_sync` was called in a thread with a running event loop, which it would block.
 
     Attributes:
         agent: Name of the agent.
@@ -17,14 +17,14 @@ class EventLoopRunning(AgentError, RuntimeError):
 
     def __init__(self, agent: str) -> None:
         super().__init__(
-            f"agent {agent!r} was asked by run_sync() where an event loop runs, which would stand still: write "
+            f"agent {agent!r} was asked by run_sync() where an event loop runs, which would block: write "
             "`await agent.run(…)`, in a notebook too, or call run_sync() in a thread of its own",
         )
         self.agent = agent
 
 
 class PromptFailed(AgentError):
-    """A prompt that is a function has raised an error, which is the cause, or returned no text.
+    """A prompt function has raised an error, which is the cause, or returned no text.
 
     Attributes:
         agent: Name of the agent.
@@ -38,14 +38,14 @@ class PromptFailed(AgentError):
 
 
 class BudgetExceeded(AgentError):
-    """A run needs more than its budget. What it has done so far is kept: a larger budget lets it go on.
+    """A run exceeds its budget. Its progress is kept: with a larger budget it can be resumed.
 
     Attributes:
         agent: Name of the agent.
-        budget: What has run out: ``"turns"``, ``"tool_calls"``, ``"tokens"`` or ``"cost"``.
-        limit: How much there was of it.
-        used: How much the run has used or asked for.
-        told: What the model was told was wrong with its last answer; empty if nothing was.
+        budget: Which one is used up: ``"turns"``, ``"tool_calls"``, ``"tokens"`` or ``"cost"``.
+        limit: The limit.
+        used: How much the run has used or requested.
+        told: What the model was told was wrong with its last answer; empty if nothing.
     """
 
     def __init__(self, agent: str, budget: str, *, limit: float, used: float, told: str = "") -> None:
@@ -62,12 +62,12 @@ class BudgetExceeded(AgentError):
         self.told = told
 
     def after(self, told: str) -> "BudgetExceeded":
-        """The same, for a model that was told last what was wrong with its answer."""
+        """The same, for a model that was last told what was wrong with its answer."""
         return BudgetExceeded(self.agent, self.budget, limit=self.limit, used=self.used, told=told)
 
 
 class CostUnknown(AgentError):
-    """A run has a budget for its cost, and of an answer nobody knows the price. What the run has done so far is kept.
+    """A run has a cost budget, and the price of an answer is unknown. The run's progress is kept.
 
     Attributes:
         agent: Name of the agent that has the budget.
@@ -85,7 +85,7 @@ class CostUnknown(AgentError):
 
 
 class AgentFailed(AgentError):
-    """A run in memory ended with an error that is none of this layer: its model's, for one.
+    """A run in memory ended with an error that is not of this layer, such as one of its model.
 
     Attributes:
         agent: Name of the agent.
@@ -102,7 +102,7 @@ class ChainedFailure(AgentError):
     Attributes:
         chain: Name of the chain.
         agent: Name of the agent that has failed.
-        upstream: What the agents before it have come to, each an `AgentResult`, in order.
+        upstream: The results of the agents before it, each an `AgentResult`, in order.
         skipped: Names of the agents that were not asked.
     """
 

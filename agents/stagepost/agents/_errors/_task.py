@@ -1,10 +1,10 @@
-"""What can go wrong with runs of agents that somebody looks after: tasks and conversations."""
+"""The errors of tasks and conversations."""
 
 from ._root import AgentError
 
 
 class NotAnAgent(AgentError, TypeError):
-    """A workflow, or a run of it, is no agent's.
+    """A workflow, or its run, does not belong to an agent.
 
     Attributes:
         workflow: Name of the workflow.
@@ -13,16 +13,16 @@ class NotAnAgent(AgentError, TypeError):
 
     def __init__(self, workflow: str, run_id: str | None = None) -> None:
         what = f"workflow {workflow!r}" if run_id is None else f"run {run_id!r} of workflow {workflow!r}"
-        super().__init__(f"{what} is no agent's: use the runner itself for it, or name an agent")
+        super().__init__(f"{what} does not belong to an agent: use the runner itself for it, or name an agent")
         self.workflow = workflow
         self.run_id = run_id
 
 
 class InvalidDecision(AgentError, TypeError):
-    """What was said to a call that a person has to allow is neither `Allow` nor `Deny`.
+    """A decision about a call is neither `Allow` nor `Deny`.
 
     Attributes:
-        decision: What was said.
+        decision: The value given.
     """
 
     def __init__(self, decision: object, where: str) -> None:
@@ -31,11 +31,11 @@ class InvalidDecision(AgentError, TypeError):
 
 
 class TaskFinished(AgentError):
-    """A task has ended, and can be told nothing more.
+    """A task has ended, and takes no more messages.
 
     Attributes:
         task_id: The task.
-        status: How its run has ended.
+        status: How its run ended.
     """
 
     def __init__(self, task_id: str, status: str) -> None:
@@ -45,11 +45,11 @@ class TaskFinished(AgentError):
 
 
 class TaskNotFinished(AgentError):
-    """A task is under way, and cannot be followed up yet.
+    """A task is running, and cannot be followed up yet.
 
     Attributes:
         task_id: The task.
-        status: Where its run stands.
+        status: The status of its run.
     """
 
     def __init__(self, task_id: str, status: str) -> None:
@@ -62,10 +62,10 @@ class TaskNotFinished(AgentError):
 
 
 class CallNotInDoubt(AgentError, LookupError):
-    """Nobody waits for word of such a call.
+    """No call with this id is in doubt.
 
     Attributes:
-        doubt_id: What was settled.
+        doubt_id: The id that was given.
     """
 
     def __init__(self, doubt_id: str) -> None:
@@ -77,7 +77,7 @@ class CallNotInDoubt(AgentError, LookupError):
 
 
 class ConversationOver(AgentError):
-    """A conversation has ended, and nothing more can be said in it.
+    """A conversation has ended, and takes no more messages.
 
     Attributes:
         conversation_id: The conversation.
@@ -104,7 +104,7 @@ class PartMissing(AgentError):
     def __init__(self, kind: str, digest: str, run_id: str) -> None:
         super().__init__(
             f"a message of run {run_id!r} has {kind} with the digest {digest!r}, and no such bytes are stored: the "
-            "file was changed by hand, or the part was given by its digest alone; ask anew with the bytes"
+            "file was changed by hand, or the part was given by its digest alone; ask again with the bytes"
         )
         self.kind = kind
         self.digest = digest

@@ -1,4 +1,4 @@
-"""What a turn may still use, and what it has used."""
+"""Accounting of what a turn may use, and has used."""
 
 from collections.abc import Awaitable
 
@@ -14,7 +14,7 @@ from ._session import Session
 
 
 class Accounting:
-    """Keeps an agent's runs within its budget, and within that of the run at the root.
+    """Keeps an agent's runs within its budget, and within that of the root run.
 
     Args:
         member: The agent.
@@ -36,17 +36,17 @@ class Accounting:
         return Account(self._allowance, context.run_id, spent, counter)
 
     def check_due(self, state: RunState) -> None:
-        """See that the calls which the last answer wants may be made.
+        """Check that the calls of the last answer may be made.
 
         Raises:
-            BudgetExceeded: They may not. That is found after the commit of the answer, so that it is not lost.
+            BudgetExceeded: They may not. This is checked after the commit of the answer, so that it is not lost.
         """
         self._member.agent.budget.check_calls(self._member.agent.name, state.spent)
 
     def check_shared(self, context: StepContext) -> None:
-        """See that the runs below one root have together asked for no more calls than there may be.
+        """Check that all runs below one root together have not requested too many calls.
 
-        Where another process has asked for these, it has seen to that before the first of them.
+        If another process requested these, it checked this before the first of them.
 
         Raises:
             BudgetExceeded: They have.
@@ -57,7 +57,7 @@ class Accounting:
             budget.check_calls(name, counter.spent, keep=self._member.depth)
 
     def _counter(self, state: RunState, context: StepContext) -> Counter:
-        """What counts the turns of all runs below one root, where there may be more than one."""
+        """The counter of all runs below one root, if there may be more than one."""
         counter = context.memo.get(COUNTER)
         if not isinstance(counter, Counter):
             session: Session = context.resources
@@ -67,13 +67,13 @@ class Accounting:
 
 
 class Account:
-    """What a run has used, during one turn.
+    """The account of a run during one turn.
 
     Args:
         allowance: What it may use.
         run_id: The run.
         spent: What it has used before.
-        counter: Counts for all runs below one root; None if there is but this one.
+        counter: The counter of all runs below one root; None if this is the only run.
 
     Attributes:
         spent: What it has used by itself.
@@ -89,7 +89,7 @@ class Account:
 
     @property
     def shared(self) -> Spent:
-        """What all runs below one root have used."""
+        """What all runs below the root have used."""
         return self.spent if self._counter is None else self._counter.spent
 
     @property

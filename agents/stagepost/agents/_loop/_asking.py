@@ -1,4 +1,4 @@
-"""Asking the model: what a turn's question says, and the answer as the transcript keeps it."""
+"""Asking the model: the request of a turn, and its answer as stored in the transcript."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from .._models._around import check_parts
 from .._models._masking import without_secret_content
 from .._models._messages import AssistantMessage, SystemMessage, UserMessage, asked_parts
 from .._models._model import ModelRequest, ModelResponse, ToolSchema
-from .._tools._closing import Closing
+from .._tools._answer_reader import AnswerReader
 from ._bytes import have_parts, with_bytes
 from ._call_ids import distinct
 from ._hooked import HookedModel
@@ -34,14 +34,14 @@ class Asking:
     Args:
         member: The agent.
         brief: Makes its prompt.
-        closing: Knows how the model is to end its work.
+        reader: Knows how the model is to end its work.
         offer: Finds what it may call.
     """
 
-    def __init__(self, member: Member, brief: Brief, closing: Closing, offer: Offer) -> None:
+    def __init__(self, member: Member, brief: Brief, reader: AnswerReader, offer: Offer) -> None:
         self._member = member
         self._brief = brief
-        self._closing = closing
+        self._reader = reader
         self._offer = offer
         self._answer = HookedModel(member)
         self._fixed = None if brief.fixed is None else self._instructed(brief.fixed.text)
@@ -62,14 +62,14 @@ class Asking:
         if have_parts(said, context):
             said = await with_bytes(said, context)
             check_parts(self._member.model, asked_parts(said))
-        tools: Sequence[ToolSchema] = self._closing.tools
+        tools: Sequence[ToolSchema] = self._reader.tools
         if not is_last:
             tools = keep(self._offer.fixed or await self._offer.now(context), context).schemas
         if self._member.agent.servers:
             system = instructed(system, context.resources, self._member.name)
         messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
         settings = settings_of(self._member, state, context, tools)
-        request = ModelRequest(messages, tools, self._closing.schema, settings=settings)
+        request = ModelRequest(messages, tools, self._reader.schema, settings=settings)
         return _clean(await self._answer(request, state.turn, context), context)
 
     async def _system(self, state: RunState, context: StepContext) -> SystemMessage:
@@ -80,7 +80,7 @@ class Asking:
 
     def _instructed(self, prompt: str) -> SystemMessage:
         """The prompt, with what it has to say of the answer."""
-        return SystemMessage(text="\n\n".join(filter(None, (prompt, self._closing.instructions))))
+        return SystemMessage(text="\n\n".join(filter(None, (prompt, self._reader.instructions))))
 
 
 def _clean(response: ModelResponse, context: StepContext) -> ModelResponse:

@@ -1,9 +1,9 @@
-"""Calls that have effects, and whether a process before this one has begun them.
+"""Calls with effects, and whether an earlier process has begun them.
 
-Before such a call is made it is saved that it is. Where an answer wants this one call and nothing stands between the
-two (no person to ask, no hook, no budget that is used up), the commit of the answer says so: the state names the call
-under ``begun``, and the process that saves it keeps the name in its memory. Whoever finds it in the state only does not
-know whether the call was made. All other calls are begun by a commit of their own.
+That such a call begins is saved before it is made. If the call is the only one of its answer and nothing stands in
+between (no approval, no hook, no used up budget), the commit of the answer records it: the state names the call under
+``begun``, and the process that saves it keeps the name in its memory. A process that finds it only in the state does
+not know whether the call was made. All other calls begin with a commit of their own.
 """
 
 from typing import Final
@@ -15,11 +15,11 @@ from .._delegation._state import Changes
 
 NOT_BEGUN: Final[Changes] = {}
 
-_BEGUN: Final = "begun"  # in the memo: number of the call that counts as begun since the last answer
+_BEGUN: Final = "begun"  # in the memo: number of the call that has begun with the last answer
 
 
 def with_answer(number: str, context: StepContext) -> Changes:
-    """What an answer changes in the state so that its call has begun with it; nothing if the runner is being left."""
+    """The changes to the state that begin an answer's call with its commit; none if the runner is being left."""
     if not context.go_straight_on():
         return NOT_BEGUN
     context.memo[_BEGUN] = number
@@ -27,21 +27,21 @@ def with_answer(number: str, context: StepContext) -> Changes:
 
 
 async def is_first(entry: PendingCall, context: StepContext) -> bool:
-    """Whether nobody has begun a call before; from now on, somebody has."""
+    """Whether nobody has begun a call before; marks it as begun."""
     if not entry.begun:
         return await context.first(call_key(entry))
     return bool(context.memo.pop(_BEGUN, None) == entry.number)
 
 
 def is_in_doubt(entry: PendingCall, context: StepContext) -> bool:
-    """Whether a process before this one has begun a call that is not made here."""
+    """Whether an earlier process has begun a call that this process has not."""
     if not entry.begun:
         return context.has_begun(call_key(entry))
     return bool(context.memo.get(_BEGUN) != entry.number)
 
 
 async def mark(entry: PendingCall, context: StepContext) -> None:
-    """Where a call has begun with its answer before this process: say so where `StepContext.once` looks."""
+    """If an earlier process has begun a call with its answer, record that for `StepContext.once`."""
     if entry.begun and is_in_doubt(entry, context):
         await context.first(call_key(entry))
 

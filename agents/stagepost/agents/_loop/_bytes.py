@@ -1,4 +1,4 @@
-"""The bytes of parts, for a model that is about to be asked: messages have only their digests."""
+"""The bytes of parts, for requests to a model: messages only have their digests."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -15,7 +15,7 @@ _LOOKED_AT: Final = "parts"  # how many messages have no parts; None once one ha
 
 
 def have_parts(messages: Sequence[ChatMessage], context: StepContext) -> bool:
-    """Whether a message of a run has a part. Each is looked at once: a transcript only grows."""
+    """Whether a message of a run has a part. Each message is checked once, since a transcript only grows."""
     memo = context.memo
     looked_at: Any = memo.get(_LOOKED_AT, 0)
     if looked_at is not None:

@@ -1,4 +1,4 @@
-"""Names of tool calls: the model's own, as far as they tell the calls of an answer apart."""
+"""Ids of tool calls: the model's own, if they are distinct within an answer."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,9 @@ from .._models._messages import ToolCall
 
 
 def distinct(calls: Sequence[ToolCall], turn: int) -> tuple[ToolCall, ...]:
-    """The calls of an answer, each with an id that no other call of it has.
+    """The calls of an answer with distinct ids.
 
-    Providers ask for the result of each call by its id; some models leave it out, or give all calls the same.
+    Providers match results to calls by id; some models leave it out, or give all calls the same.
 
     Args:
         calls: The calls as the model has made them.

@@ -1,4 +1,4 @@
-"""The tool calls of one answer: at once, each saved when it ends, the results in the order of the calls."""
+"""The tool calls of one answer: concurrent, each saved when it ends, the results in the order of the calls."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,16 +12,16 @@ from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
 from .._delegation._state import Changes, RunState
 from .._models._messages import ChatMessage, ToolCall
-from .._tools._closing import Closing
+from .._tools._answer_reader import AnswerReader
 from .._tools._invoking import ToolResult
 from ..errors import McpUnavailable
 from ._accounting import Accounting
-from ._due import Due
 from ._keeping import keepable
 from ._made import MADE, MadeCall, in_order, result_message
 from ._member import Member
 from ._offer import Offer, kept
 from ._one_call import OneCall, leaves_mark, unmade
+from ._pending_calls import PendingCalls
 
 _MOST_AT_ONCE: Final = 100
 
@@ -32,9 +32,9 @@ class ToolCalling:
     Args:
         member: The agent.
         accounting: Keeps its runs within budgets.
-        closing: Knows the tools that end a run; a call of one that comes here does not fit.
+        reader: Knows the tools that end a run; a call of one that comes here does not fit.
         delegation: Asks other agents.
-        due: Knows what is to be called in a state.
+        pending: Knows what is to be called in a state.
         offer: Finds what there is to call.
     """
 
@@ -42,31 +42,31 @@ class ToolCalling:
         self,
         member: Member,
         accounting: Accounting,
-        closing: Closing,
+        reader: AnswerReader,
         delegation: Delegation,
         *,
-        due: Due,
+        pending: PendingCalls,
         offer: Offer,
     ) -> None:
         self._member = member
         self._accounting = accounting
-        self._closing = closing
+        self._reader = reader
         self._delegation = delegation
-        self._due = due
+        self._pending = pending
         self._offer = offer
         self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
 
     def several(self) -> Parallel:
-        """The fan-out over what may go on at once; the results are said in the order of the calls."""
+        """The fan-out over calls that may run at once; the results are in the order of the calls."""
         made = replace(step("call", self._lane, answers=Decision), takes=LANE, gives=MADE)
         return Parallel("tools", made, over=self._lanes, merge=_in_order, workers=_MOST_AT_ONCE)
 
     def one(self) -> Step:
-        """The step that makes what is to be made one call after the other: it needs no items, and so fewer commits."""
+        """The step that makes calls one after another: it needs no items, and so fewer commits."""
         return step("tool", self._step, answers=Decision)
 
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:
-        """Whether the only call of an answer may begin with it: nobody has to be asked, and it leaves a mark."""
+        """Whether the only call of an answer may begin with its commit: it needs no approval, and leaves a mark."""
         toolbox = None if self._hooks else kept(context)
         tool = None if toolbox is None else toolbox.tools.get(call.name)
         return tool is not None and leaves_mark(tool) and self._member.approvals.rule(tool) is None
@@ -75,10 +75,10 @@ class ToolCalling:
         state = RunState(given)
         self._accounting.check_due(state)
         calls, begun = state.last_calls, state.begun
-        pending = self._due.in_turn(state, calls)
+        pending = self._pending.in_turn(state, calls)
         if begun is not None:
             pending = [each._replace(begun=each.number == begun) for each in pending]
-        if begun is None or not any(each.begun for each in pending):  # else it was seen to before that was saved
+        if begun is None or not any(each.begun for each in pending):  # otherwise it was checked before that was saved
             self._accounting.check_shared(context)
         asides: list[Aside] = []
         messages: list[ChatMessage] = []
@@ -91,7 +91,7 @@ class ToolCalling:
     def _lanes(self, given: State) -> Sequence[Lane]:
         state = RunState(given)
         self._accounting.check_due(state)
-        return self._due.of_last(state)
+        return self._pending.of_last(state)
 
     async def _lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
         self._accounting.check_shared(context)
@@ -106,7 +106,7 @@ class ToolCalling:
         return keepable(await self._result(call, pending, context, aside), context)
 
     async def _result(self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
-        complaint = pending.complaint or self._closing.complaint(call)
+        complaint = pending.complaint or self._reader.complaint(call)
         if complaint is not None:
             return ToolResult(complaint, is_error=True)
         try:

@@ -1,4 +1,4 @@
-"""What a run may still use: by its agent's own budget, and by the budget of the run at the root, which all share."""
+"""What a run may still use: by its agent's own budget, and by the shared budget of the root run."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,10 +11,10 @@ COUNTER: Final = "counter"  # where a run keeps its counter while a process work
 
 
 class Counter:
-    """What a root run and all runs below it have used together, as far as they are known to this process.
+    """What a root run and all runs below it have used together, as far as this process knows.
 
-    A run takes part from its first turn in this process on, with what it has used before. Turns are reserved before the
-    model is asked, so that runs side by side cannot use one turn twice.
+    A run takes part from its first turn in this process on, including what it used before. Turns are reserved before
+    the model is asked, so that concurrent runs cannot use one turn twice.
     """
 
     def __init__(self) -> None:
@@ -23,15 +23,15 @@ class Counter:
 
     @property
     def spent(self) -> Spent:
-        """All together, turns under way among them."""
+        """The total, including turns in progress."""
         return sum(self._used.values(), Spent(turns=self._reserved))
 
     def note(self, run_id: str, spent: Spent) -> None:
-        """Say what a run has used by itself."""
+        """Record what a run has used by itself."""
         self._used[run_id] = spent
 
     def settle(self, run_id: str, total: Spent) -> None:
-        """Say what a run that has ended has used, with all below it."""
+        """Record what a finished run has used, with all runs below it."""
         for known in [known for known in self._used if known.startswith(f"{run_id}.")]:
             del self._used[known]
         self._used[run_id] = total
@@ -47,11 +47,11 @@ class Counter:
 
 
 class Shares:
-    """What a run counts beside its own turns: the runs below it, each with its total.
+    """What a run counts besides its own turns: child runs, each with its total.
 
     Args:
         run_id: The run.
-        nested: Totals of runs below it that have ended, by their keys, as `stored` in the state.
+        nested: Totals of finished child runs, by their keys, as `stored` in the state.
     """
 
     def __init__(self, run_id: str, nested: Mapping[str, Mapping[str, float]]) -> None:
@@ -75,8 +75,8 @@ class Allowance:
     Args:
         agent: Name of the agent.
         budget: Its own.
-        root: Name and budget of the agent at the root, and how many agents stand between and above; each of them
-            needs a turn of its own to answer. None if nothing is shared.
+        root: Name and budget of the root agent, and the number of agents above; each of them needs a turn of its own to
+            answer. None if nothing is shared.
     """
 
     def __init__(self, agent: str, budget: Budget, root: tuple[str, Budget, int] | None = None) -> None:
@@ -85,7 +85,7 @@ class Allowance:
         self._root = root
 
     def check_turn(self, own: Spent, shared: Spent) -> None:
-        """See that there may be another turn.
+        """Check that there may be another turn.
 
         Raises:
             BudgetExceeded: There may not.
@@ -97,7 +97,7 @@ class Allowance:
             budget.check_turn(name, shared, keep=depth)
 
     def may_call(self, own: Spent, shared: Spent) -> bool:
-        """Whether calls that were asked for may be made."""
+        """Whether the requested calls may be made."""
         try:
             self._budget.check_calls(self._agent, own)
             if self._root is not None:
@@ -108,7 +108,7 @@ class Allowance:
         return True
 
     def is_last_turn(self, own: Spent, shared: Spent) -> bool:
-        """Whether the turn that comes next is the last one."""
+        """Whether the next turn is the last one."""
         if self._root is not None and self._root[1].is_last_turn(shared, keep=self._root[2]):
             return True
         return self._budget.is_last_turn(own)

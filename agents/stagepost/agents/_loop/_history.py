@@ -1,4 +1,4 @@
-"""What was said before, as the beginning of something new."""
+"""Earlier transcripts as the beginning of new runs."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,9 +8,9 @@ _UNANSWERED = "not called: the run ended before"
 
 
 def repaired(messages: Iterable[ChatMessage]) -> Sequence[ChatMessage]:
-    """A transcript in which each call has its result behind it, as providers insist on.
+    """A transcript in which each call is followed by its result, as providers require.
 
-    A call without one, as a run that has failed or was cancelled leaves it, gets a result that says so.
+    A call without a result, left by a failed or cancelled run, gets one that says so.
     """
     whole: list[ChatMessage] = []
     due: dict[str, ToolCall] = {}

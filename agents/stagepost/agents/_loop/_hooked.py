@@ -10,7 +10,7 @@ from ._member import Member
 
 
 class HookedModel:
-    """Asks an agent's model, with hooks round each question.
+    """Asks an agent's model, with hooks around each question.
 
     Args:
         member: The agent.
@@ -26,7 +26,7 @@ class HookedModel:
 
         Args:
             request: The question.
-            number: Turns before this one, those of runs that this one goes on from among them.
+            number: Turns before this one, including those of runs that this one continues.
             context: The step that asks.
         """
         if not self._hooks:

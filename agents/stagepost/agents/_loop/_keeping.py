@@ -1,4 +1,4 @@
-"""Results of tools, and answers of models, in a form that a run can keep: whatever they say, it fails no run."""
+"""Results of tools and answers of models in a form that a run can store, so that they never fail the run."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,14 +15,14 @@ from .._models._model import ModelResponse
 from .._tools._invoking import ToolResult
 
 _LONGEST: Final = 6  # bytes of JSON that one character can take
-_BESIDE: Final = 4096  # bytes for what is kept beside a result
+_BESIDE: Final = 4096  # bytes for what is stored besides a result
 
 
 def keepable(result: ToolResult, context: StepContext) -> ToolResult:
-    """A result without the secrets that the runner knows and without broken characters, or that it is too large.
+    """A result without the runner's secrets and without broken characters, or a message that it is too large.
 
-    It could not be stored with any of them, and no model needs them. The bytes of its parts are attached to the step,
-    and saved together with what this returns, which has only their digests.
+    It could not be stored with them, and no model needs them. The bytes of its parts are attached to the step, and
+    saved together with the returned result, which only has their digests.
     """
     text = encodable(context.mask(result.text))
     limit = context.limits.refuse
@@ -52,13 +52,13 @@ def _with_parts(text: str, result: ToolResult, context: StepContext) -> ToolResu
 
 
 def without_secrets(answer: ModelResponse, mask: Callable[[str], str]) -> ModelResponse:
-    """An answer without the secrets that a mask hides: what is called is called with stars in their place."""
+    """An answer with masked secrets: tools are called with the stars, too."""
     calls = [ToolCall(id=mask(call.id), name=mask(call.name), arguments=mask(call.arguments)) for call in answer.calls]
     return replace(answer, text=mask(answer.text), calls=calls)
 
 
 def shown(value: JsonValue, context: StepContext) -> JsonValue:
-    """A value for whoever is asked about it, without the secrets: hooks may have put them into a call."""
+    """A value for a person's decision, without secrets: hooks may have put them into a call."""
     mask = context.mask
     match value:
         case dict():

@@ -1,8 +1,8 @@
-"""The loop of an agent as a workflow: ask the model, call the tools that it wants, ask again, until it has answered.
+"""The loop of an agent as a workflow: ask the model, call the tools that it requests, ask again, until it has answered.
 
-Each answer of the model and each tool's result is a commit of its own, and writes what is new and nothing else. One
-call is a step; several at once are a fan-out, which takes two commits more, before the first and after the last. The
-state holds everything that the loop knows; `RunState` says what that is.
+Each answer of the model and each tool's result is a commit of its own, and writes only what is new. One call is a step;
+several at once are a fan-out, which takes two more commits, before the first and after the last. The state contains
+everything that the loop knows; see `RunState`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,17 +19,17 @@ from .._delegation._result import AgentResult
 from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of, wants_one, wants_several
 from .._models._model import Model
 from .._output._output import output_of
-from .._tools._closing import Closing
+from .._tools._answer_reader import AnswerReader
 from ..errors import AgentGaveUp
 from ._accounting import Accounting
 from ._asking import Asking
 from ._calling import ToolCalling
 from ._counter import Shares
-from ._due import Due
 from ._member import Member, Team
 from ._news import MESSAGE
 from ._offer import Offer
 from ._opening import asked, asked_again, over
+from ._pending_calls import PendingCalls
 from ._turn import Turn
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
@@ -46,11 +46,11 @@ class AgentLoop(Graph):
     Args:
         member: The agent in its place.
         delegation: Asks the agents below it.
-        team: Opens what it works with, and knows what of that is secret.
+        team: Opens models and connections, and knows their secrets.
 
     Attributes:
         agent: The agent.
-        below: The loops of all agents below it, if nobody is above it.
+        below: The loops of all agents below it, for a root agent.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class AgentLoop(Graph):
 
     @property
     def depth(self) -> int:
-        """How many agents stand above it."""
+        """The number of agents above it."""
         return self._member.depth
 
     @property
@@ -90,7 +90,7 @@ class AgentLoop(Graph):
         return self._member.model
 
     def accept(self, payload: object) -> Mapping[str, object]:
-        """What a run starts with when the agent is asked with this payload.
+        """The initial state of a run for this payload.
 
         Raises:
             InvalidRequest: It is not what the agent takes.
@@ -98,7 +98,7 @@ class AgentLoop(Graph):
         return asked(self._brief, payload)
 
     def begin(self, payload: object, root: str) -> Mapping[str, object]:
-        """The same for a run below another one.
+        """The same for a child run.
 
         Args:
             payload: What it is asked.
@@ -107,7 +107,7 @@ class AgentLoop(Graph):
         return {**self.accept(payload), "root": root}
 
     def go_on(self, before: State, payload: object, root: str | None = None) -> Mapping[str, object]:
-        """What a run starts with that goes on where another one has ended.
+        """The initial state of a run that continues another one.
 
         Args:
             before: The other's state.
@@ -120,7 +120,7 @@ class AgentLoop(Graph):
         return asked_again(self._brief, before, payload, root)
 
     def end(self) -> Mapping[str, object]:
-        """What a run starts with that asks nothing, and only says that a conversation has ended."""
+        """The initial state of a run that asks nothing, and only records the end of a conversation."""
         return over()
 
     def reply(self, state: State) -> object:
@@ -133,23 +133,23 @@ class AgentLoop(Graph):
         return cast("str", answer) if self._output is None else self._output.plain(answer)
 
     def total(self, state: State) -> Spent:
-        """What a run and all below it have used."""
+        """What a run and all runs below it have used."""
         return _total(RunState(state))
 
     def result(self, state: State) -> AgentResult[Any]:
-        """What a run has come to, from its final state."""
+        """The result of a run, from its final state."""
         known = RunState(state)
         return AgentResult(known.output, tuple(known.messages), _total(known).usage, known.spent.turns, state)
 
     def _parts(self, delegation: Delegation) -> tuple[Turn, ToolCalling]:
         """What takes turns, and what makes their calls."""
-        closing = Closing(self._output, self.agent.output_mode)
-        offer = Offer(self._member, closing)
+        reader = AnswerReader(self._output, self.agent.output_mode)
+        offer = Offer(self._member, reader)
         accounting = Accounting(self._member)
-        due = Due(self._member, offer.messages)
-        calling = ToolCalling(self._member, accounting, closing, delegation, due=due, offer=offer)
-        asking = Asking(self._member, self._brief, closing, offer)
-        return Turn(accounting, asking, closing, due, calling), calling
+        pending = PendingCalls(self._member, offer.messages)
+        calling = ToolCalling(self._member, accounting, reader, delegation, pending=pending, offer=offer)
+        asking = Asking(self._member, self._brief, reader, offer)
+        return Turn(accounting, asking, reader, pending, calling), calling
 
     def _draw(self, turn: Turn, calling: ToolCalling) -> None:
         self.add("infer", step("infer", turn.take, signals={MESSAGE: str}))

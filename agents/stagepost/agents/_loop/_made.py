@@ -1,4 +1,4 @@
-"""What has come of tool calls, as a run keeps it until all of an answer are made."""
+"""Results of tool calls, as a run stores them until all calls of an answer are made."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ def _is_nothing(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """A call that was made, or why it was not.
+    """The result of a call, or why it was not made.
 
     Attributes:
         index: Its place among the calls of the answer.
         call_id: The model's name for it.
         tool: The tool's name.
-        text: What the model is told.
+        text: The text for the model.
         is_error: Whether something went wrong.
-        nested: What runs below have used for it, see `Aside`.
-        talk: A conversation as the call leaves it, see `Aside`.
+        nested: What child runs have used for it, see `Aside`.
+        talk: The conversation after the call, see `Aside`.
         parts: Pictures, sounds and files of the result.
     """
 

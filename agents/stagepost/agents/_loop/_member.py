@@ -1,4 +1,4 @@
-"""An agent in its place: what it has of its own, and what those above it have left it."""
+"""An agent in a team: its own parts, and those that it inherits."""
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -17,13 +17,13 @@ class Member:
 
     Attributes:
         name: Its name with those of the agents above it: ``lead.weather``.
-        path: The names of the agents from the one at the top to it.
+        path: The names of the agents from the root to it.
         agent: What it is.
         model: What it asks: its own model, or that of the nearest agent above it that has one.
         approvals: Its own rules, and all rules above it.
         hooks: Its own, after those of agents above that are inherited.
         root: Name and budget of the agent at the top.
-        depth: How many agents stand above it.
+        depth: The number of agents above it.
         is_alone: Whether it is asked by nobody and asks nobody.
     """
 

@@ -1,4 +1,4 @@
-"""What is said to a run of an agent while it is under way: signals that its model hears before its next turn."""
+"""Messages to a running task: signals that its model gets before its next turn."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -11,10 +11,10 @@ MESSAGE: Final = "message"  # the signal
 
 
 class News(NamedTuple):
-    """What was said to the run while it was under way.
+    """Messages that were sent to the running task.
 
     Attributes:
-        messages: That.
+        messages: The messages.
         heard: Number of the last message so far; 0 if there was none.
     """
 
@@ -26,7 +26,7 @@ NO_NEWS: Final = News((), 0)
 
 
 async def news_of(context: StepContext, heard: int) -> News:
-    """What was said behind the message with a number."""
+    """The messages after the one with a number."""
     signals = await context.signals(MESSAGE, after=heard)
     if not signals:
         return News((), heard)

@@ -4,35 +4,35 @@ from stagepost.workflows import StepContext
 
 from .._definition._definition import reserved, sub_agents_of
 from .._delegation._messaging import message_tool
-from .._tools._closing import Closing
+from .._tools._answer_reader import AnswerReader
 from .._tools._toolbox import TOOLBOX, Toolbox
 from ._member import Member
 from ._session import Session
 
 
 class Offer:
-    """Finds what there is to call: the agent's own tools, those of its servers, and the tools that end a run.
+    """Finds the available tools: the agent's own, those of its servers, and those that end a run.
 
     Args:
         member: The agent.
-        closing: Knows the tools that end a run.
+        reader: Knows the tools that end a run.
 
     Attributes:
-        messages: The tool by which it speaks to other agents; None if there are none.
-        fixed: What there is to call in each turn of each run; None if that depends on servers.
+        messages: The tool with which it talks to other agents; None if there are none.
+        fixed: The tools of each turn of each run; None if they depend on servers.
     """
 
-    def __init__(self, member: Member, closing: Closing) -> None:
+    def __init__(self, member: Member, reader: AnswerReader) -> None:
         agents = sub_agents_of(member.agent)
         self.messages = message_tool(agents) if agents else None
         self._member = member
-        self._closing = closing
+        self._reader = reader
         self._own = (*member.agent.tools, *([] if self.messages is None else [self.messages]))
-        toolbox = Toolbox.of(self._own, closing.tools)
+        toolbox = Toolbox.of(self._own, reader.tools)
         self.fixed = None if member.agent.servers else toolbox
 
     async def now(self, context: StepContext) -> Toolbox:
-        """What there is to call now.
+        """The tools available now.
 
         Raises:
             McpUnavailable: A server cannot be reached.
@@ -43,16 +43,16 @@ class Offer:
         session: Session = context.resources
         connections = session.connections[self._member.name]
         remote = await connections.tools(beside=self._own, reserved=reserved(self._member.agent))
-        return Toolbox.of((*self._own, *remote), self._closing.tools)
+        return Toolbox.of((*self._own, *remote), self._reader.tools)
 
 
 def keep(toolbox: Toolbox, context: StepContext) -> Toolbox:
-    """Remember what the model is offered, for the calls of its answer."""
+    """Remember the offered tools, for the calls of the answer."""
     context.memo[TOOLBOX] = toolbox
     return toolbox
 
 
 def kept(context: StepContext) -> Toolbox | None:
-    """What this process has offered the model for the last answer; None if another process has."""
+    """The tools that this process offered for the last answer; None if another process did."""
     known = context.memo.get(TOOLBOX)
     return known if isinstance(known, Toolbox) else None

@@ -1,15 +1,15 @@
-"""One tool call: allowed by a person where that has to be, with hooks round it, and never made twice if it has effects.
+"""One tool call: with approval if needed, with hooks around it, and never made twice if it has effects.
 
-A tool that is not idempotent is called only where nobody has been before: that a process goes there is saved first
-(see `_beginning`). So wherever a process is killed, the next one finds one of these:
+A tool that is not idempotent is called only if no process has begun the call before: the beginning is saved first (see
+`_beginning`). So wherever a process is killed, the next one finds one of these:
 
 - nothing: the tool was not called; it is now.
 - a beginning and no result: the call may or may not have been made; the model is told that nobody knows, or the run
-  waits until somebody says.
-- a result: it stands.
+  waits for a person's verdict.
+- a result: it is used.
 
-An idempotent tool leaves no mark and is called again. A call that another agent answers is a run of its own, which is
-joined again. The arguments are checked before anything else, each time: a call that cannot be made was never made.
+An idempotent tool leaves no mark and is called again. A call that another agent answers is a child run, which is joined
+again. The arguments are checked before anything else, each time: an invalid call was never made.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -46,17 +46,17 @@ _PARTS: Final = TypeAdapter[tuple[Part, ...]](tuple[Part, ...])
 
 @dataclass(slots=True)
 class OneCall:
-    """One call of a tool that there is.
+    """One call of an existing tool.
 
     Attributes:
         member: The agent that wants it.
         delegation: Asks other agents.
-        hooks: Stand round it.
+        hooks: The hooks around it.
         tool: The tool.
-        entry: What is known of the call beside what the model has written.
+        entry: The pending call.
         context: The step that makes it.
-        aside: Takes what the run has to know beside the result.
-        result: What has come of it, if it must not be made twice, whatever hooks do.
+        aside: Collects further information for the run.
+        result: Its result, if it must not be made twice, however often hooks call on.
     """
 
     member: Member
@@ -69,7 +69,7 @@ class OneCall:
     result: ToolResult | None = None
 
     async def made(self, call: ToolCall) -> ToolResult:
-        """What comes of it, once it is allowed."""
+        """The result, once it is approved."""
         rule = self.member.approvals.rule(self.tool)
         if rule is not None:
             told = self._complaint(call) or await self._allowed(call, rule)
@@ -81,7 +81,7 @@ class OneCall:
         return await tool_chain(self.hooks, self._through)(call, self._tool_context())
 
     async def _allowed(self, call: ToolCall, rule: str) -> ToolCall | ToolResult:
-        """The call as a person has allowed it, or what is told instead."""
+        """The call as approved, or the text for the model."""
         session: Session = self.context.resources
         decision: Allow | Deny
         if session.approve is not None:
@@ -105,7 +105,7 @@ class OneCall:
         Raises:
             InvalidDecision: It says something else, or cannot be awaited.
         """
-        given: object = approve  # a mistake is told, whatever it is
+        given: object = approve  # any error is reported
         decision = given(call) if callable(given) else given
         if isawaitable(decision):
             decision = await decision
@@ -148,7 +148,7 @@ class OneCall:
         return await invoked()
 
     async def _once(self, invoked: Callable[[], Awaitable[ToolResult]], call: ToolCall) -> ToolResult:
-        """The result; if nobody knows whether the call was made, the run waits until somebody says what came of it."""
+        """The result; if nobody knows whether the call was made, the run waits until somebody says."""
 
         async def effect() -> dict[str, object]:
             result = keepable(await invoked(), self.context)
@@ -177,18 +177,18 @@ class OneCall:
 
 
 def leaves_mark(tool: Tool[..., object]) -> bool:
-    """Whether it has to be saved that a tool is called, and whoever finds the mark tells the model."""
+    """Whether the beginning of a call is saved, and a process that finds the mark tells the model."""
     asks_agent = tool.name == MESSAGE_AGENT or isinstance(tool, DelegateTool)
     return not asks_agent and not tool.idempotent and tool.on_unknown == "tell"
 
 
 def unmade(call: ToolCall, entry: PendingCall, context: StepContext, why: str) -> ToolResult:
-    """Why a call cannot be made; unless a process before this one has begun it, when it still could be."""
+    """Why a call cannot be made; None if an earlier process has begun it, when it was still valid."""
     return interrupted(call.name) if is_in_doubt(entry, context) else ToolResult(why, is_error=True)
 
 
 def interrupted(tool: str) -> ToolResult:
-    """What is told of a call of which nobody knows whether it was made."""
+    """The result of a call of which nobody knows whether it was made."""
     return ToolResult(
         f"interrupted, outcome unknown: the process ended while {tool} was called. "
         "It may or may not have taken effect, and has not been called again.",

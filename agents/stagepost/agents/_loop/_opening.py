@@ -1,4 +1,4 @@
-"""The state that a run of an agent starts with; `RunState` says what stands in it."""
+"""Initial states of an agent's runs; see `RunState`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from ._history import repaired
 
 
 def asked(brief: Brief, payload: object) -> Changes:
-    """That of a run that is asked for the first time.
+    """The initial state of a new run.
 
     Raises:
         InvalidRequest: It is not what the agent takes.
@@ -24,7 +24,7 @@ def asked(brief: Brief, payload: object) -> Changes:
 
 
 def asked_again(brief: Brief, given: Mapping[str, Any], payload: object, root: str | None) -> Changes:
-    """That of a run that goes on where another one has ended, with all that was said until then.
+    """The initial state of a run that continues another one, with its transcript.
 
     Raises:
         InvalidRequest: It is not what the agent takes.
@@ -47,5 +47,5 @@ def asked_again(brief: Brief, given: Mapping[str, Any], payload: object, root: s
 
 
 def over() -> Changes:
-    """That of a run that asks nothing, and only says that a conversation has ended."""
+    """The initial state of a run that asks nothing, and only records the end of a conversation."""
     return {"messages": [], "calls": 0, "spent": Spent(), ENDED: True}

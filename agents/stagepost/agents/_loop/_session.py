@@ -1,4 +1,4 @@
-"""What the agents of a team share in one process, for as long as a runner, or a run in memory, works with them."""
+"""What the agents of a team share in one process, while a runner, or a run in memory, works with them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
@@ -21,9 +21,9 @@ class Session:
     """Open connections, and what the runs in progress have used.
 
     Args:
-        connections: Those to the servers of each member, by the member's name; open.
+        connections: Open connections to the servers of each member, by the member's name.
         approve: Decides about calls of runs in memory; None if nobody can.
-        settings: How the model of the agent at the top is to answer, in a run in memory; None for the agent's own.
+        settings: Settings for the root agent's model in a run in memory; None for the agent's own.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Session:
 
 
 def instructed(system: SystemMessage, session: Session, member: str) -> SystemMessage:
-    """A prompt with what the servers of a member want models to know, as far as they were reached.
+    """A prompt with the instructions of a member's connected servers.
 
     Args:
         system: The prompt.

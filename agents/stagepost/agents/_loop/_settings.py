@@ -1,4 +1,4 @@
-"""Settings of an agent and of its runs, and those that a turn's question goes out with."""
+"""Settings of an agent and of its runs, and the effective ones of a turn."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from .._models._model import ToolSchema
 from .._models._settings import ModelSettings
 from .._models._settings_keys import settings_secrets
 from .._output._output import output_of
-from .._tools._closing import RESERVED, RETURN
+from .._tools._answer_reader import RESERVED, RETURN
 from ..errors import InvalidAgent, InvalidRequest
 from ._member import Member
 from ._session import Session
@@ -23,10 +23,10 @@ _FORM: Final = "give ModelSettings(temperature=…)"
 
 
 def check_settings(agent: AgentDefinition) -> None:
-    """See that an agent's settings are some, and name a tool that it has.
+    """Check an agent's settings.
 
     Raises:
-        InvalidAgent: They are not, or do not.
+        InvalidAgent: They are not settings, or name a tool that it does not have.
     """
     problem = _problem(agent, agent.settings)
     if problem is not None:
@@ -34,10 +34,10 @@ def check_settings(agent: AgentDefinition) -> None:
 
 
 def run_settings(agent: AgentDefinition, given: ModelSettings | None) -> ModelSettings | None:
-    """The settings of a run: those given, where they say something, and the agent's own; None if none are given.
+    """The settings of a run: the given ones, completed by the agent's own; None if none are given.
 
     Raises:
-        InvalidRequest: They are no settings, or name a tool that the agent does not have.
+        InvalidRequest: They are not settings, or name a tool that the agent does not have.
     """
     if given is None:
         return None
@@ -51,7 +51,7 @@ def stored_settings(agent: AgentDefinition, given: ModelSettings | None) -> Chan
     """The settings of a run as a part of its state; nothing if none are given.
 
     Raises:
-        InvalidRequest: They are no settings, name a tool that the agent does not have, or hold a key.
+        InvalidRequest: They are not settings, name a tool that the agent does not have, or contain a key.
     """
     settings = run_settings(agent, given)
     if settings is None or given is None:
@@ -66,14 +66,14 @@ def stored_settings(agent: AgentDefinition, given: ModelSettings | None) -> Chan
 
 def _problem(agent: AgentDefinition, given: object) -> str | None:
     if not isinstance(given, ModelSettings):
-        return f"settings={given!r:.80} is no ModelSettings: {_FORM}"
+        return f"settings={given!r:.80} is not a ModelSettings: {_FORM}"
     choice = given.tool_choice
     if choice is None or choice in _KINDS or agent.servers:  # what servers have is known when they are asked
         return None
     names = _names(agent)
     if choice in names:
         return None
-    return f"tool_choice={choice!r} is no tool of it: give one of {', '.join((*_KINDS, *names))}"
+    return f"tool_choice={choice!r} is not one of its tools: give one of {', '.join((*_KINDS, *names))}"
 
 
 def _names(agent: AgentDefinition) -> Sequence[str]:
@@ -84,7 +84,7 @@ def _names(agent: AgentDefinition) -> Sequence[str]:
 
 
 def settings_of(member: Member, state: RunState, context: StepContext, tools: Sequence[ToolSchema]) -> ModelSettings:
-    """The settings that a turn's question goes out with.
+    """The effective settings of a turn.
 
     Args:
         member: The agent.
@@ -105,10 +105,10 @@ def settings_of(member: Member, state: RunState, context: StepContext, tools: Se
 
 
 def without_impossible_choice(settings: ModelSettings, tools: Sequence[ToolSchema], *, is_first: bool) -> ModelSettings:
-    """Settings without a choice of a tool that cannot be, or that would keep the model from ever answering.
+    """Settings without a tool choice that is impossible, or that would keep the model from ever answering.
 
-    A call is forced on the first turn only, because a model that has to call tools cannot give a text as its answer.
-    Where the answer is a call too, any call may be forced on all turns.
+    A call is forced on the first turn only, because a model that has to call tools cannot answer with a text. If the
+    answer is a call too, any call may be forced on all turns.
 
     Args:
         settings: Those of the run.

@@ -1,4 +1,4 @@
-"""One turn: ask the model, judge what it has answered, and account for both in the state."""
+"""One turn: ask the model, judge its answer, and account for both in the state."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,38 +7,38 @@ from stagepost.workflows import State, StepContext
 from .._delegation._calls import call_number
 from .._delegation._state import FAILURE, OUTPUT, Changes, RunState
 from .._models._messages import AssistantMessage, ToolCall, UserMessage
-from .._tools._closing import Accepted, Closing, GivenUp, Verdict
+from .._tools._answer_reader import Accepted, AnswerReader, GivenUp, Verdict
 from ..errors import BudgetExceeded
 from ._accounting import Account, Accounting
 from ._asking import Asking, as_message
 from ._beginning import NOT_BEGUN, with_answer
 from ._calling import ToolCalling
-from ._due import Due
 from ._news import NO_NEWS, news_of
+from ._pending_calls import PendingCalls
 
 
 class Turn:
-    """Takes the turns of an agent's runs.
+    """Executes the turns of an agent's runs.
 
     Args:
         accounting: Keeps them within budgets.
         asking: Asks the model.
-        closing: Judges what it answers.
-        due: Knows which calls may go on at once.
+        reader: Judges what it answers.
+        pending: Knows which calls may go on at once.
         calling: Knows which call may begin with the answer that wants it.
     """
 
     def __init__(
-        self, accounting: Accounting, asking: Asking, closing: Closing, due: Due, calling: ToolCalling
+        self, accounting: Accounting, asking: Asking, reader: AnswerReader, pending: PendingCalls, calling: ToolCalling
     ) -> None:
         self._accounting = accounting
         self._asking = asking
-        self._closing = closing
-        self._due = due
+        self._reader = reader
+        self._pending = pending
         self._calling = calling
 
     async def take(self, given: State, context: StepContext) -> Mapping[str, object]:
-        """What the next turn changes in a run's state.
+        """The changes of the next turn to a run's state.
 
         Raises:
             BudgetExceeded: There may not be another turn.
@@ -55,7 +55,7 @@ class Turn:
         response = await account.during(asking)
         answer = as_message(response, state.turn)
         account.charge(response.usage, tool_calls=len(answer.calls))
-        verdict = self._closing.judge(answer, is_final=response.is_final)
+        verdict = self._reader.judge(answer, is_final=response.is_final)
         late = NO_NEWS if verdict.end is None else await news_of(context, news.heard or state.heard)
         changes: Changes = {
             "messages": [*news.messages, answer, *verdict.messages, *late.messages],
@@ -71,11 +71,11 @@ class Turn:
     def _next(
         self, state: RunState, answer: AssistantMessage, verdict: Verdict, account: Account, context: StepContext
     ) -> Changes:
-        """What comes after an answer: how many calls at once, and whether the only one has begun with it."""
+        """The next calls after an answer: how many at once, and whether the only one begins with it."""
         now = context.clock()
-        calls = 0 if verdict.end is not None else self._due.at_once(state, answer, now)
+        calls = 0 if verdict.end is not None else self._pending.at_once(state, answer, now)
         changes: Changes = {"calls": calls}
-        if self._due.is_timed:
+        if self._pending.is_timed:
             changes["at"] = now
         if calls == 1 and context.is_durable and account.may_call:
             changes.update(self._begun(answer.calls, state.turn, context))
@@ -88,7 +88,7 @@ class Turn:
 
 
 def _complaint(state: RunState) -> str:
-    """What the model was told was wrong with its last answer, if it was."""
+    """The complaint about the model's last answer, if any."""
     said = state.messages[-1]
     return said.text if isinstance(said, UserMessage) and state.spent.turns else ""
 

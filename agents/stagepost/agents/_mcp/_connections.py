@@ -1,4 +1,4 @@
-"""The connections to an agent's servers, as one thing to enter and leave."""
+"""The connections to an agent's servers, entered and left as one."""
 
 from collections.abc import Iterable, Sequence
 from types import TracebackType
@@ -10,7 +10,7 @@ from anyio.abc import TaskGroup
 
 from stagepost.workflows import ExtraMissing
 
-from .._tools._closing import RESERVED
+from .._tools._answer_reader import RESERVED
 from .._tools._tool import Tool
 from ..errors import McpUnavailable
 from ._link import Adapter, Connection
@@ -24,9 +24,9 @@ _NOTHING: Final[tuple[Tool[..., object], ...]] = ()
 class McpConnections:
     """Connections to MCP servers: ``async with McpConnections(servers) as connections``.
 
-    Nothing is started before `tools` is asked for. A server that dies is connected to anew by the next call of one of
-    its tools; calls that were under way fail with `McpCallLost`. Leaving closes all connections and ends all processes
-    that were started for them; entered again, it connects again.
+    Nothing is started before `tools` is called. If a server dies, the next call of one of its tools connects again;
+    calls in progress fail with `McpCallLost`. Leaving closes all connections and ends all processes that were started
+    for them; entering it again connects again.
 
     Args:
         servers: The servers.
@@ -54,10 +54,10 @@ class McpConnections:
     async def tools(
         self, *, beside: Sequence[Tool[..., object]] = _NOTHING, reserved: Iterable[str] = RESERVED
     ) -> Sequence[Tool[..., object]]:
-        """The servers' tools, in the order of the servers, each as a tool of ours. Connects to all servers at once.
+        """The servers' tools as `Tool` values, in the order of the servers. Connects to all servers at once.
 
         Args:
-            beside: Tools that the agent has anyway.
+            beside: The agent's own tools.
             reserved: Names that no tool may have; by default those that every agent needs.
 
         Raises:
@@ -78,7 +78,7 @@ class McpConnections:
 
     @property
     def instructions(self) -> str:
-        """What the servers that were reached want models to know, for a prompt; empty if nothing."""
+        """The instructions of the connected servers, for a prompt; empty if there are none."""
         told = [(each.server.name, text) for each in self._connections or () if (text := each.instructions.strip())]
         return "\n\n".join(f"Instructions of the server {name!r} for its tools:\n{text}" for name, text in told)
 

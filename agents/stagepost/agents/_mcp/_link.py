@@ -1,10 +1,10 @@
-"""One server's connection: opened when it is needed, and again when the server has died.
+"""The connection to a server: opened when needed, and again after the server has died.
 
-One task owns each life of it: opens, publishes the link, waits for its end, and closes. Cancel scopes of the SDK never
-leave that task. Calls are made by whoever makes them, so cancelling the caller cancels its call and no other.
+One task owns each open link: it opens it, publishes it, waits for its end, and closes it. Cancel scopes of the SDK
+never leave that task. Callers make their calls themselves, so cancelling the caller cancels its call and no other.
 
-A first attempt is made once, since what is wrong then is the description. Afterwards the server is known to have
-worked: it is tried again with growing pauses, as long as connecting may take at all.
+The first attempt is made once, since a failure means that the description is wrong. After the server has worked once,
+connecting is retried with growing delays, within the connect timeout.
 """
 
 import math

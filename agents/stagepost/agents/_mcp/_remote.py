@@ -31,7 +31,7 @@ class RemoteResult(NamedTuple):
     Attributes:
         text: The result as the model gets it.
         is_error: Whether the server calls it an error.
-        parts: Pictures, sounds and files beside the text.
+        parts: Pictures, sounds and files.
     """
 
     text: str

@@ -34,7 +34,7 @@ class SchemaArguments:
         return False
 
     def parse(self, text: str) -> Mapping[str, object]:
-        """The arguments that a model has written, by name.
+        """The model's arguments by name.
 
         Raises:
             InvalidArguments: They are no JSON object.

@@ -1,4 +1,4 @@
-"""Which MCP server, and what of it an agent may use: data, checked when it is built."""
+"""MCP servers as data: which server, and which of its tools an agent may use."""
 
 import os
 import re
@@ -34,7 +34,7 @@ class Stdio:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Http:
-    """A server that is reached by streamable HTTP."""
+    """A server over streamable HTTP."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -54,7 +54,7 @@ Transport: TypeAlias = Stdio | Http | Memory
 
 
 class McpOptions(TypedDict, total=False):
-    """What may be said of any server, whatever its transport; see `McpServer`."""
+    """The options of servers with any transport; see `McpServer`."""
 
     name: str
     prefix: str
@@ -70,24 +70,24 @@ class McpOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, init=False, eq=False)
 class McpServer:
-    """A server whose tools an agent may use, made by `stdio`, `http` or `memory`. It is only described, not connected.
+    """An MCP server whose tools an agent may use, made by `stdio`, `http` or `memory`. A description, not a connection.
 
-    Patterns are those of shells (``get_*``) and are held against the names that the server gives to its tools.
+    Patterns are shell patterns (``get_*``), matched against the names that the server gives to its tools.
 
     Attributes:
-        name: What errors call it; by default the command, the host, or the server object's own name.
-        prefix: Stands before the names of its tools, so that they differ from others.
-        include: Patterns of the tools to take.
-        exclude: Patterns of those to leave out.
+        name: Its name in errors; by default the command, the host, or the server object's own name.
+        prefix: Put before the names of its tools, so that they differ from others.
+        include: Patterns of the tools to offer.
+        exclude: Patterns of the tools to leave out.
         timeout: Seconds that a call may take; None for no limit.
-        connect_timeout: Seconds in which the server has to have started and told of its tools.
-        idempotent: Patterns of tools whose calls may simply be made again. None believes the server, which marks tools
-            as idempotent or as only reading.
-        needs_approval: Patterns of tools that a person has to allow.
-        on_unknown: What becomes of a call that a crash has interrupted and that must not be made again: ``"tell"``
-            tells the model that nobody knows the outcome, ``"park"`` parks the run until a person says.
-        retries: When a call is made again: one of an idempotent tool after a lost connection or a timeout, any other
-            only where the server could not be reached at all. None for never.
+        connect_timeout: Seconds in which the server has to start and list its tools.
+        idempotent: Patterns of tools whose calls may simply be repeated. None trusts the server's annotations of tools
+            as idempotent or read-only.
+        needs_approval: Patterns of tools whose calls need a person's approval.
+        on_unknown: What happens to a call that a crash has interrupted and that must not be repeated: ``"tell"`` tells
+            the model that the outcome is unknown, ``"park"`` parks the run until a person decides.
+        retries: When a call is retried: one of an idempotent tool after a lost connection or a timeout, any other only
+            if the server could not be reached at all. None for never.
     """
 
     name: str
@@ -129,18 +129,18 @@ class McpServer:
         cwd: str | os.PathLike[str] | None = None,
         **options: Unpack[McpOptions],
     ) -> "McpServer":
-        """A program that speaks MCP on its standard input and output. It is started when it is needed, and ended.
+        """A program that speaks MCP on standard input and output. It is started when needed, and ended afterwards.
 
         Args:
             command: The program.
             *args: Its arguments.
-            env: Variables for it, beside PATH, HOME and few others: it does not inherit the environment. Secrets
-                belong here, not into arguments.
+            env: Environment variables besides PATH, HOME and few others: it does not inherit the environment. Put
+                secrets here, not into arguments.
             cwd: Folder to start it in.
             **options: See the attributes of the class.
 
         Raises:
-            InvalidServer: Something about it cannot be.
+            InvalidServer: An argument is invalid.
         """
         if not isinstance(command, str):
             raise InvalidServer(
@@ -151,38 +151,38 @@ class McpServer:
 
     @classmethod
     def http(cls, url: str, *, headers: Mapping[str, str] | None = None, **options: Unpack[McpOptions]) -> "McpServer":
-        """A server that is reached by streamable HTTP.
+        """A server over streamable HTTP.
 
         Args:
-            url: Its address.
-            headers: Sent with each request, for authorization.
+            url: Its URL.
+            headers: Headers of each request, for authorization.
             **options: See the attributes of the class.
 
         Raises:
-            InvalidServer: Something about it cannot be.
+            InvalidServer: An argument is invalid.
         """
         return cls(Http(url, dict(headers or {})), _host(url), options)
 
     @classmethod
     def memory(cls, server: object, **options: Unpack[McpOptions]) -> "McpServer":
-        """A server object in this process, for tests and for tools of one's own.
+        """A server object in this process, for tests and for your own tools.
 
         Args:
-            server: What the SDK can connect to: its ``MCPServer`` or ``Server``.
+            server: An ``MCPServer`` or ``Server`` of the SDK.
             **options: See the attributes of the class.
 
         Raises:
-            InvalidServer: Something about it cannot be.
+            InvalidServer: An argument is invalid.
         """
         return cls(Memory(server), str(getattr(server, "name", "memory")), options)
 
     @property
     def secrets(self) -> Sequence[str]:
-        """What runs of agents that use the server may not keep: keys in its address, headers and variables."""
+        """The secrets of the server: keys in its URL, headers and variables."""
         return _secrets(self.transport, likely=True)
 
     def mask(self, text: str) -> str:
-        """What may be told about the server: a text with stars for what its address, headers or variables hold."""
+        """The text with everything masked that the server's URL, headers and variables contain."""
         return KeyMask(_secrets(self.transport, likely=False)).known(text)
 
     def offers(self, tool: str) -> bool:
@@ -190,11 +190,11 @@ class McpServer:
         return matches(tool, self.include) and not matches(tool, self.exclude)
 
     def is_idempotent(self, tool: str, *, marked: bool) -> bool:
-        """Whether a call may be repeated, if the server has marked the tool so or not."""
+        """Whether calls of a tool may be repeated, given the server's annotation."""
         return marked if self.idempotent is None else matches(tool, self.idempotent)
 
     def asks_approval(self, tool: str) -> bool:
-        """Whether a person has to allow calls."""
+        """Whether calls of a tool need a person's approval."""
         return matches(tool, self.needs_approval)
 
     def _check(self) -> None:
@@ -204,7 +204,8 @@ class McpServer:
             raise InvalidServer(self.name, f"prefix={self.prefix!r}: use up to 32 of A-Z, a-z, 0-9, '_' and '-'")
         if isinstance(self.transport, Http) and not self.transport.url.startswith(("http://", "https://")):
             raise InvalidServer(
-                self.name, f"url={shown_address(self.transport.url)!r} is no address: begin it with http:// or https://"
+                self.name,
+                f"url={shown_address(self.transport.url)!r} is not an address: begin it with http:// or https://",
             )
         if self.on_unknown not in get_args(OnUnknown):
             raise InvalidServer(self.name, f"on_unknown={self.on_unknown!r}: give 'tell' or 'park'")

@@ -1,1 +1,1 @@
-"""Language models: what is said to them, what is asked of them, and all that can stand for one."""
+"""Language models: messages, requests, and everything that can be used as a model."""

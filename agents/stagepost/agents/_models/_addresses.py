@@ -1,4 +1,4 @@
-"""What of an address, of headers and of variables is secret, and what may be shown."""
+"""Secrets in URLs, headers and variables, and what may be shown of them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,26 +14,26 @@ _KEY_NAME: Final = re.compile(
     r"key|token|secret|passw|pwd|credential|auth|cookie|session|signature|(?:^|[_-])(?:sig|code|pat|jwt)$",
     re.IGNORECASE,
 )
-_LONG: Final = 16  # characters; a value of this length is no name of a region or of a version
+_LONG: Final = 16  # characters; a value of this length is not a region or a version
 
 
 def shown_address(url: str) -> str:
-    """An address without a user's name and password, with stars for the values in what follows the path."""
+    """A URL without user name and password, with stars for the values after the path."""
     plain = _USER.sub(r"\1", url, count=1)
     return _BEHIND.sub(lambda found: _VALUE.sub(_MASK, found[0]), plain, count=1)
 
 
 def bare_address(url: str) -> str:
-    """An address without a user's name and password, and without what follows the path."""
+    """A URL without user name and password, and without everything after the path."""
     return _BEHIND.sub("", _USER.sub(r"\1", url, count=1), count=1)
 
 
 def address_secrets(url: str, *, likely: bool = False) -> Iterator[str]:
-    """What an address keeps secret, as it is written and as it is meant.
+    """The secrets in a URL, encoded and decoded.
 
     Args:
         url: The address.
-        likely: Only what is named like a key, or long: the others may be ordinary words.
+        likely: Only values that are named like a key, or long: others may be ordinary words.
     """
     user = _USER.match(url)
     if user is not None:

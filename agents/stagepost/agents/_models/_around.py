@@ -1,4 +1,4 @@
-"""What models made of other models have in common."""
+"""The common base of models that wrap other models."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from ._parts import Part
 
 
 class Around:
-    """Passes on what concerns the models inside.
+    """Forwards calls to the wrapped models.
 
     Args:
         models: Models, or their names.
@@ -22,14 +22,14 @@ class Around:
 
     @property
     def secrets(self) -> Sequence[str]:
-        """What those inside keep secret: see `LiteLLM.secrets`."""
+        """The secrets of the wrapped models: see `LiteLLM.secrets`."""
         return tuple(secret for model in self._inside for secret in model_secrets(model))
 
     def check_parts(self, parts: Iterable[Part]) -> None:
-        """See that one of those inside can take pictures, sounds and files: see `LiteLLM.check_parts`.
+        """Check that a wrapped model can take pictures, sounds and files: see `LiteLLM.check_parts`.
 
         Raises:
-            UnsupportedPart: None can; it is that of the first.
+            UnsupportedPart: None can; it is the error of the first.
         """
         parts = tuple(parts)
         errors = [error for model in self._inside if (error := refusal(model, parts)) is not None]
@@ -53,12 +53,12 @@ class Around:
 
 
 def model_secrets(model: Model) -> Sequence[str]:
-    """What runs may not keep of a model, if it has an attribute ``secrets`` that says so."""
+    """The secrets of a model, if it has an attribute ``secrets``."""
     return tuple(getattr(model, "secrets", ()))
 
 
 def check_parts(model: Model, parts: Iterable[Part]) -> None:
-    """See that a model can take pictures, sounds and files, if it has a method ``check_parts`` that knows.
+    """Check that a model can take pictures, sounds and files, if it has a method ``check_parts``.
 
     Raises:
         UnsupportedPart: It cannot.
@@ -69,7 +69,7 @@ def check_parts(model: Model, parts: Iterable[Part]) -> None:
 
 
 def refusal(model: Model, parts: Iterable[Part]) -> UnsupportedPart | None:
-    """Why a model cannot take them; None if nothing is known against it."""
+    """Why a model cannot take them; None if it can, or nothing is known."""
     try:
         check_parts(model, parts)
     except UnsupportedPart as error:

@@ -1,4 +1,4 @@
-"""A model, given as what it is or by its name."""
+"""A model, given as an object or by name."""
 
 from ..errors import InvalidModel
 from ._litellm import LiteLLM
@@ -6,7 +6,7 @@ from ._model import Model
 
 
 def as_model(given: Model | str) -> Model:
-    """The model itself; of a name such as ``"openai/gpt-5-mini"``, a `LiteLLM` with its defaults.
+    """The model itself; for a name such as ``"openai/gpt-5-mini"``, a `LiteLLM` with defaults.
 
     Nothing is imported and nothing asked yet: an agent may be defined with a name where litellm is not installed, and
     be run with another model.

@@ -1,4 +1,4 @@
-"""Several models, one for another."""
+"""Models as fallbacks for each other."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,18 +11,18 @@ from ._model import Model, ModelRequest, ModelResponse
 
 
 class Fallback(Around):
-    """Asks the first model, and the next one when that cannot be asked just now.
+    """Asks the first model, and the next one if the first is unavailable.
 
-    Only an `InfrastructureError` is a reason to go on: what one provider refuses (the request, the key, the content) is
-    told at once. A model that cannot take a picture, a sound or a file of the request is left out. Each model's own
-    retries come first; ``retries=Retries(attempts=1)`` makes the change quick. Every request begins with the first
-    model. What only one provider can read of earlier answers, such as signed thinking, is told to no other.
+    Only an `InfrastructureError` leads to the next model: what one provider refuses (the request, the key, the content)
+    is raised at once. A model that cannot take a picture, a sound or a file of the request is skipped. Each model's own
+    retries come first; ``retries=Retries(attempts=1)`` makes the switch quick. Every request starts with the first
+    model. Parts of earlier answers that only one provider can read, such as signed thinking, go to no other.
 
     Args:
         models: Models or their names, the preferred one first.
 
     Raises:
-        InvalidModel: There is none, or one is no model.
+        InvalidModel: There is none, or one is not a model.
     """
 
     def __init__(self, models: Iterable[Model | str]) -> None:

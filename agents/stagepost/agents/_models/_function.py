@@ -1,4 +1,4 @@
-"""A model that is a function: for tests that need more than a script, and for models of one's own."""
+"""A model that is a function: for tests that need more than a script, and for your own models."""
 
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
@@ -16,19 +16,19 @@ ModelFunction: TypeAlias = Callable[[ModelRequest], Answer | Awaitable[Answer]]
 
 
 class FunctionModel:
-    """Answers as a function of the request does.
+    """Answers with a function of the request.
 
     Args:
         function: Returns a text, a call (`call`, or a list of them for several at once), or a whole `ModelResponse`;
-            what it raises fails the run. It may be async; if it is not, it runs in the event loop and must not block.
+            an exception fails the run. It may be async; otherwise it runs in the event loop and must not block.
     """
 
     def __init__(self, function: ModelFunction) -> None:
         self._function = function
 
     async def answer(self, request: ModelRequest) -> ModelResponse:
-        """What the function says, its calls with ids that are the same in every process."""
-        await checkpoint()  # any real model would let others run
+        """The function's answer, its calls with ids that are the same in every process."""
+        await checkpoint()  # like any real model, let others run
         given = self._function(request)
         answer: Answer = await given if isawaitable(given) else given
         turn = sum(isinstance(message, AssistantMessage) for message in request.messages)

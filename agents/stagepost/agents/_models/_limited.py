@@ -1,4 +1,4 @@
-"""A model that is not asked more often than its provider allows."""
+"""A model with a request limit."""
 
 from collections import deque
 from typing import Final
@@ -13,17 +13,17 @@ _MINUTE: Final = 60.0  # seconds
 
 
 class Pace:
-    """When the next one may start, so that no minute, wherever it begins, has more than so many starts.
+    """Computes when the next request may start, so that no minute, wherever it begins, has more starts than allowed.
 
     Args:
         per_minute: How many.
     """
 
     def __init__(self, per_minute: int) -> None:
-        self._starts: deque[float] = deque(maxlen=per_minute)  # the last ones; the first of them makes room
+        self._starts: deque[float] = deque(maxlen=per_minute)  # the latest ones; the oldest of them makes room
 
     def next(self, now: float) -> float:
-        """Grant the next start: the moment from which on it may be. Moments never go back."""
+        """The time from which on the next request may start. Times never go back."""
         full = len(self._starts) == self._starts.maxlen
         start = max(now, self._starts[0] + _MINUTE) if full else now
         self._starts.append(start)
@@ -31,14 +31,14 @@ class Pace:
 
 
 class RateLimited(Around):
-    """A model with a limit to how often it is asked; who comes too early waits in line.
+    """A model with a request limit; requests above it wait in order.
 
-    The limits hold for this object: share it among the agents that share a key. A question counts once, also where the
-    model asks its provider again by itself.
+    The limits apply to this object: share it among the agents that share a key. A request counts once, even if the
+    model retries it.
 
     Args:
         model: The model, or its name.
-        per_minute: How many questions may start within any minute; None for no limit.
+        per_minute: How many requests may start within any minute; None for no limit.
         at_once: How many may be open at once; None for no limit.
 
     Raises:

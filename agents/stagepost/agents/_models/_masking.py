@@ -1,4 +1,4 @@
-"""Texts of others without the keys that they may repeat."""
+"""Masking of keys in other people's texts."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,27 +17,27 @@ _KEYS: Final = re.compile(
 
 
 class KeyMask:
-    """Puts three stars where a text shows a secret, or something that looks like an API key.
+    """Replaces secrets, and anything that looks like an API key, with three stars.
 
     Args:
-        secrets: Texts that are not to be seen; very short ones are not looked for.
+        secrets: Texts to hide; very short ones are not searched for.
 
     Attributes:
-        known: Gives a text without the secrets.
+        known: Masks the given secrets only.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.known: Final = Mask(secrets)
 
     def all(self, text: str) -> str:
-        """The text without the secrets and without what looks like one."""
+        """The text without the secrets and without anything that looks like one."""
         return _KEYS.sub(_MASK, self.known(text))
 
 
 def without_secret_content(
     content: Sequence[ProviderContent], mask: Callable[[str], str]
 ) -> tuple[ProviderContent, ...]:
-    """What belongs to a provider, but for what shows a secret: with stars in it its provider would refuse it.
+    """Provider content without entries that show a secret: the provider would refuse masked ones.
 
     Args:
         content: What belongs to it.

@@ -1,7 +1,7 @@
-"""What an agent and its model say to each other, in the words of no provider.
+"""Messages between an agent and its model, independent of any provider.
 
-Messages are part of a run's state, so they come back from JSON as they went in. The arguments of a tool call stay the
-text that the model wrote: whether they are JSON at all is for the tool to find out and for the model to be told.
+Messages are part of a run's state, so they come back from JSON unchanged. The arguments of a tool call stay the text
+that the model wrote: the tool finds out whether they are JSON, and tells the model.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,9 +14,9 @@ from ._parts import Part
 
 
 def encodable(text: str) -> str:
-    """A text with a question mark for each half of a surrogate pair, which has no form in UTF-8.
+    """A text with a question mark for each lone surrogate, which has no form in UTF-8.
 
-    A cut escape, or an odd file name, leaves such a half.
+    A truncated escape, or an odd file name, contains such a surrogate.
     """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
@@ -29,12 +29,12 @@ class _Frozen(BaseModel):
 
 
 class ToolCall(_Frozen):
-    """A tool that the model wants to be called.
+    """A tool call that the model requests.
 
     Attributes:
-        id: The model's name for the call; the result carries it.
+        id: The model's id of the call; the result carries it.
         name: The tool's name.
-        arguments: What the model wrote as arguments: the JSON of an object, if it did well.
+        arguments: The arguments as the model wrote them: normally a JSON object.
     """
 
     id: Text
@@ -43,9 +43,9 @@ class ToolCall(_Frozen):
 
 
 class ProviderContent(_Frozen):
-    """What only the provider that made it can read: signed thinking, items of reasoning, signatures of calls.
+    """Content that only its provider can read: signed thinking, reasoning items, signatures of calls.
 
-    It goes back to this provider as it came and in its order, and to no other.
+    It goes back to this provider unchanged and in order, and to no other.
 
     Attributes:
         provider: The provider, by litellm's name of it, such as ``"anthropic"``.
@@ -59,10 +59,10 @@ class ProviderContent(_Frozen):
 
 
 class SystemMessage(_Frozen):
-    """What the agent is for: its prompt. Made anew for each request and not part of the transcript.
+    """The agent's prompt. Made for each request and not part of the transcript.
 
     Attributes:
-        role: Tells the kinds of messages apart.
+        role: The kind of message.
         text: The text.
     """
 
@@ -70,19 +70,19 @@ class SystemMessage(_Frozen):
     text: Text
 
 
-_is_empty: Final = not_  # in C: it is asked at each save
+_is_empty: Final = not_  # in C: it is called at each save
 
 
 Parts: TypeAlias = Annotated[tuple[Part, ...], Field(exclude_if=_is_empty)]
 
 
 class UserMessage(_Frozen):
-    """What the agent is asked, or told about an answer that could not be used.
+    """A request, or what the model is told about an answer that could not be used.
 
     Attributes:
-        role: Tells the kinds of messages apart.
+        role: The kind of message.
         text: The text.
-        parts: Pictures, sounds and files beside it.
+        parts: Pictures, sounds and files.
     """
 
     role: Literal["user"] = "user"
@@ -91,14 +91,14 @@ class UserMessage(_Frozen):
 
 
 class AssistantMessage(_Frozen):
-    """What the model has answered.
+    """An answer of the model.
 
     Attributes:
-        role: Tells the kinds of messages apart.
-        text: The text; may be empty beside calls.
-        calls: Tools that it wants to be called. Without any, the text is its final answer.
-        thinking: What the model has thought before, as far as the provider shows it; no part of the answer.
-        provider: What only its provider can read.
+        role: The kind of message.
+        text: The text; may be empty if there are calls.
+        calls: The tool calls that it requests. Without any, the text is its final answer.
+        thinking: The model's thinking, as far as the provider shows it; not part of the answer.
+        provider: Content that only its provider can read.
     """
 
     role: Literal["assistant"] = "assistant"
@@ -109,15 +109,15 @@ class AssistantMessage(_Frozen):
 
 
 class ToolMessage(_Frozen):
-    """What became of a tool call.
+    """The result of a tool call.
 
     Attributes:
-        role: Tells the kinds of messages apart.
+        role: The kind of message.
         call_id: The call that this answers.
         tool: Name of the tool.
-        text: The result, as JSON unless it is a text; or what went wrong.
+        text: The result, as JSON unless it is a text; or the error.
         is_error: Whether something went wrong.
-        parts: Pictures, sounds and files of the result, beside the text.
+        parts: Pictures, sounds and files of the result.
     """
 
     role: Literal["tool"] = "tool"
@@ -136,22 +136,22 @@ ChatMessage: TypeAlias = Annotated[
 
 
 def asked_parts(messages: Iterable[ChatMessage]) -> Iterator[Part]:
-    """All pictures, sounds and files of what is asked. The results of tools are left out."""
+    """All pictures, sounds and files of requests, without results of tools."""
     for message in messages:
         if isinstance(message, UserMessage):
             yield from message.parts
 
 
 class Usage(_Frozen):
-    """Tokens that a model has counted.
+    """Tokens that a model has used.
 
     Attributes:
         input_tokens: Read.
         output_tokens: Written.
-        cost: US dollars; None if nobody knows.
-        cached_tokens: Those of the tokens read that came from the provider's cache.
-        cache_writes: Those of the tokens read that were put into the provider's cache.
-        reasoning_tokens: Those of the tokens written that are thinking.
+        cost: US dollars; None if unknown.
+        cached_tokens: Input tokens that came from the provider's cache.
+        cache_writes: Input tokens that were written to the provider's cache.
+        reasoning_tokens: Output tokens that are thinking.
     """
 
     input_tokens: int = 0
@@ -178,6 +178,6 @@ class Usage(_Frozen):
 
 
 def _sum(costs: list[float | None]) -> float | None:
-    """All costs, if all are known. What has used nothing has cost nothing and is not among them."""
+    """The sum of all costs, if all are known. Usage of nothing costs nothing and does not count."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known and len(known) == len(costs) else None

@@ -1,4 +1,4 @@
-"""What an agent needs of a language model."""
+"""The protocol between agents and language models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class ToolSchema:
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """What the final answer has to look like.
+    """The required form of the final answer.
 
     Attributes:
         name: Name of the type.
@@ -44,13 +44,13 @@ class OutputSchema:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of an answer's text, or of the thinking before it, as it comes.
+    """A piece of an answer's text, or of the thinking before it, as it arrives.
 
     Attributes:
-        number: Pieces of this answer before it. With number 0 the answer begins, or begins anew: it was cut and asked
-            for again, or another model was asked, and what came before is void.
+        number: The number of pieces of this answer before it. At 0 the answer starts, or starts again: it was cut off
+            and requested again, or another model was asked, and earlier pieces are void.
         text: The text.
-        kind: Whether it is part of the answer (``"text"``) or of what the model thinks (``"thinking"``).
+        kind: Whether it is part of the answer (``"text"``) or of the thinking (``"thinking"``).
     """
 
     number: int
@@ -63,13 +63,13 @@ class ModelRequest:
     """One turn's question to a model.
 
     Attributes:
-        messages: All that has been said, the agent's prompt first.
+        messages: The transcript, with the agent's prompt first.
         tools: Tools that the model may call; none on the last turn.
-        output: What the final answer has to look like; None for plain text. The prompt does not say it: a model asks
-            its provider for it, or says it in a message of its own.
-        on_token: Gets the text piece by piece, if the model can; None if nobody listens. It is called inline and must
-            not block. The response holds the whole text all the same.
-        settings: How the model is to answer.
+        output: The required form of the final answer; None for plain text. The prompt does not contain it: a model
+            passes it to its provider, or adds a message of its own.
+        on_token: Gets the text piece by piece, if the model supports it; None if nobody listens. It is called inline
+            and must not block. The response still has the whole text.
+        settings: Settings for the model.
     """
 
     messages: Sequence[ChatMessage]
@@ -84,13 +84,13 @@ class ModelResponse:
     """One turn's answer: calls to make, or the final text.
 
     Attributes:
-        text: What the model has written.
-        calls: Tools that it wants to be called.
-        usage: Tokens that the turn has cost.
-        thinking: What the model has thought before, as far as the provider shows it.
-        provider: What only the provider can read, to be sent back with the answer.
-        is_final: False if the provider says that the answer is not complete and the model wants to go on, such as
-            ``pause_turn`` does.
+        text: The model's text.
+        calls: The tool calls that it requests.
+        usage: Tokens of the turn.
+        thinking: The model's thinking, as far as the provider shows it.
+        provider: Content that only the provider can read, to be sent back with the answer.
+        is_final: False if the provider says that the answer is not complete and the model will continue, as with
+            ``pause_turn``.
     """
 
     text: str = ""
@@ -104,11 +104,11 @@ class ModelResponse:
 class Model(Protocol):
     """A language model: anything with ``answer``.
 
-    It may be asked the same again after a crash, by another process, and must not count on being asked in order.
+    It may get the same request again after a crash, from another process, and must not rely on the order of requests.
 
-    It may have an attribute ``secrets``, texts such as its key: they are masked in what its agents' runs keep.
+    It may have an attribute ``secrets``, texts such as its key: they are masked in its agents' runs.
     """
 
     async def answer(self, request: ModelRequest) -> ModelResponse:
-        """Answer a request. What it raises fails the run, which can then be resumed."""
+        """Answer a request. An exception fails the run, which can then be resumed."""
         ...

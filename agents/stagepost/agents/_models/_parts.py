@@ -1,6 +1,6 @@
 """Pictures, sounds and files in messages.
 
-Their bytes are not part of a transcript: it has their digest, and the store has the bytes, once for each digest.
+Their bytes are not part of a transcript: it has their digest, and the store has the bytes once for each digest.
 """
 
 import mimetypes
@@ -99,7 +99,7 @@ class _Part(BaseModel):
             return f'media_type={self.media_type!r} of {kind} is none: give one such as "{self._example}"'
         if self.url is not None and (self.url.startswith("file:") or not (is_file or "://" in self.url)):
             address = 'give one such as "https://…", or the bytes'
-            return f"url={self.url!r:.80} of {kind} is no address: {address}, as {kind}.from_file(…) does"
+            return f"url={self.url!r:.80} of {kind} is not an address: {address}, as {kind}.from_file(…) does"
         if self.digest is not None and _DIGEST.fullmatch(self.digest) is None:
             return f"digest={self.digest!r:.80} of {kind} is none: give the 64 hexadecimal digits of a message's part"
         return None
@@ -131,11 +131,11 @@ class _Part(BaseModel):
 
         Args:
             path: Where it is.
-            media_type: What is in it, such as ``"image/png"``; None to go by the ending of its name.
+            media_type: Its media type, such as ``"image/png"``; None to guess it from the file name.
 
         Raises:
             OSError: It cannot be read.
-            ValueError: Its name does not say what is in it, or it is too large.
+            ValueError: Its name does not tell the media type, or it is too large.
         """
         file = Path(path)
         return cls(data=file.read_bytes(), media_type=media_type or mimetypes.guess_type(file.name)[0], name=file.name)
@@ -149,13 +149,13 @@ class Image(_Part):
     """A picture: ``Image(data=…, media_type="image/png")``, ``Image(url="https://…")`` or ``Image.from_file("a.png")``.
 
     Attributes:
-        kind: Tells the kinds of parts apart.
-        media_type: What is in it, such as ``"image/png"``; None if only the server of the URL knows.
-        url: Where the provider finds it; None if its bytes were given.
+        kind: The kind of part.
+        media_type: Its media type, such as ``"image/png"``; None if only the server of the URL knows.
+        url: Its URL for the provider; None if its bytes were given.
         digest: SHA-256 of the bytes in hexadecimal digits; None for a URL.
         name: Name of the file, if it has one.
-        data: The bytes. They are not part of what is stored with the message, and None in a message of a result: the
-            store has them under the digest.
+        data: The bytes. They are not stored with the message, and None in messages of a stored run: the store has them
+            under the digest.
     """
 
     _example: ClassVar[str] = "image/png"
@@ -194,5 +194,5 @@ def _unpacked(url: str, media_type: object) -> dict[str, object]:
     except ValueError:
         comma = ""
     if not comma:
-        raise ValueError("its url= is no valid data: URL: give data= (bytes) and media_type=")
+        raise ValueError("its url= is not a valid data: URL: give data= (bytes) and media_type=")
     return {"data": data, "media_type": media_type or given.partition(";")[0] or "text/plain"}

@@ -1,4 +1,4 @@
-"""Answers that were recorded once, from a file."""
+"""Replay of recorded answers from a file."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -61,20 +61,20 @@ _SILENT: Final = frozenset({"cache", "timeout"})  # settings that change nothing
 
 
 class ReplayModel(Around):
-    """Gives the answers that a file holds: for tests that want a real model's words without asking it each time.
+    """Replays answers from a file: for tests with a real model's answers, without asking it each time.
 
-    A request is found by what it says: messages, tools, the form of the answer, and settings, if there are any that an
-    answer depends on. The file holds a key made of that
-    and the answer, one line of JSON each; of the request itself nothing can be read from it. Commit it beside the test.
+    A request is identified by its content: messages, tools, the form of the answer, and settings that affect an answer.
+    The file has a key derived from that and the answer, one line of JSON each; nothing of the request itself can be
+    read from it. Commit it next to the test.
 
     Args:
         path: The file.
-        record: The model, or its name, that is asked what the file does not hold; its answer is added to the file.
-            Without it that is an error.
-        secrets: Texts that the file must not show: three stars stand for them, also when the key is made.
+        record: The model, or its name, that answers requests which are not in the file; its answer is added to the
+            file. Without it such a request is an error.
+        secrets: Texts that the file must not show: they are masked, also for the key.
 
     Raises:
-        InvalidModel: `record` is no model.
+        InvalidModel: `record` is not a model.
     """
 
     def __init__(
@@ -94,10 +94,10 @@ class ReplayModel(Around):
         """The recorded answer.
 
         Raises:
-            RecordingMissing: There is none, and nobody to ask.
-            InvalidModel: The file holds something else.
+            RecordingMissing: There is none, and no model to ask.
+            InvalidModel: The file contains something else.
         """
-        await checkpoint()  # any real model would let others run
+        await checkpoint()  # like any real model, let others run
         if not self._loaded:
             self._known = {**await to_thread.run_sync(self._read), **self._known}  # another task may have been faster
             self._loaded = True
@@ -136,7 +136,7 @@ class ReplayModel(Around):
         try:
             return _Recording.model_validate_json(line)
         except ValidationError as error:
-            why = f"line {number} is no recorded answer: remove it, and have it recorded again with record="
+            why = f"line {number} is not a recorded answer: remove it, and have it recorded again with record="
             raise InvalidModel(f"ReplayModel({fspath(self._path)!r})", why) from error
 
     def _append(self, line: str) -> None:

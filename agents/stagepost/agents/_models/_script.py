@@ -1,4 +1,4 @@
-"""A list of answers and of what goes wrong before them, in the order in which a conversation meets them."""
+"""A list of answers and faults, in the order in which a conversation meets them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeAlias, TypeVar, cast

@@ -1,4 +1,4 @@
-"""A model that says what a script says: for tests, examples and demonstrations."""
+"""A model that follows a script: for tests, examples and demonstrations."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
@@ -21,17 +21,17 @@ def call(tool: str, /, **arguments: object) -> ToolCall:
 
     Args:
         tool: Name of the tool.
-        arguments: What it is called with.
+        arguments: The arguments of the call.
     """
     return ToolCall(id="", name=tool, arguments=to_json(arguments).decode())
 
 
 class ScriptedModel:
-    """Answers from a script: entry by entry, in each conversation from the first one on.
+    """Answers from a script, entry by entry; each conversation starts with the first entry.
 
-    Which answer it gives depends on nothing but how many answers the request already holds, so a new object, in another
-    process after a crash, goes on where the old one was. Errors stand before the answer behind them: each is raised
-    once by this object, to the first request that comes for that answer.
+    Its answer depends only on how many answers the request already contains, so a new object, in another process after
+    a crash, continues where the old one was. Errors precede the answer that follows them: each is raised once
+    by this object, for the first request for that answer.
 
     Args:
         script: Texts, calls (`call`, or a list of them for several at once), whole `ModelResponse`, or exceptions.
@@ -47,13 +47,13 @@ class ScriptedModel:
         return tuple(self._requests)
 
     async def answer(self, request: ModelRequest) -> ModelResponse:
-        """Give the entry that comes next in this conversation.
+        """Answer with the next entry for this conversation.
 
         Raises:
             ScriptEnded: There is none.
             Exception: The entry is this error.
         """
-        await checkpoint()  # any real model would let others run
+        await checkpoint()  # like any real model, let others run
         self._requests.append(request)
         turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
         error = self._script.fault(turn)

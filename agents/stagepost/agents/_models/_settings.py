@@ -19,26 +19,26 @@ _HOTTEST: Final = 2
 @with_config(ConfigDict(extra="forbid"))  # a mistyped name in data is an error
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """How a model is to answer. None leaves it to whoever asks with weaker settings, and at last to the provider.
+    """Settings for a model. None leaves a setting to lower levels, and finally to the provider.
 
-    Settings of a run are stronger than those of its agent, and these stronger than those of the model.
+    Settings of a run override those of its agent, and these override those of the model.
 
     Attributes:
-        temperature: How freely it chooses words: from 0 to 2.
+        temperature: How freely it chooses words, from 0 to 2.
         max_tokens: The longest answer, in tokens.
-        seed: Lets it choose the same words again, where the provider can.
+        seed: Makes the choice of words reproducible, if the provider supports it.
         stop: Texts before which an answer ends.
         tool_choice: Whether it may ("auto"), must ("required") or must not ("none") call tools, or the name of the one
             that it must call. Left out where there are no tools. An agent forces a call on the first turn of a run
             only, since the model could never answer otherwise; with ``output=`` "required" holds for all turns.
         parallel_tool_calls: Whether one answer may call several tools. Left out where there are no tools.
-        reasoning_effort: How long a model that thinks thinks.
-        cache: Whether what does not change from turn to turn is marked for the provider's cache, where it needs marks.
-        timeout: Seconds that one attempt may take; for a stream, until the next piece comes.
-        extra: What else the provider is told, in its own words.
+        reasoning_effort: How long a thinking model thinks.
+        cache: Whether the unchanging part of requests is marked for the provider's cache, where marks are needed.
+        timeout: Seconds for one attempt; for a stream, until the next piece arrives.
+        extra: Other settings, in the provider's own words.
 
     Raises:
-        InvalidSettings: A value cannot be.
+        InvalidSettings: A value is invalid.
     """
 
     temperature: float | None = None
@@ -66,7 +66,7 @@ class ModelSettings:
         object.__setattr__(self, "extra", _told(self.extra))
 
     def over(self, weaker: "ModelSettings") -> "ModelSettings":
-        """These settings, and those of the weaker ones where these say nothing."""
+        """These settings, completed by lower-level ones."""
         own = {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
         return replace(weaker, **{**own, "extra": {**weaker.extra, **self.extra}})
 

@@ -1,4 +1,4 @@
-"""Handing an answer on to whoever listens, piece by piece."""
+"""Streaming of answers to a listener, piece by piece."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _WORDS: Final = re.compile(r"\S*\s*")
 class Tokens:
     """The pieces of one attempt at an answer.
 
-    A listener that raises is logged and gets nothing more: an answer is not lost to whoever looks on.
+    If a listener raises, that is logged and it gets nothing more: the answer is not lost.
 
     Args:
         request: What is being answered.

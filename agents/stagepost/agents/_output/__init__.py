@@ -1,1 +1,1 @@
-"""What a model has to answer with, and schemas that every provider takes."""
+"""Output types, and schemas that every provider accepts."""

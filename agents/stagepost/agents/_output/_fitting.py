@@ -1,6 +1,6 @@
-"""JSON schemas in the form that every provider takes.
+"""JSON schemas in a form that every provider accepts.
 
-What the providers refuse or misread, and litellm hands on to them, and what becomes of it here:
+What providers refuse or misread, although litellm passes it on, and how it is rewritten here:
 
 ===============================  ====================================================================================
 ``$ref``, ``$defs``              replaced by what they refer to. Gemini and Bedrock know neither, OpenAI none at the
@@ -19,8 +19,8 @@ anything                         ``anyOf`` of all JSON types: to Gemini a schema
 ``required`` without a property  left out, which Gemini refuses; so are words about the schema itself, such as ``$id``
 ===============================  ====================================================================================
 
-Whatever fits the schema before also fits it afterwards. The opposite does not hold: a schema tells a model what is
-wanted, and pydantic checks what comes.
+Every value that fits the original schema fits the rewritten one. The opposite does not hold: a schema tells a model
+what is wanted, and pydantic checks the answer.
 """
 
 import re
@@ -69,16 +69,15 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # Anthropic's rule for the p
 
 
 class Unsendable(Exception):
-    """A schema has no form that every provider takes; the text says why, and what to do."""
+    """A schema has no form that every provider accepts; the text says why, and what to do."""
 
 
 def fitted(schema: JsonSchema, *, is_foreign: bool = False) -> dict[str, Any]:
-    """A schema in the form that every provider takes; but for its root, see `is_sendable_root`.
+    """A schema in a form that every provider accepts; for the root see `is_sendable_root`.
 
     Args:
         schema: The schema.
-        is_foreign: Whether somebody else wrote it, and checks what comes: what it refers to and does not define may be
-            anything then.
+        is_foreign: Whether somebody else wrote it and checks the values: dangling references then stand for anything.
 
     Raises:
         Unsendable: It becomes too large, or refers to what it does not define.

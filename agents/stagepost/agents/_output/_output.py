@@ -1,4 +1,4 @@
-"""What a model has to answer with: any type that pydantic can check, and the schema that the model is shown of it."""
+"""Output types: any type that pydantic can check, and its schema for the model."""
 
 import re
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from ._schema import schema_of
 OutputMode: TypeAlias = Literal["tool", "native", "prompted"]
 """How a model is told what to answer with: by the tools ``return`` and ``fail``, by the provider, or in the prompt."""
 
-WRAPPED: Final = "value"  # the property that an answer stands in where it is no object
+WRAPPED: Final = "value"  # the property of an answer that is not an object
 
 _NAME: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME: Final = 64
@@ -34,7 +34,7 @@ class Complaint:
 
     Attributes:
         why: What is wrong.
-        text: The same in words for the model, which is to answer again.
+        text: The same in words for the model, which has to answer again.
     """
 
     why: str
@@ -47,10 +47,10 @@ class Output:
 
     Attributes:
         name: What it is called, for the model.
-        schema: The schema of an answer: always that of an object, which every provider takes.
-        is_wrapped: Whether it is the object's only property, because it is no object itself, or one that some provider
-            refuses.
-        description: What its author says of it.
+        schema: The schema of an answer: always of an object, accepted by every provider.
+        is_wrapped: Whether the answer is the object's only property, because it is not an object, or one that a
+            provider refuses.
+        description: Its author's description.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Output:
         """The output of a type.
 
         Raises:
-            Unsendable: It has no schema, or none that every provider takes.
+            Unsendable: It has no schema that every provider accepts.
         """
         adapter = _adapter(kind)
         plain = _schema(adapter)
@@ -100,7 +100,7 @@ class Output:
             return self._read_arguments(text)
         except BaseException as error:  # noqa: BLE001  # a validator of the user's may raise anything
             why = _problem(error)
-        return Complaint(why, f"the arguments are no valid {self.name}: {why}")
+        return Complaint(why, f"the arguments are not a valid {self.name}: {why}")
 
     def _read_arguments(self, text: str) -> object:
         if self._whole is None:
@@ -119,7 +119,7 @@ class Output:
     def read_text(self, text: str) -> object | Complaint:
         """The answer that a text holds, or what is wrong with it.
 
-        JSON may stand in a fence, as models like to write it. A text that is no JSON at all is taken for a string.
+        JSON may be in a code fence. A text that is not JSON at all is taken as a string.
         """
         fenced = _FENCED.fullmatch(text)
         text = fenced[1] if fenced else text
@@ -127,7 +127,7 @@ class Output:
             return self._read(text)
         except BaseException as error:  # noqa: BLE001  # a validator of the user's may raise anything
             why = _problem(error)
-        told = f"Your answer is no valid {self.name}: {why}. Answer again, with nothing but the corrected JSON."
+        told = f"Your answer is not a valid {self.name}: {why}. Answer again, with nothing but the corrected JSON."
         return Complaint(why, told)
 
     def plain(self, answer: object) -> JsonValue:
@@ -162,7 +162,7 @@ def output_of(kind: Any) -> Output | None:
     """The output of an agent; None for plain text.
 
     Raises:
-        Unsendable: It has no schema, or none that every provider takes.
+        Unsendable: It has no schema that every provider accepts.
     """
     if kind is None or kind is str:
         return None
@@ -197,7 +197,7 @@ _PLACE: Final = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?:<locals>\.)?")
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     if isinstance(kind, _NO_TYPES):  # of a function pydantic would check the arguments, and call it
-        raise Unsendable("it is no type: give a class, or a type such as list[int] or A | B")
+        raise Unsendable("it is not a type: give a class, or a type such as list[int] or A | B")
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
     except (PydanticUserError, NameError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""Conversations of somebody outside with an agent."""
+"""Conversations between an outside caller and an agent."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -23,7 +23,7 @@ from ._turns import Turn, Turns
 OutputT = TypeVar("OutputT")
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 
-_ID_LENGTH: Final = 80  # with the number behind it, it is the id of a run
+_ID_LENGTH: Final = 80  # with a number appended, it is the id of a run
 
 
 @overload
@@ -41,7 +41,7 @@ def converse(
     id: str | None = None,  # noqa: A002  # the word for it
     idle: Duration | None = IDLE,
 ) -> "OpenConversation[Any]":
-    """A conversation with an agent: an async context manager whose messages outlive the process.
+    """Open a conversation with an agent: an async context manager whose messages outlive the process.
 
     ::
 
@@ -52,23 +52,23 @@ def converse(
         async with converse(runner, "weather", id=talk.id) as talk:    # later, or in another process
             print((await talk.send("And the day after?")).output)
 
-    Each message is a run of its own, ``<id>-0``, ``<id>-1`` and so on, which is also one of `Tasks`: it can be looked
-    at, told something, cancelled. It begins with all that was said before, and has a budget of its own. A conversation
-    is known for as long as the runner keeps its runs (``Runner(keep_for=…)``).
+    Each message is a run of its own, ``<id>-0``, ``<id>-1`` and so on, which is also one of `Tasks`: it can be
+    inspected, told something, cancelled. It begins with everything that was said before, and has a budget of its own. A
+    conversation is known for as long as the runner keeps its runs (``Runner(keep_for=…)``).
 
     Args:
         runner: Where the agent runs.
         agent: An agent that the runner knows, or its name.
-        id: The conversation; by default a new one. One that exists goes on behind its last turn: a turn that a process
-            has left open is taken up, and awaited before the next message is sent; one that has failed or was cancelled
+        id: The conversation; by default a new one. An existing one continues after its last turn: a turn that a process
+            left open is taken up, and awaited before the next message is sent; one that has failed or was cancelled
             stays in the transcript.
-        idle: Seconds (or a `timedelta`) after the last answer after which the conversation has ended, whether anybody
-            had it open meanwhile or not; None for no limit. It is that of this opening, not of an earlier one.
+        idle: Seconds (or a `timedelta`) after the last answer after which the conversation has ended, whether or not
+            anybody had it open; None for no limit. The value of this opening counts, not that of an earlier one.
 
     Raises:
         WorkflowNotFound: The runner knows no agent of this name.
-        NotAnAgent: The name stands for a workflow that is no agent.
-        InvalidName: The id holds characters that are not allowed.
+        NotAnAgent: The name stands for a workflow that is not an agent.
+        InvalidName: The id contains characters that are not allowed.
         ValueError: The id has more than 80 characters, or `idle` is negative.
     """
     conversation_id = uuid4().hex if id is None else check_name("conversation id", id)
@@ -81,8 +81,8 @@ def converse(
 class OpenConversation(Generic[OutputT_co]):
     """What `converse` opens.
 
-    Messages are answered one after the other, in the order of their sending, also those that somebody else sends to the
-    same conversation meanwhile. Leaving it ends nothing: it can be opened again.
+    Messages are answered one after another, in the order in which they were sent, including those that somebody else
+    sends to the same conversation. Leaving it does not end it: it can be opened again.
 
     Attributes:
         id: The conversation; ``converse(runner, agent, id=…)`` opens it again.
@@ -105,7 +105,7 @@ class OpenConversation(Generic[OutputT_co]):
         """Open it.
 
         Raises:
-            RunConflict: It is one with another agent, or runs that are no conversation have such names.
+            RunConflict: It is a conversation with another agent, or its runs are not a conversation.
         """
         self._last = await self._turns.take_up()
         return self
@@ -120,18 +120,18 @@ class OpenConversation(Generic[OutputT_co]):
 
     @property
     def messages(self) -> Sequence[ChatMessage]:
-        """What was said, up to the last turn that has ended here; the prompt is not part of it."""
+        """The transcript up to the last turn that has ended here, without the prompt."""
         return () if self._last is None or self._last.state is None else tuple(RunState(self._last.state).messages)
 
     async def send(self, request: object, *, key: str | None = None) -> AgentResult[OutputT_co]:
-        """Say something and get the answer, however long that takes: a call may wait for a person, for one.
+        """Send a message and return the answer, however long that takes: a call may wait for a person, for example.
 
-        Whoever stops waiting does not stop the turn; the next message then waits for its end.
+        Cancelling this call does not stop the turn; the next message then waits for its end.
 
         Args:
-            request: A text, or what the agent takes.
-            key: Start-once key: what is sent with one key is said once, also when it is sent again by another process;
-                each gets the answer. Behind the end of the conversation that is so for its last message only.
+            request: A text, or any request of the agent.
+            key: Start-once key: a message with one key is sent once, even if another process sends it again; each call
+                gets the answer. After the end of the conversation that holds for its last message only.
 
         Returns:
             The answer, with the whole transcript; tokens and turns are those of this message.
@@ -139,8 +139,8 @@ class OpenConversation(Generic[OutputT_co]):
         Raises:
             ConversationOver: It has ended.
             InvalidRequest: The request is not what the agent takes.
-            RunFailed: The turn has failed; the conversation can go on.
-            RunCancelled: Somebody has cancelled the turn; the conversation can go on.
+            RunFailed: The turn has failed; the conversation can continue.
+            RunCancelled: Somebody has cancelled the turn; the conversation can continue.
             RunConflict: The key stands for another message.
             RunnerStopped: The runner was left; the turn stays open.
         """
@@ -152,7 +152,7 @@ class OpenConversation(Generic[OutputT_co]):
             return self._loop.result(state)
 
     async def end(self) -> None:
-        """End it, behind what is being said: nothing can be said in it any more, in no process."""
+        """End it after the current message: it takes no more messages, in any process."""
         async with self._speaking:
             while not self._why_over(last := await self._before()):
                 self._is_current = False

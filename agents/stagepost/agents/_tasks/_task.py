@@ -1,4 +1,4 @@
-"""A run of an agent as whoever has given it something to do sees it: frozen values."""
+"""Tasks: runs of agents as their callers see them, as frozen values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from .._models._messages import ChatMessage, Usage
 
 
 class TaskStatus(StrEnum):
-    """Where a task stands.
+    """The status of a task.
 
-    - ``pending``: it is stored, nothing of it is done, and nobody works on it yet.
+    - ``pending``: it is stored, but nothing is done and nobody works on it yet.
     - ``thinking``: its model is asked, or is to be asked next.
     - ``awaiting_tool``: tools are called, or other agents asked.
-    - ``awaiting_approval``: a person has to allow at least one call before it can end; others may go on meanwhile.
-    - ``in_doubt``: nobody knows whether a call was made, and a person has to say; others may go on or wait meanwhile.
+    - ``awaiting_approval``: a person has to approve at least one call; others may continue meanwhile.
+    - ``in_doubt``: nobody knows whether a call was made, and a person has to say; others may continue or wait.
     - ``completed``, ``failed``, ``cancelled``: it has ended.
     """
 
@@ -43,17 +43,17 @@ class TaskStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PendingApproval:
-    """A call that a person has to allow.
+    """A call that needs a person's approval.
 
     Attributes:
         id: For `Tasks.decide`.
-        task_id: The task; where a sub-agent wants the call, that of the agent at the top.
+        task_id: The task; for a sub-agent's call that of the root agent.
         agent: Name of the agent that wants it.
         tool: Name of the tool.
-        arguments: What the tool would be called with, as JSON values.
-        rule: Why somebody has to be asked: the rule that fits, or ``"needs_approval"``.
+        arguments: The arguments of the call, as JSON values.
+        rule: Why it waits: the matching rule, or ``"needs_approval"``.
         opened_at: Since when it waits (UTC).
-        due_at: When it is denied by itself (UTC); None for never.
+        due_at: When it is denied automatically (UTC); None for never.
     """
 
     id: str
@@ -68,13 +68,13 @@ class PendingApproval:
 
 @dataclass(frozen=True, slots=True)
 class CallInDoubt:
-    """A call that a process has begun and no process has seen the end of: it may or may not have taken effect.
+    """A call that a process started and no process saw the end of: it may or may not have taken effect.
 
-    Only calls of tools with ``on_unknown="park"`` wait for word; of others the model is told that nobody knows.
+    Only calls of tools with ``on_unknown="park"`` wait for a person; for others the model is told that nobody knows.
 
     Attributes:
         id: For `Tasks.settle`.
-        task_id: The task; where a sub-agent wants the call, that of the agent at the top.
+        task_id: The task; for a sub-agent's call that of the root agent.
         agent: Name of the agent that wants it.
         tool: Name of the tool.
         arguments: What the tool was called with, as JSON values, three stars in the place of secrets.
@@ -91,21 +91,21 @@ class CallInDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A run of an agent, as it was when somebody looked.
+    """A snapshot of a run of an agent.
 
     Attributes:
         id: The run's id.
         agent: Name of the agent.
         status: Where it stands.
-        messages: What was said so far, the prompt not among it. It is what is saved: an answer that the model is just
-            giving is not there yet, nor are results of tools before all calls of one answer have theirs.
+        messages: The saved transcript, without the prompt. An answer in progress is not included, nor are results of
+            tools before all calls of one answer have theirs.
         output: The final answer; None until there is one.
         error: Why it has failed; None if it has not.
-        usage: Tokens and US dollars that it has cost, with those of sub-agents that have answered.
+        usage: Tokens and US dollars, including those of sub-agents that have answered.
         turns: How often its model has answered.
         conversations: Those with sub-agents.
-        approvals: Calls that a person has to allow, those of sub-agents among them.
-        doubts: Calls of which a person has to say what came of them, those of sub-agents among them.
+        approvals: Calls that need approval, including those of sub-agents.
+        doubts: Calls in doubt, including those of sub-agents.
         created_at: When it was started (UTC).
         finished_at: When it ended (UTC).
     """
@@ -139,7 +139,7 @@ _ENDS: Final = {
 def status_of(
     run: RunStatus, place: str | None, *, is_in_doubt: bool, needs_approval: bool, is_begun: bool
 ) -> TaskStatus:
-    """Where a task stands.
+    """The status of a task.
 
     Args:
         run: Where its run stands.

@@ -1,4 +1,4 @@
-"""What a service does with agents whose runs outlive its processes: start, look, decide, tell, follow up, cancel."""
+"""Tasks as a service uses them: start, inspect, decide, tell, follow up, cancel."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeVar, overload
@@ -32,8 +32,8 @@ class Tasks:
         await tasks.tell("trip-42", "By train, please.")
         await tasks.follow_up("trip-42", "And the way back?", new_id="trip-43")
 
-    It keeps nothing itself: any number of them may stand beside each other, and another process that has recovered the
-    runner's runs goes on with their ids. A request to an agent on the hub is a task like any other.
+    It has no state of its own: there may be any number of them, and another process that has recovered the runner's
+    runs continues with the same ids. A request to an agent on the hub is a task like any other.
 
     Args:
         runner: Where the agents run.
@@ -51,15 +51,15 @@ class Tasks:
         key: str | None = None,
         settings: ModelSettings | None = None,
     ) -> Run:
-        """Give an agent something to do; when this returns, it is saved. Or attach, if id or key are known already.
+        """Start a task; when this returns, it is saved. If the id or key is known already, join the existing task.
 
         Args:
             agent: An agent that the runner knows, or its name.
             request: The agent's input model, a mapping of its fields, or a text.
             task_id: The task's id; by default one that sorts by time.
             key: Start-once key: at most one task of the agent has it.
-            settings: How its model is to answer in this task, stronger than the agent's own settings; stored with it,
-                so they may hold no keys.
+            settings: Settings for its model in this task; they override the agent's own. They are stored with it, so
+                they must not contain keys.
 
         Returns:
             The run's handle; its ``id`` is the task's, ``await run.result()`` its final state.
@@ -67,7 +67,7 @@ class Tasks:
         Raises:
             WorkflowNotFound: The runner knows no agent of this name.
             DefinitionError: The runner does not know this agent.
-            NotAnAgent: The name stands for a workflow that is no agent.
+            NotAnAgent: The name stands for a workflow that is not an agent.
             InvalidRequest: The request, or the settings, are not what the agent takes.
             RunConflict: The id or key stands for a task of another agent or with another request.
         """
@@ -76,27 +76,27 @@ class Tasks:
         return await self._runner.start(loop, start, run_id=task_id, key=key)
 
     async def get(self, task_id: str) -> Task:
-        """A task as it stands, whether anybody works on it or not.
+        """The task as it is now, whether or not anybody works on it.
 
         Raises:
             RunNotFound: There is none, or it was forgotten since its end (``Runner(keep_for=…)``).
-            NotAnAgent: The run is one of a workflow that is no agent.
+            NotAnAgent: The run belongs to a workflow that is not an agent.
         """
         view = await self._runner.inspect(task_id)
         loop = self._loop(view.workflow, task_id)
         return task_of(view, loop, self._of_agents(view.waits, approval_of), self._of_agents(view.waits, doubt_of))
 
     async def approvals(self) -> Sequence[PendingApproval]:
-        """The calls of all tasks that a person has to allow: an inbox for whoever decides."""
+        """The calls of all tasks that need approval: the inbox of whoever decides."""
         return self._of_agents(await self._runner.waits(kind=WaitKind.ANSWER), approval_of)
 
     async def decide(self, approval_id: str, decision: Allow | Deny, *, by: str | None = None) -> None:
-        """Say whether a call may be made; when this returns that is on disk, and the task goes on.
+        """Decide about a call; when this returns the decision is on disk, and the task continues.
 
         Args:
             approval_id: The call, as in `PendingApproval.id`.
-            decision: ``Allow()``, ``Allow(arguments={…})`` to have it made differently, or ``Deny("why")``, which the
-                model is told.
+            decision: ``Allow()``, ``Allow(arguments={…})`` to change the arguments, or ``Deny("why")``, which the model
+                is told.
             by: Who decides; stored with it.
 
         Raises:
@@ -105,14 +105,14 @@ class Tasks:
             WaitNotFound: There is no such call.
             RunNotFound: There is no such task.
             RunNotOpen: The task has ended.
-            IncompatibleCheckpoint: The task cannot go on in the agent as it is now defined; nothing is stored.
+            IncompatibleCheckpoint: The task cannot continue with the agent as it is now defined; nothing is stored.
         """
         if not isinstance(decision, Allow | Deny | Mapping):  # one that came as JSON is checked like any answer
             raise InvalidDecision(decision, "the decision")
         await self._runner.answer(approval_id, decision, by=by)
 
     async def doubts(self) -> Sequence[CallInDoubt]:
-        """The calls of all tasks that wait for word, because a process has ended while they were made."""
+        """The calls in doubt of all tasks: a process ended while they were being made."""
         return self._of_agents(await self._runner.waits(kind=WaitKind.EFFECT), doubt_of)
 
     @overload
@@ -120,15 +120,15 @@ class Tasks:
     @overload
     async def settle(self, doubt_id: str, *, retry: Literal[True]) -> None: ...
     async def settle(self, doubt_id: str, result: str | None = None, *, retry: bool = False) -> None:
-        """Say what came of a call in doubt; when this returns that is on disk, and the task goes on.
+        """Say what came of a call in doubt; when this returns that is on disk, and the task continues.
 
         Args:
             doubt_id: The call, as in `CallInDoubt.id`.
-            result: It was made: the model is told this as its result.
-            retry: It was not made, and is made now.
+            result: The call was made: the model is told this as its result.
+            retry: The call was not made, and is made now.
 
         Raises:
-            CallNotInDoubt: No call waits there for word, or not any more.
+            CallNotInDoubt: No call with this id is in doubt (any more).
             CannotStore: The result shows a secret.
             RunNotFound: There is no such task.
         """
@@ -144,23 +144,23 @@ class Tasks:
             raise CallNotInDoubt(doubt_id) from None
 
     async def tell(self, task_id: str, text: str, *, dedup: str | None = None) -> bool:
-        """Say something to a task that is under way: its model hears it before it answers the next time.
+        """Send a message to a running task: its model gets it before its next answer.
 
-        If it was about to end, it is asked once more. A task that waits for a person is told and waits on. What is said
-        is part of the transcript once it was heard.
+        If the task was about to end, the model is asked once more. A task that waits for a person gets the message and
+        keeps waiting. The message is part of the transcript once the model has got it.
 
         Args:
             task_id: The task.
-            text: What to say.
-            dedup: What is said with one `dedup` is said once, however often it is sent.
+            text: The message.
+            dedup: Messages with one `dedup` are delivered once, however often they are sent.
 
         Returns:
             Whether it is new.
 
         Raises:
-            TaskFinished: It has ended; `follow_up` goes on with it.
+            TaskFinished: It has ended; `follow_up` continues it.
             RunNotFound: There is none.
-            NotAnAgent: The run is one of a workflow that is no agent.
+            NotAnAgent: The run belongs to a workflow that is not an agent.
         """
         await self._check(task_id)
         try:
@@ -177,26 +177,26 @@ class Tasks:
         key: str | None = None,
         settings: ModelSettings | None = None,
     ) -> Run:
-        """Ask more of a task that has ended, whether it has completed, failed or was cancelled.
+        """Continue a task that has ended, whether it has completed, failed or was cancelled.
 
-        That is a task of its own, with a budget of its own. It begins with all that was said; calls that were left
-        without a result get one that says so. Conversations with sub-agents can go on.
+        That is a task of its own, with a budget of its own. It begins with everything that was said; calls without a
+        result get one that says so. Conversations with sub-agents can continue.
 
         Args:
             task_id: The task that has ended; it stays as it is.
-            request: A text, or what the agent takes.
+            request: A text, or any request of the agent.
             new_id: Id of the new task.
             key: Its start-once key.
-            settings: As for `start`; those of the task that has ended do not go on.
+            settings: As for `start`; those of the ended task do not apply.
 
         Returns:
             The new run's handle.
 
         Raises:
-            TaskNotFinished: It is still under way: `tell` reaches it.
+            TaskNotFinished: It is still running: use `tell`.
             InvalidRequest: The request is not what the agent takes.
             RunNotFound: There is no such task.
-            NotAnAgent: The run is one of a workflow that is no agent.
+            NotAnAgent: The run belongs to a workflow that is not an agent.
             RunConflict: The new id or the key stands for something else.
         """
         view = await self._runner.inspect(task_id)
@@ -207,12 +207,12 @@ class Tasks:
         return await self._runner.start(loop, start, run_id=new_id, key=key)
 
     async def cancel(self, task_id: str) -> Run:
-        """End a task for good, and with it whatever its sub-agents do; what was said stays stored.
+        """End a task for good, and the runs of its sub-agents; what was said stays stored.
 
         Raises:
             TaskFinished: It has ended already.
             RunNotFound: There is none.
-            NotAnAgent: The run is one of a workflow that is no agent.
+            NotAnAgent: The run belongs to a workflow that is not an agent.
         """
         await self._check(task_id)
         try:

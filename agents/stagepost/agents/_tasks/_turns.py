@@ -1,9 +1,9 @@
-"""The turns of a conversation with somebody outside: a line of runs, each begun with what was said before.
+"""The turns of a conversation with an outside caller: runs in sequence, each begun with what was said before.
 
-The run of turn n of conversation ``c`` is ``c-n``, and the last turn is the last name that there is: nothing else is
-kept. Whoever speaks next takes the next name; of several that speak at once one gets it, and the others find it taken
-and come behind. The state of each run says in ``said`` which message it answers; what has such a name without that is
-no turn. A run that only says that the conversation has ended takes a name too.
+The run of turn n of conversation ``c`` is ``c-n``, and the last turn is the last name that exists: nothing else is
+stored. The next speaker takes the next name; of several concurrent speakers one gets it, and the others find it taken
+and come after it. The state of each run says in ``said`` which message it answers; a run with such a name but without
+that is not a turn. A run that only says that the conversation has ended takes a name, too.
 """
 
 from collections.abc import Mapping
@@ -35,9 +35,9 @@ class Turn:
 
     Attributes:
         number: Its number, from 0.
-        state: What its run has come to; None if the conversation was ended before anything was said.
+        state: The final state of its run; None if the conversation was ended before anything was said.
         at: When it has ended, in seconds since 1970.
-        ends: Whether nothing comes behind it: it is not a message, but says so, with the state of the turn before.
+        ends: Whether it ends the conversation: it is not a message, and has the state of the turn before.
     """
 
     number: int
@@ -137,7 +137,7 @@ class Turns:
         return state
 
     async def _newest(self, known: int) -> RunView | None:
-        """The last one, found among names of which all before it are taken and none behind it."""
+        """The last one: all names before it are taken, and none after it."""
         view = None if known < 0 else await self._find(known)
         low, step = known, 1
         while found := await self._find(low + step):
@@ -160,7 +160,7 @@ class Turns:
         if view.workflow != self._loop.name:
             raise RunConflict(view.id, f"agent ({view.workflow!r})")
         if RunState(view.state).said is None:
-            raise RunConflict(view.id, f"purpose: it is no part of conversation {self._id!r}")
+            raise RunConflict(view.id, f"purpose: it is not part of conversation {self._id!r}")
         return view
 
     async def _turn(self, view: RunView) -> Turn:

@@ -1,1 +1,1 @@
-"""Functions that a model may call: how they are described to it, how its calls are checked and made."""
+"""Tools: functions that a model may call, how they are described to it, and how calls are checked and made."""

@@ -18,11 +18,11 @@ from ._signature import Taken, read_signature
 
 
 class InvalidArguments(Exception):
-    """What the model wrote as arguments does not fit; the text goes back to it."""
+    """The model's arguments do not fit; the text goes back to it."""
 
 
 class Parameters(Protocol):
-    """The parameters of a tool: those of a function, or those that a schema tells of."""
+    """The parameters of a tool: those of a function, or those of a schema."""
 
     @property
     def schema(self) -> JsonSchema:
@@ -35,10 +35,10 @@ class Parameters(Protocol):
         ...
 
     def parse(self, text: str) -> Mapping[str, object]:
-        """The arguments that a model has written, by name.
+        """The model's arguments by name.
 
         Raises:
-            InvalidArguments: They are no JSON object, or do not fit.
+            InvalidArguments: They are not a JSON object, or do not fit.
         """
         ...
 
@@ -58,10 +58,10 @@ class Arguments:
     _taken: Mapping[str, Taken]
 
     def parse(self, text: str) -> dict[str, object]:
-        """The arguments that a model has written, by name; what it left out is left to the function's defaults.
+        """The model's arguments by name; the function's defaults apply to what it left out.
 
         Raises:
-            InvalidArguments: They are no JSON object, or do not fit.
+            InvalidArguments: They are not a JSON object, or do not fit.
         """
         try:
             parsed = self._model.validator.validate_json(text)
@@ -87,8 +87,7 @@ def read_arguments(tool: str, function: Callable[..., object], descriptions: Map
         descriptions: What its docstring says about single parameters.
 
     Raises:
-        InvalidTool: A parameter has no type that JSON can say, or that every provider takes, or cannot be given by
-            name.
+        InvalidTool: A parameter has a type that JSON cannot express or a provider refuses, or cannot be passed by name.
     """
     signature = read_signature(tool, function)
     # Fields have names of their own and parameters are their aliases, so that one may be called `json` or `schema`.

@@ -1,4 +1,4 @@
-"""What a tool may know beside its arguments."""
+"""The context of a tool call."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,20 +15,20 @@ DepsT_co = TypeVar("DepsT_co", covariant=True, default=Any)
 class ToolContext(Generic[DepsT_co]):
     """Given to tools that have a parameter named ``context``; the model does not see that parameter.
 
-    Annotate the parameter as ``ToolContext[Pool]`` where the process gives a ``Pool`` as deps; ``ToolContext`` alone
-    leaves open what deps are.
+    Annotate the parameter as ``ToolContext[Pool]`` if deps are a ``Pool``; ``ToolContext`` alone leaves their type
+    open.
 
     Attributes:
         run_id: The run. Runs in memory have one too.
         agent: Name of the agent.
-        call_id: The model's name for the call; another turn may use the same.
+        call_id: The model's id of the call; another turn may use the same.
         idempotency_key: The same text whenever this very call is executed, also after a crash; no other call has it.
-        deps: What the process gave to the runner or to ``run``; never stored.
-        model: The model of the agent that calls, for tools that ask one themselves.
-        secrets: What the process gave to the runner or to ``run`` as secrets: never stored, masked in what tools tell.
-        path: Names of the agents from the one at the top to the one that calls.
-        turn: Number of the answer that wants the call, from 1. Where a run goes on after the end of another one, so
-            does the number.
+        deps: What the process passed to the runner or to ``run``; never stored.
+        model: The model of the calling agent, for tools that ask one themselves.
+        secrets: What the process passed to the runner or to ``run`` as secrets: never stored, masked in results of
+            tools.
+        path: Names of the agents from the root to the calling one.
+        turn: Number of the answer that requests the call, from 1. If a run continues another one, so does the number.
     """
 
     run_id: str

@@ -1,7 +1,7 @@
 """Docstrings in the styles of Google, NumPy and Sphinx, as far as a tool's description needs them.
 
-griffe and docstring-parser read them too, and everything else that a docstring may hold; of that only the description
-and the parameters are wanted here, and neither is worth a dependency of the core.
+griffe and docstring-parser parse them completely; only the description and the parameters are needed here, which is not
+worth a core dependency.
 """
 
 import inspect
@@ -51,7 +51,7 @@ class Docstring(NamedTuple):
 
 
 def parse_docstring(text: str | None) -> Docstring:
-    """Read a docstring; whatever has another form than expected is left out."""
+    """Parse a docstring; parts in an unexpected form are left out."""
     lines = inspect.cleandoc(text or "").splitlines()
     description, sections, fields = _parts(lines)
     found: dict[str, str] = {}

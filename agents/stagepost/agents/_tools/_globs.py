@@ -1,4 +1,4 @@
-"""Patterns of names, as shells have them: ``*``, ``?`` and ``[abc]``, the case told apart."""
+"""Shell patterns of names: ``*``, ``?`` and ``[abc]``, case-sensitive."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -8,14 +8,14 @@ def read_globs(what: str, patterns: Iterable[str]) -> tuple[str, ...]:
     """Patterns as they are kept.
 
     Raises:
-        TypeError: It is one text, whose letters would each be a pattern, or holds something else than texts.
+        TypeError: It is a single text, or contains something other than texts.
     """
     if isinstance(patterns, str):
         raise TypeError(f"{what}={patterns!r} is one text: use a list of patterns, [{patterns!r}]")
     kept = tuple(patterns)
     for pattern in kept:
         if not isinstance(pattern, str):
-            raise TypeError(f"{what} holds {pattern!r}, which is no pattern: use texts such as 'send_*'")
+            raise TypeError(f"{what} contains {pattern!r}, which is not a pattern: use texts such as 'send_*'")
     return kept
 
 

@@ -1,4 +1,4 @@
-"""Executing one tool call: whatever goes wrong becomes a text for the model."""
+"""Execution of one tool call: every error becomes a text for the model."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -28,7 +28,7 @@ class _TimedOut(TimeoutError):
 async def invoke(
     tool: Tool[..., object], arguments: Mapping[str, object], context: ToolContext | None, *, is_own: bool = False
 ) -> ToolResult:
-    """Call a tool with arguments that fit, again if that is allowed and makes sense. Never raises the tool's failure.
+    """Call a tool with valid arguments, with retries if allowed. Never raises the tool's error.
 
     Args:
         tool: The tool.
@@ -51,7 +51,7 @@ async def _tried(tool: Tool[..., object], function: Callable[[], object]) -> Too
 
 
 def error_result(error: BaseException) -> ToolResult:
-    """What the model is told of an error, whatever its class."""
+    """The result for the model after an error of any class."""
     if isinstance(error, _TimedOut):
         return ToolResult(str(error), is_error=True)
     if isinstance(error, anyio.get_cancelled_exc_class()):
@@ -66,7 +66,7 @@ def _all(tool: Tool[..., object], arguments: Mapping[str, object], context: Tool
 
 
 async def _again(tool: Tool[..., object], function: Callable[[], object], error: Exception) -> ToolResult:
-    """Call it again behind an error that passes, as often as that is allowed."""
+    """Retry after a transient error, as often as allowed."""
     if tool.retries is None:
         raise error
 
@@ -82,7 +82,7 @@ async def _again(tool: Tool[..., object], function: Callable[[], object], error:
 
 
 def _passes(tool: Tool[..., object]) -> Passes:
-    """Infrastructure may be there again; unless calls may be repeated, the error has to say that nothing was called."""
+    """Whether an error is transient; unless calls may be repeated, it has to say that nothing was called."""
     reasons = (ConnectionError, TimeoutError) if tool.idempotent else (McpUnavailable,)
     return lambda error: isinstance(error, reasons)
 

@@ -1,4 +1,4 @@
-"""What a tool has returned, as the model gets it: a text, and the parts beside it."""
+"""Results of tools for the model: a text, and parts."""
 
 from collections.abc import Sequence
 from types import NoneType
@@ -17,14 +17,14 @@ _PARTS: Final = (Image, Audio, File)
 
 
 class ToolResult(NamedTuple):
-    """What the model is told.
+    """The result of a tool call for the model.
 
-    A tool may return one to say more than a text.
+    A tool may return one to control the text, or to return parts.
 
     Attributes:
         text: The result, or what went wrong.
         is_error: Whether something went wrong.
-        parts: Pictures, sounds and files beside the text.
+        parts: Pictures, sounds and files.
     """
 
     text: str
@@ -33,13 +33,13 @@ class ToolResult(NamedTuple):
 
 
 def as_result(tool: Tool[..., object], returned: object) -> ToolResult:
-    """What the model is told of what a tool has returned.
+    """The result for the model from a tool's return value.
 
-    A text is told as it is, everything else as JSON. Parts, wherever in it they are, stand beside the text, which has
-    their names in their places; a list of texts and parts is told as text.
+    A text is passed on as it is, everything else as JSON. Parts at any depth are taken out of the text, which has their
+    names in their places; a list of texts and parts becomes a text.
 
     Raises:
-        CannotStore: It has no form in JSON, or a part has neither bytes nor a URL.
+        CannotStore: It has no JSON form, or a part has neither bytes nor a URL.
     """
     if isinstance(returned, str):
         return ToolResult(returned)
@@ -84,7 +84,7 @@ def _checked(tool: Tool[..., object], result: ToolResult) -> ToolResult:
         raise CannotStore(_where(tool), "it is a ToolResult of something else than a text and a list of parts")
     for part in parts:
         if not isinstance(part, _PARTS):
-            why = f"its parts hold {type(part).__name__}: they may hold Image, Audio and File"
+            why = f"its parts contain {type(part).__name__}: they may be Image, Audio and File"
             raise CannotStore(_where(tool), why)
         if part.data is None and part.url is None:
             raise CannotStore(_where(tool), f"it has {type(part).__name__} without its bytes: give data=, or url=")

@@ -74,7 +74,7 @@ def _parameters(tool: str, function: Callable[..., object]) -> Sequence[Paramete
     try:
         return tuple(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
-        raise InvalidTool(tool, f"its parameters cannot be read ({error}): write a function round it") from None
+        raise InvalidTool(tool, f"its parameters cannot be read ({error}): write a function around it") from None
 
 
 def _bound(function: Callable[..., object]) -> Iterator[str]:

@@ -28,16 +28,16 @@ class Tool(Generic[P, R_co]):
     """A function that a model may call, made by `tool`. It can be called like the function itself.
 
     Attributes:
-        name: What the model calls it by.
-        description: What the model knows of it.
+        name: Its name for the model.
+        description: Its description for the model.
         idempotent: Whether a call that was interrupted may simply be made again.
         timeout: Seconds that a call may take; None for no limit.
         function: The function.
-        needs_approval: Whether a person has to allow each call.
-        on_unknown: What becomes of a call that a crash has interrupted, where the tool is not idempotent: ``"tell"``
-            tells the model that nobody knows the outcome, ``"park"`` parks the run until a person says.
-        retries: When a call is made again in the same run after an error that passes; None for never. Unless the tool
-            is idempotent, that is done only where the error says that nothing was called.
+        needs_approval: Whether each call needs a person's approval.
+        on_unknown: What happens to a call that a crash has interrupted, if the tool is not idempotent: ``"tell"`` tells
+            the model that the outcome is unknown, ``"park"`` parks the run until a person decides.
+        retries: When a call is retried after a transient error; None for never. Unless the tool is idempotent, only if
+            the error says that nothing was called.
 
     Raises:
         InvalidTool: The options contradict each other.
@@ -86,7 +86,7 @@ class Tool(Generic[P, R_co]):
         """The arguments of a call, checked, by name.
 
         Raises:
-            InvalidArguments: They are no JSON object, or do not fit.
+            InvalidArguments: They are not a JSON object, or do not fit.
         """
         return self._arguments.parse(arguments)
 
@@ -119,33 +119,33 @@ def tool(
     on_unknown: OnUnknown = "tell",
     retries: Retries | None = TOOL_RETRIES,
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
-    """Make a tool of a function, as ``@tool`` or ``@tool(idempotent=True)``.
+    """Make a tool from a function, as ``@tool`` or ``@tool(idempotent=True)``.
 
-    The model sees the function's docstring, and its parameters with their types, defaults and what the docstring says
-    of them, in the style of Google, NumPy or Sphinx. A parameter named ``context`` is hidden from it and gets a
-    `ToolContext`. The function is async, or runs in a thread. What it returns has to have a form in JSON, as text,
-    numbers, lists, dicts and pydantic models do; what it raises is told to the model.
+    The model sees the function's docstring, and its parameters with their types, defaults and descriptions from the
+    docstring, in the style of Google, NumPy or Sphinx. A parameter named ``context`` is hidden from it and gets a
+    `ToolContext`. Sync functions run in a thread. The result needs a JSON form, like text, numbers, lists, dicts and
+    pydantic models; errors are told to the model.
 
-    A call of an idempotent tool that ends with a `ConnectionError` or a `TimeoutError`, the tool's own time limit or a
-    `ToolUnavailable` among them, is made again as `retries` says. That needs the extra ``retry`` (tenacity).
+    If a call of an idempotent tool ends with a `ConnectionError` or a `TimeoutError`, including the tool's own time
+    limit and `ToolUnavailable`, it is retried as `retries` says. That needs the extra ``retry`` (tenacity).
 
     Args:
         function: The function.
-        name: What the model calls it by; by default the function's name.
-        description: Instead of the docstring's text.
-        idempotent: A call that a crash or an error that passes has interrupted is made again. Without it nothing is
-            ever called twice, and after a crash `on_unknown` decides.
-        timeout: Seconds (or a `timedelta`) that one attempt may take. A thread cannot be stopped: it goes on unheard,
-            beside the next attempt if there is one.
-        needs_approval: A person has to allow each call.
-        on_unknown: What becomes of a call that a crash has interrupted and that must not be made again: ``"tell"``
-            tells the model that nobody knows the outcome, ``"park"`` parks the run until a person says.
-        retries: When calls of an idempotent tool are made again; None for never.
+        name: Its name for the model; by default the function's name.
+        description: Replaces the docstring's text.
+        idempotent: A call that a crash or a transient error has interrupted is made again. Without it nothing is ever
+            called twice, and after a crash `on_unknown` decides.
+        timeout: Seconds (or a `timedelta`) that one attempt may take. A thread cannot be stopped: it runs on, possibly
+            during the next attempt, and its result is ignored.
+        needs_approval: Whether each call needs a person's approval.
+        on_unknown: What happens to a call that a crash has interrupted and that must not be repeated: ``"tell"`` tells
+            the model that the outcome is unknown, ``"park"`` parks the run until a person decides.
+        retries: When calls of an idempotent tool are retried; None for never.
 
     Raises:
-        InvalidTool: The function has no name, or a parameter that the model cannot be told of; or the options
+        InvalidTool: The function has no name, or a parameter that cannot be described to the model; or the options
             contradict each other.
-        InvalidName: The name holds characters that are not allowed.
+        InvalidName: The name contains characters that are not allowed.
     """
 
     def make(function: Callable[P, R_co]) -> Tool[P, R_co]:

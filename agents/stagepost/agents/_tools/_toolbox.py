@@ -1,4 +1,4 @@
-"""What an agent's model may call at this moment."""
+"""The tools that an agent's model may call now."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -43,24 +43,23 @@ _GRACE: Final = 5.0  # seconds to close a connection in
 class LiteLLM:
     """A model by its name, as litellm knows it: ``"openai/gpt-5-mini"``, ``"anthropic/claude-sonnet-4-5"``.
 
-    Needs the extra ``llm`` (litellm), which is imported in a thread when the model is first asked, and asyncio. What
-    goes wrong is one of the `ModelError`; what may pass is tried again, as `retries` says. No error carries a key.
+    Needs asyncio and the extra ``llm`` (litellm), which is imported in a thread when the model is first asked. Errors
+    are subclasses of `ModelError`; transient ones are retried as `retries` says. No error contains a key.
 
     Args:
         name: The model, with its provider in front.
-        api_base: Where the API is, for a server of your own; None for the provider's.
+        api_base: URL of the API, for your own server; None for the provider's.
         api_key: The key; None for the one in the provider's environment variable.
-        timeout: Seconds (or a `timedelta`) that one attempt may take; for a stream, until the next piece comes. A
-            provider that sends blank lines meanwhile gets one second more. None for no limit. A ``timeout`` of the
-            settings is stronger.
-        stream: Have each answer streamed. Without it that is done when somebody listens: ``ModelRequest.on_token``.
-        settings: How it is to answer, as far as the agent and the run do not say.
-        options: More of ``settings.extra``: what concerns this provider only, such as ``{"extra_headers": …}``.
-        retries: When to ask again.
+        timeout: Seconds (or a `timedelta`) for one attempt; for a stream, until the next piece arrives. A provider that
+            sends blank lines meanwhile gets one second more. None for no limit. A ``timeout`` in settings overrides it.
+        stream: Stream every answer. Without it answers are streamed if somebody listens: ``ModelRequest.on_token``.
+        settings: Default settings, which those of the agent and the run override.
+        options: More of ``settings.extra``, for this provider only, such as ``{"extra_headers": …}``.
+        retries: When to retry.
 
     Raises:
-        InvalidModel: The name is empty, or an option is one that is set otherwise.
-        ValueError: The timeout is no time.
+        InvalidModel: The name is empty, or an option has to be set in another way.
+        ValueError: The timeout is not a duration.
     """
 
     def __init__(
@@ -93,10 +92,10 @@ class LiteLLM:
 
     @property
     def secrets(self) -> Sequence[str]:
-        """What runs of agents that ask the model may not keep: its key, and keys in its address and headers.
+        """The secrets of the model: its key, and keys in its URL and headers.
 
-        Without a key of its own, that in the environment variable of its provider (``OPENAI_API_KEY`` for
-        ``"openai/…"``) as it is now.
+        Without a key of its own, the current value of its provider's environment variable (``OPENAI_API_KEY`` for
+        ``"openai/…"``).
         """
         key = self._key or os.environ.get(f"{self.name.partition('/')[0].upper()}_API_KEY")
         headers = self.settings.extra.get("extra_headers") or {}
@@ -116,7 +115,7 @@ class LiteLLM:
             self._vendor = await to_thread.run_sync(load)
 
     def check_parts(self, parts: Iterable[Part]) -> None:
-        """See that the model can take pictures, sounds and files, as far as that is known; it is not asked for it.
+        """Check that the model can take pictures, sounds and files, as far as that is known, without asking it.
 
         Before the model is prepared nothing is known.
 
@@ -130,7 +129,7 @@ class LiteLLM:
             raise UnsupportedPart(self.name, part.kind, part.name or part.url or part.digest or "", why)
 
     async def answer(self, request: ModelRequest) -> ModelResponse:
-        """Ask the model, again if need be.
+        """Ask the model, with retries.
 
         Raises:
             ModelError: There is no answer; the class says why.
@@ -147,13 +146,13 @@ class LiteLLM:
         return await retried(partial(self._attempt, asked), self.retries)
 
     async def release(self) -> None:
-        """Close the connections that litellm keeps for this event loop, which is about to end; others go on."""
+        """Close the connections that litellm keeps for this event loop, which is about to end; others stay open."""
         if self._vendor is not None:
             with move_on_after(_GRACE, shield=True):
                 await self._vendor.release()
 
     async def aclose(self) -> None:
-        """Close the connections. litellm keeps them for all its users in the process; it can be asked again behind."""
+        """Close the connections. litellm keeps them for all its users in the process; it can be asked again."""
         if self._vendor is not None:
             with move_on_after(_GRACE, shield=True):
                 await self._vendor.close()

@@ -1,4 +1,4 @@
-"""A model's provider on this machine: an OpenAI-compatible HTTP server that does as a script says."""
+"""A provider on this machine: an OpenAI-compatible HTTP server that follows a script."""
 
 from ._entries import Cut, Drip, Garbage, Hang, ServerEntry, ServerRequest, ServerScript, Slow, Status
 from ._main import main

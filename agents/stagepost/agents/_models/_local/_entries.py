@@ -1,4 +1,4 @@
-"""What a local server is asked, and what it may be told to do: answer, or go wrong in a way that providers do."""
+"""Requests of a local server, and its script's entries: answers, and faults that providers show."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ _PAGE: Final = "<!doctype html><html><body><h1>Bad gateway</h1></body></html>"
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """An error, told as OpenAI's API tells it.
+    """An error in the form of OpenAI's API.
 
     Attributes:
         code: HTTP status, such as 429 or 503.
@@ -26,7 +26,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Time that passes before what stands behind it. For lists: a function of the request sleeps by itself.
+    """A delay before the next entry. For lists: a function of the request can sleep by itself.
 
     Attributes:
         seconds: How much.
@@ -37,7 +37,7 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """No more bytes, ever, on a connection that stays open.
+    """A connection that stays open without any further bytes.
 
     Attributes:
         after: Chunks of a stream that still come; 0 for no answer at all. What is not streamed hangs from the start.
@@ -48,7 +48,7 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class Drip:
-    """Signs of life for ever and no answer: blank lines, as some providers send them while they are busy.
+    """Blank lines for ever and no answer, as some busy providers send them.
 
     Attributes:
         every: Seconds from one to the next.
@@ -72,7 +72,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Something that is no answer at all, with status 200.
+    """A response that is not an answer, with status 200.
 
     Attributes:
         text: What comes instead.

@@ -38,7 +38,7 @@ class Plan:
         self._threaded = callable(script)
 
     def next(self, request: ServerRequest) -> Move:
-        """What to do with a request; behind a `Slow`, asked once more."""
+        """What to do with a request; asked once more after a `Slow`."""
         if self._threaded:
             return self._decide(request)
         with self._lock:

@@ -19,21 +19,20 @@ _LOOK: Final = 0.05  # seconds between two looks at whether to close
 
 
 class LocalServer:
-    """A provider of models on this machine, for tests and for examples without a network.
+    """A provider on this machine, for tests and offline examples.
 
-    It speaks OpenAI's chat completions, whole and streamed, with tool calls and usage, and fails as it is told to::
+    It implements OpenAI's chat completions, streamed or not, with tool calls and usage, and fails as scripted::
 
         async with LocalServer([Status(429, retry_after=1), call("get_weather", city="Miami"), "30 °C"]) as server:
             model = LiteLLM("openai/local", api_base=server.url, api_key="none")
 
     The script is read as by a `ScriptedModel`: which answer a request gets depends on how many answers its conversation
-    holds, and faults stand before the answer behind them, each met once. It runs in threads, so on any event loop, and
+    holds, and faults precede the answer that follows them, each once. It runs in threads, so with any event loop, and
     whatever happens to the loop.
 
     Args:
-        script: Texts, calls, responses and faults (`Status`, `Slow`, `Hang`, `Drip`, `Cut`,
-            `Garbage`); or a function of the
-            request that returns one of them, called in the thread of its connection.
+        script: Texts, calls, responses and faults (`Status`, `Slow`, `Hang`, `Drip`, `Cut`, `Garbage`); or a function
+            of the request that returns one of them, called in the thread of its connection.
         port: Where to listen; 0 for any free port.
     """
 

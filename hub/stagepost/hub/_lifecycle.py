@@ -1,4 +1,4 @@
-"""The life of an agent that is made by a class or has hooks: started, restarted, stopped, in a task of its own."""
+"""The lifecycle of an agent with hooks or made by a class: started, restarted, stopped, in a task of its own."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -12,8 +12,8 @@ from ._callers import set_hook
 from ._contained import Outcome, run_contained
 from ._containment import class_name, is_fatal
 from ._engine import Engine
+from ._envelope import Envelope, EnvelopeState
 from ._events import AgentRestarted, AgentStartFailed
-from ._parcel import Parcel, State
 from ._supervision import Restart, Restarts
 from .errors import AgentNotStarted, AgentStopped
 
@@ -28,28 +28,28 @@ class Alarm:
         self._ring = ring
 
     def expire(self) -> None:
-        """The time has come."""
+        """The deadline has passed."""
         self._ring()
 
 
 class Crew(Protocol):
-    """What the life of an agent needs of its workers."""
+    """The workers of an agent, as its lifecycle sees them."""
 
     def pause(self) -> None:
-        """Begin with no further message."""
+        """Start no further message."""
 
     def proceed(self) -> None:
-        """Go on with the queue."""
+        """Continue with the queue."""
 
-    def handling(self) -> list[Parcel]:
-        """What is handled now."""
+    def handling(self) -> list[Envelope]:
+        """The envelopes being handled."""
 
 
-class Life:
-    """Runs the hooks round the work of an agent's workers, which pause while there is no instance ready.
+class Lifecycle:
+    """Runs an agent's hooks; its workers pause while no instance is ready.
 
-    Its task is shielded from the end of the hub: `end` is called when the last worker has gone, and ``on_stop`` runs
-    then. A restart waits a moment for the other handlers of the agent; those that need longer go on with the old
+    Its task is shielded from the end of the hub: `end` is called when the last worker has ended, and ``on_stop`` runs
+    then. A restart waits a moment for the other handlers of the agent; those that take longer continue with the old
     instance beside the new one, and ``on_stop`` of the old one runs after them.
 
     Attributes:
@@ -84,36 +84,36 @@ class Life:
         self._refusal: Callable[[str], AgentStopped] = AgentStopped
         self._starting = CancelScope()
         self._running = 0
-        self._retiring: list[Sequence[Parcel]] = []
+        self._retiring: list[Sequence[Envelope]] = []
         self._ending = False
         self._over = False
         self._on_end: Callable[[], None] = lambda: None
 
     @property
     def hub_engine(self) -> Engine:
-        """What it shares with the other agents of its hub."""
+        """The engine that it shares with the other agents of its hub."""
         return self._engine
 
     @property
     def in_hook(self) -> bool:
-        """Whether one of its hooks runs now."""
+        """Whether one of its hooks is running."""
         return self._running > 0
 
     def begin(self) -> None:
         """Start the task."""
         self._crew.pause()
-        self._engine.spawn(self._run, f"stagepost life of {self.agent}")
+        self._engine.spawn(self._run, f"stagepost lifecycle of {self.agent}")
 
-    def restart(self, failure: BaseException, parcel: Parcel) -> None:
-        """Make a new instance because of a failure, unless that of an instance which is replaced already."""
-        if any(parcel in parcels for parcels in self._retiring):
+    def restart(self, failure: BaseException, envelope: Envelope) -> None:
+        """Make a new instance after a failure, unless the failed instance has been replaced already."""
+        if any(envelope in envelopes for envelopes in self._retiring):
             return
         self._failure = failure
         self._crew.pause()
         self.look()
 
     def interrupt(self) -> None:
-        """Cancel ``on_start`` if it runs: the agent leaves."""
+        """Cancel ``on_start`` if it runs: the agent is leaving."""
         self._starting.cancel()
 
     def end(self, on_end: Callable[[], None]) -> None:
@@ -125,7 +125,7 @@ class Life:
         self.look()
 
     def look(self) -> None:
-        """Something has changed that the task may wait for."""
+        """Check again: something has changed that the task may wait for."""
         self._bell.ring()
 
     async def _run(self) -> None:
@@ -139,7 +139,7 @@ class Life:
                 await self._until(lambda: not self._retiring)
         finally:
             self._ending = self._over = True
-            self._failure, self._refusal = None, AgentStopped  # an error keeps alive what its handler had
+            self._failure, self._refusal = None, AgentStopped  # an error keeps the variables of its handler alive
             self._on_end()
 
     async def _live(self) -> None:
@@ -177,22 +177,22 @@ class Life:
         return False
 
     async def _part_with(self, instance: object) -> None:
-        """Stop an instance: now, or after its last handlers, in a task of their own."""
-        parcels = self._crew.handling()
-        if not parcels:
+        """Stop an instance: now, or in a separate task after its last handlers."""
+        envelopes = self._crew.handling()
+        if not envelopes:
             await self._stop(instance)
             return
-        self._retiring.append(parcels)
-        self._engine.spawn(partial(self._see_off, instance, parcels), f"stagepost old instance of {self.agent}")
+        self._retiring.append(envelopes)
+        self._engine.spawn(partial(self._see_off, instance, envelopes), f"stagepost old instance of {self.agent}")
 
-    async def _see_off(self, instance: object, parcels: Sequence[Parcel]) -> None:
+    async def _see_off(self, instance: object, envelopes: Sequence[Envelope]) -> None:
         set_hook(self)
         try:
             with CancelScope(shield=True):
-                await self._until(lambda: all(parcel.state is State.ENDED for parcel in parcels))
+                await self._until(lambda: all(envelope.state is EnvelopeState.ENDED for envelope in envelopes))
                 await self._stop(instance)
         finally:
-            self._retiring = [others for others in self._retiring if others is not parcels]
+            self._retiring = [others for others in self._retiring if others is not envelopes]
             self.look()
 
     async def _stop(self, instance: object) -> None:
@@ -219,10 +219,10 @@ class Life:
         return outcome
 
     async def _pause_after_failure(self, failure: BaseException) -> None:
-        """Wait before the next start; or take the agent off the hub if it fails too often."""
+        """Wait before the next start; or remove the agent from the hub if it fails too often."""
         pause = self._restarts.next(self._engine.stamps.clock()) if self._restarts else None
         if pause is None:
-            self._engine.strike(self.agent, failure, self._refusal)
+            self._engine.terminate(self.agent, failure, self._refusal)
             await self._until(lambda: self._ending)
         else:
             await self._sleep(pause)
@@ -231,7 +231,7 @@ class Life:
         await self._engine.undisturbed(lambda: self._bell.until(condition))
 
     async def _sleep(self, pause: float, enough: Condition = lambda: False) -> None:
-        """Let time pass on the hub's clock, unless the agent leaves meanwhile, or it is enough."""
+        """Wait on the hub's clock, until the agent leaves or the wait has become unnecessary."""
         clock = self._engine.stamps.clock
         over, alarm = clock() + pause, Alarm(self.look)
         if self._ending or enough():

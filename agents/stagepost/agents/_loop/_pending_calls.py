@@ -1,4 +1,4 @@
-"""Which calls the last answer wants, and which of them may be made at once."""
+"""The calls of the last answer, and which of them may run at once."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -11,15 +11,15 @@ from .._tools._tool import Tool
 from ._member import Member
 
 
-class Due:
-    """Works out from a state what is to be called, so that nothing of it is stored twice.
+class PendingCalls:
+    """Derives the pending calls from a state, so that nothing is stored twice.
 
     Args:
         member: The agent.
-        messages: The tool by which it speaks to other agents; None if there are none.
+        messages: The tool with which it talks to other agents; None if there are none.
 
     Attributes:
-        is_timed: Whether what is due depends on when the model has answered.
+        is_timed: Whether pending calls depend on when the model answered.
     """
 
     def __init__(self, member: Member, messages: Tool[..., object] | None) -> None:
@@ -28,19 +28,19 @@ class Due:
         self.is_timed = messages is not None
 
     def at_once(self, state: RunState, answer: AssistantMessage, now: float) -> int:
-        """How many of the calls that an answer of this moment wants may go on at once."""
+        """How many calls of an answer given now may run at once."""
         if self._is_alone:
             return len(answer.calls)
         return len(self._lanes(state, _pending(answer.calls, state.turn, state.root), now))
 
     def of_last(self, state: RunState) -> Sequence[Lane]:
-        """What the last answer wants to be called, by what may go on at once."""
+        """The calls of the last answer, grouped by what may run at once."""
         if self._is_alone:
             return [(call,) for call in self._of(state, state.last_calls)]
         return self._lanes(state, self._of(state, state.last_calls), state.answered_at)
 
     def in_turn(self, state: RunState, calls: Sequence[ToolCall]) -> Sequence[PendingCall]:
-        """The same as one call after the other.
+        """The same as a sequence of calls.
 
         Args:
             state: The state.

@@ -1,4 +1,4 @@
-"""A message on its way: the record behind the frozen `Message`, which is only built when somebody looks at it."""
+"""The hub's record of a message in flight. The frozen `Message` is built from it only when somebody looks at it."""
 
 import math
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ from ._wake import Waiter
 from .errors import MailboxFull, RequestTimeout
 
 
-class State(Enum):
-    """Where a parcel is.
+class EnvelopeState(Enum):
+    """The state of an envelope.
 
-    A message that finds no room is BLOCKED and belongs to its sender still: it is TURNED_AWAY, which ends it uncounted
-    and most often by an error there, or becomes QUEUED, which is the moment of acceptance. From then on it ends once,
-    and the ledger counts it: from QUEUED as cancelled or dead, from RUNNING as handled, failed or cancelled.
+    A message without room is BLOCKED and still belongs to its sender: it is TURNED_AWAY, which ends it uncounted and
+    usually raises at the sender, or becomes QUEUED, which is the moment of acceptance. From then on it ends once, and
+    the account counts it: from QUEUED as cancelled or dead, from RUNNING as handled, failed or cancelled.
 
-    The state says where the parcel lies: whoever takes it out of the line, the queue or a worker's hands changes it in
-    the same step.
+    The state says where the envelope is: whoever takes it out of the line of blocked senders, the queue or a worker
+    changes it in the same step.
     """
 
     BLOCKED = 1
@@ -33,25 +33,25 @@ class State(Enum):
     TURNED_AWAY = 5
 
 
-_STAGES: dict[State, Literal["room", "turn", "handler"]] = {
-    State.BLOCKED: "room",
-    State.QUEUED: "turn",
-    State.RUNNING: "handler",
-    State.ENDED: "handler",
-    State.TURNED_AWAY: "room",
+_STAGES: dict[EnvelopeState, Literal["room", "turn", "handler"]] = {
+    EnvelopeState.BLOCKED: "room",
+    EnvelopeState.QUEUED: "turn",
+    EnvelopeState.RUNNING: "handler",
+    EnvelopeState.ENDED: "handler",
+    EnvelopeState.TURNED_AWAY: "room",
 }
-# Looked up once: it costs as much as several assignments.
-_NEVER, _BLOCKED, _TURNED_AWAY = math.inf, State.BLOCKED, State.TURNED_AWAY
+# Looked up once: a look-up costs as much as several assignments.
+_NEVER, _BLOCKED, _TURNED_AWAY = math.inf, EnvelopeState.BLOCKED, EnvelopeState.TURNED_AWAY
 
 
 class Trail(NamedTuple):
-    """What a message inherits from the one whose handling sent it.
+    """What a message inherits from the message during whose handling it was sent.
 
     Attributes:
-        cause: The id of that one, unless the sender says otherwise.
+        cause: The id of that message, unless the sender says otherwise.
         trace: The trace it belongs to.
         chain: The agents that wait for a request.
-        within: The agent that handles that one and its number, as long as the handler may wait for what it has sent.
+        within: The agent that handles that message, and its number, as long as the handler may wait for what it sent.
     """
 
     cause: str | None = None
@@ -64,7 +64,7 @@ NO_TRAIL = Trail()
 
 
 class Terms(NamedTuple):
-    """What most messages leave as it is, in one value so that they share it."""
+    """Attributes that most messages leave at their defaults, in one shared value."""
 
     headers: Mapping[str, str] = NO_HEADERS
     priority: Priority = Priority.NORMAL
@@ -75,7 +75,7 @@ STANDARD = Terms()
 
 
 class Recipient(Protocol):
-    """What a parcel needs to know about the agent it is for."""
+    """The recipient of an envelope, as the envelope sees it."""
 
     @property
     def id(self) -> str:
@@ -83,43 +83,42 @@ class Recipient(Protocol):
 
     @property
     def detach(self) -> bool:
-        """Whether handlers go on when the requester no longer waits."""
+        """Whether handlers continue when the requester no longer waits."""
 
     @property
     def tally(self) -> Tally:
         """The counts of the agent."""
 
-    def expire(self, parcel: "Parcel", /) -> None:
-        """The deadline of a parcel has passed."""
+    def expire(self, envelope: "Envelope", /) -> None:
+        """The deadline of an envelope has passed."""
 
-    def withdraw(self, parcel: "Parcel", /) -> None:
-        """The sender of a parcel waits no more."""
+    def withdraw(self, envelope: "Envelope", /) -> None:
+        """The sender of an envelope no longer waits."""
 
 
 class Occupant(Protocol):
-    """What a parcel needs to know about the worker that handles it."""
+    """The worker that handles an envelope, as the envelope sees it."""
 
     @property
     def engine(self) -> object:
-        """What it shares with the other workers of its hub."""
+        """The engine that it shares with the other workers of its hub."""
 
     def interrupt(self) -> None:
         """Cancel the handler."""
 
 
-class Parcel:
+class Envelope:
     """One message for one recipient.
 
     Attributes:
-        waiter: What the sender waits on: for the answer of a request, for room otherwise. None if nobody waits (any
-            more).
-        deadline: When the answer to a request is due, or a one-way message stops being of use, on the hub's clock;
-            infinity without a limit.
-        bucket: Where its deadline is noted.
+        waiter: What the sender awaits: the answer of a request, or room. None if nobody waits (any more).
+        deadline: When the answer to a request is due, or a one-way message expires, on the hub's clock; infinity
+            without a limit.
+        bucket: The bucket of its deadline.
         reply: The answer, once it is there.
         error: The error that the sender gets instead.
-        first: For a request that was forwarded, the parcel that its requester holds.
-        last: For the first parcel of a forwarded request, the one that has the obligation to answer now.
+        first: For a forwarded request, the envelope that its requester holds.
+        last: For the first envelope of a forwarded request, the one that has to be answered now.
     """
 
     __slots__ = (
@@ -171,21 +170,21 @@ class Parcel:
         self.worker: Occupant | None = None
         self.reply: object = None
         self.error: BaseException | None = None
-        self.last: Parcel | None = None
-        self.first: Parcel | None = None
+        self.last: Envelope | None = None
+        self.first: Envelope | None = None
 
     def expire(self) -> None:
         """The deadline has passed; called by `Deadlines`."""
         self.recipient.expire(self)
 
     def refuse(self, error: BaseException) -> None:
-        """End the sender's wait with an error, if anybody waits."""
+        """End the sender's wait with an error, if it waits."""
         if self.waiter is not None:
             self.error = error
             self.release()
 
     def release(self) -> None:
-        """Let a waiting sender go on, and forget the deadline."""
+        """Wake a waiting sender, and remove the deadline."""
         waiter, self.waiter = self.waiter, None
         if self.bucket is not None:
             self.bucket.pop(self, None)
@@ -197,8 +196,8 @@ class Parcel:
         if not waiter.done():
             waiter.set_result(None)
 
-    def hand_on(self, successor: "Parcel") -> None:
-        """Give the obligation to answer to another parcel."""
+    def hand_on(self, successor: "Envelope") -> None:
+        """Pass the obligation to answer to another envelope."""
         first = successor.first = self.first or self
         first.last = successor
         successor.deadline = self.deadline
@@ -209,14 +208,14 @@ class Parcel:
         self.release()
 
     def give_up(self) -> None:
-        """The sender waits no more. Who has the obligation to answer may have changed meanwhile."""
+        """The sender no longer waits. The obligation to answer may have moved to another envelope meanwhile."""
         debtor = self.last or self
         debtor.release()
         debtor.recipient.withdraw(debtor)
 
     @property
     def is_forwarded(self) -> bool:
-        """Whether another parcel has its obligation to answer now."""
+        """Whether its obligation to answer has moved to another envelope."""
         first = self.first or self
         return first.last is not None and first.last is not self
 
@@ -227,11 +226,11 @@ class Parcel:
     def raise_refusal(self) -> None:
         """Raise the error that was meant for the sender, if there is one."""
         if self.error is not None:
-            error, self.error = self.error, None  # kept, it would close a circle through its traceback
+            error, self.error = self.error, None  # keeping it would create a reference cycle through its traceback
             raise error
 
     def was_refused_by(self, error: BaseException) -> bool:
-        """Whether it ended by an error without being accepted."""
+        """Whether it ended with this error without being accepted."""
         if isinstance(error, MailboxFull):
             return not error.dropped
         return self.state is _TURNED_AWAY
@@ -241,7 +240,7 @@ class Parcel:
         return stamps.message_id(self.number, self.sent)
 
     def trace(self, stamps: Stamps) -> str:
-        """The trace it belongs to: its own id starts one."""
+        """The trace it belongs to; without one, its own id."""
         return self.trail.trace or self.id(stamps)
 
     def inherited_deadline(self) -> float:
@@ -249,7 +248,7 @@ class Parcel:
         return math.inf if self.recipient.detach or self.type is not MessageType.REQUEST else self.deadline
 
     def message(self, stamps: Stamps) -> Message[Any]:
-        """The envelope."""
+        """The `Message` that handlers see."""
         deadline = math.inf if self.type is MessageType.REQUEST and self.recipient.detach else self.deadline
         terms = self.terms
         return Message(

@@ -12,10 +12,10 @@ from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, Pong, Recorder, echo, error_of, fail, until
 
 from stagepost.hub import (
-    AgentFailed,
     AgentNotStarted,
     AgentStartFailed,
     AgentStopped,
+    AgentTerminated,
     DeadReason,
     Hub,
     HubStopped,
@@ -55,7 +55,7 @@ async def test_why_an_agent_did_not_start_reaches_the_requester_the_log_and_an_e
     assert "no database" in caplog.text
     (event,) = [event for event in recorder.events if isinstance(event, AgentStartFailed)]
     assert (event.hub, event.agent, event.error) == ("main", "broken", "ConnectionError")
-    assert "AgentFailed" in recorder.names
+    assert "AgentTerminated" in recorder.names
 
 
 async def test_all_who_wait_for_an_agent_that_does_not_start_hear_why() -> None:
@@ -103,7 +103,7 @@ async def test_each_start_that_failed_is_told_and_those_who_wait_hear_the_last_o
             with pytest.raises(AgentNotStarted):
                 await hub.request("broken", Ping())
     assert recorder.names.count("AgentStartFailed") == 3
-    assert sum(isinstance(event, AgentFailed) for event in recorder.events) == 1
+    assert sum(isinstance(event, AgentTerminated) for event in recorder.events) == 1
     assert caplog.text.count("agent did not start") == 3
 
 
@@ -188,7 +188,7 @@ async def test_unregistering_ends_a_restart_that_hangs() -> None:
 async def test_a_stop_that_hangs_is_cancelled_after_a_while_and_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("stagepost.hub._life._LAST_WORDS", 0.05)
+    monkeypatch.setattr("stagepost.hub._lifecycle._LAST_WORDS", 0.05)
     agent = hanging("on_stop")
     with fail_after(5), caplog.at_level(logging.ERROR, "stagepost"):
         async with Hub() as hub:

@@ -1,4 +1,4 @@
-"""The account of all parcels of a hub: each accepted one ends once, in one way."""
+"""Counts and reports what becomes of all envelopes of a hub: each accepted one ends exactly once."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -7,6 +7,7 @@ from ._bell import Bell
 from ._containment import class_name
 from ._dead_letters import DeadLetters
 from ._emitter import Emitter
+from ._envelope import Envelope, EnvelopeState, Trail
 from ._events import (
     DeadReason,
     MessageAccepted,
@@ -21,13 +22,17 @@ from ._events import (
 )
 from ._handlers import NOBODY
 from ._message import MessageType
-from ._parcel import Parcel, State, Trail
 from ._stamps import Stamps
 from ._wake import Waiter
 
-# Names of their own, because looking up a member of an enum costs as much as the rest of the line.
+# Module-level names, because looking up a member of an enum costs as much as the rest of the line.
 _ROUTINE: Final = MessageAccepted.level
-_QUEUED, _RUNNING, _ENDED, _REQUEST = State.QUEUED, State.RUNNING, State.ENDED, MessageType.REQUEST
+_QUEUED, _RUNNING, _ENDED, _REQUEST = (
+    EnvelopeState.QUEUED,
+    EnvelopeState.RUNNING,
+    EnvelopeState.ENDED,
+    MessageType.REQUEST,
+)
 
 
 class Refusal(NamedTuple):
@@ -42,15 +47,15 @@ class Refusal(NamedTuple):
     trail: Trail
 
 
-class Ledger:
-    """Counts parcels, tells the observer about them, keeps the dead ones, and knows when all is quiet.
+class Account:
+    """Counts envelopes, reports them to the observer, keeps the dead ones, and knows when nothing is in flight.
 
     Attributes:
-        asks_observer: Whether the observer may change its mind about what it wants to know of.
-        dead_letters: What was never handled.
-        bell: Rings when quiet may have come.
-        observed: Whether the observer wants to know of what happens to every message.
-        settle: Rings it: a worker rests or leaves, a queue was cleared.
+        asks_observer: Whether the levels that the observer wants may change.
+        dead_letters: The messages that were never handled.
+        bell: Rings when nothing may be in flight any more.
+        observed: Whether the observer wants the events of every message.
+        notify: Rings the bell: a worker rests or leaves, a queue was cleared.
     """
 
     __slots__ = (
@@ -66,9 +71,9 @@ class Ledger:
         "failed",
         "handled",
         "late_replies",
+        "notify",
         "observed",
         "refused",
-        "settle",
         "undelivered",
         "unheard",
     )
@@ -82,89 +87,89 @@ class Ledger:
         self.observed = emitter.wants(_ROUTINE)
         self._stamps = stamps
         self.bell = Bell(new_waiter)
-        self.settle = self.bell.ring
+        self.notify = self.bell.ring
         self.accepted = self.handled = self.failed = self.cancelled = self.dead = self.late_replies = 0
         self.undelivered = self.refused = self.unheard = 0
         self.dead_letters = DeadLetters(dead_letters, stamps)
 
     @property
     def in_flight(self) -> int:
-        """Parcels that were accepted and have not ended."""
+        """Envelopes that were accepted and have not ended."""
         return self.accepted - self.handled - self.failed - self.cancelled - self.dead
 
     def look_up_observer(self) -> None:
-        """Ask again whether the observer wants to know of what happens to every message."""
+        """Ask again whether the observer wants the events of every message."""
         self.observed = self._emitter.wants(_ROUTINE)
 
-    def accept(self, parcel: Parcel) -> None:
+    def accept(self, envelope: Envelope) -> None:
         """A mailbox took it."""
-        parcel.state = _QUEUED
+        envelope.state = _QUEUED
         self.accepted += 1
         if self.observed:
-            self._tell(MessageAccepted, parcel)
+            self._tell(MessageAccepted, envelope)
 
-    def start(self, parcel: Parcel) -> None:
+    def start(self, envelope: Envelope) -> None:
         """Its handler begins."""
-        parcel.state = _RUNNING
+        envelope.state = _RUNNING
         if self.observed:
-            self._tell(MessageStarted, parcel)
+            self._tell(MessageStarted, envelope)
 
-    def handle(self, parcel: Parcel, reply: object) -> None:
+    def handle(self, envelope: Envelope, reply: object) -> None:
         """Its handler returned."""
-        parcel.state = _ENDED
+        envelope.state = _ENDED
         self.handled += 1
-        if parcel.waiter is not None:
-            parcel.reply = reply
-            parcel.release()
+        if envelope.waiter is not None:
+            envelope.reply = reply
+            envelope.release()
         else:
-            if parcel.bucket is not None:  # also of a request that was forwarded when nobody waited for it any more
-                parcel.release()
-            if parcel.type is _REQUEST:
-                self._note_unanswered(parcel, reply)
+            if envelope.bucket is not None:  # for example a request that was forwarded after its requester gave up
+                envelope.release()
+            if envelope.type is _REQUEST:
+                self._note_unanswered(envelope, reply)
         if self.observed:
-            self._tell(MessageHandled, parcel)
+            self._tell(MessageHandled, envelope)
 
-    def _note_unanswered(self, parcel: Parcel, reply: object) -> None:
+    def _note_unanswered(self, envelope: Envelope, reply: object) -> None:
         """A handler returned to nobody: its request was forwarded, or the reply comes too late."""
-        if parcel.is_forwarded:
+        if envelope.is_forwarded:
             return
         self.late_replies += 1
-        parcel.reply = reply
-        self.dead_letters.add(parcel, DeadReason.LATE_REPLY)
-        self._tell(ReplyLate, parcel)
+        envelope.reply = reply
+        self.dead_letters.add(envelope, DeadReason.LATE_REPLY)
+        self._tell(ReplyLate, envelope)
 
-    def fail(self, parcel: Parcel, error: BaseException) -> None:
+    def fail(self, envelope: Envelope, error: BaseException) -> None:
         """Its handler raised."""
-        parcel.state = _ENDED
+        envelope.state = _ENDED
         self.failed += 1
-        parcel.recipient.tally.failed += 1
-        parcel.release()  # whoever waits was refused before
-        self._tell(MessageFailed, parcel, error=class_name(type(error)))
+        envelope.recipient.tally.failed += 1
+        envelope.release()  # a waiting sender got its error before
+        self._tell(MessageFailed, envelope, error=class_name(type(error)))
 
-    def cancel(self, parcel: Parcel) -> None:
+    def cancel(self, envelope: Envelope) -> None:
         """Its handler was cancelled, or its requester withdrew it."""
-        parcel.state = _ENDED
+        envelope.state = _ENDED
         self.cancelled += 1
-        parcel.recipient.tally.cancelled += 1
-        parcel.release()  # whoever waits was refused before
-        self._tell(MessageCancelled, parcel)
+        envelope.recipient.tally.cancelled += 1
+        envelope.release()  # a waiting sender got its error before
+        self._tell(MessageCancelled, envelope)
 
-    def bury(self, parcel: Parcel, reason: DeadReason) -> None:
+    def mark_dead(self, envelope: Envelope, reason: DeadReason) -> None:
         """It will never be handled."""
-        parcel.state = _ENDED
+        envelope.state = _ENDED
         self.dead += 1
-        parcel.recipient.tally.dead += 1
-        self.dead_letters.add(parcel, reason)
-        if parcel.waiter is None and parcel.bucket is not None:
-            parcel.release()
+        envelope.recipient.tally.dead += 1
+        self.dead_letters.add(envelope, reason)
+        if envelope.waiter is None and envelope.bucket is not None:
+            envelope.release()
         if self._emitter.enabled:
-            self._tell(MessageDead, parcel, reason=reason)
+            self._tell(MessageDead, envelope, reason=reason)
 
-    def lose(self, parcel: Parcel, reason: DeadReason) -> None:
+    def lose(self, envelope: Envelope, reason: DeadReason) -> None:
         """A recipient of a publication could not get it."""
         self.accepted += 1
         self.undelivered += 1
-        self.bury(parcel, reason)
+        self.mark_dead(envelope, reason)
 
     def refuse(self, refusal: Refusal) -> None:
         """A send or request ended by an error without being accepted."""
@@ -185,7 +190,7 @@ class Ledger:
             )
 
     def totals(self) -> dict[str, Any]:
-        """The counts, by the names that `HubMetrics` has for them."""
+        """The counts, by the names in `HubMetrics`."""
         names = ("accepted", "handled", "failed", "cancelled", "dead", "late_replies", "refused", "unheard")
         totals: dict[str, Any] = {name: getattr(self, name) for name in names}
         return totals | {
@@ -197,23 +202,23 @@ class Ledger:
         """Wait until nothing is in flight."""
         await self.bell.until(lambda: self.in_flight <= 0)
 
-    def _tell(self, event: type[MessageEvent], parcel: Parcel, **facts: Any) -> None:
+    def _tell(self, event: type[MessageEvent], envelope: Envelope, **facts: Any) -> None:
         if not self._emitter.wants(event.level):
             return
         stamps = self._stamps
         self._emitter.emit(
             event(
                 hub=self._hub,
-                message_id=parcel.id(stamps),
-                type=parcel.type,
-                sender=parcel.sender,
-                recipient=parcel.recipient.id,
-                payload=class_name(type(parcel.payload)),
-                trace=parcel.trace(stamps),
-                age=stamps.clock() - parcel.sent,
-                handler=None if parcel.handler is NOBODY else parcel.handler.name,
-                topic=parcel.terms.topic,
-                cause=parcel.trail.cause,
+                message_id=envelope.id(stamps),
+                type=envelope.type,
+                sender=envelope.sender,
+                recipient=envelope.recipient.id,
+                payload=class_name(type(envelope.payload)),
+                trace=envelope.trace(stamps),
+                age=stamps.clock() - envelope.sent,
+                handler=None if envelope.handler is NOBODY else envelope.handler.name,
+                topic=envelope.terms.topic,
+                cause=envelope.trail.cause,
                 **facts,
             )
         )

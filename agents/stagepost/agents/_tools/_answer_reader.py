@@ -53,7 +53,7 @@ class Verdict:
 
     Attributes:
         end: How the run ends; None if it goes on.
-        messages: What has to be said after the answer.
+        messages: Messages to add after the answer.
     """
 
     end: Accepted | GivenUp | None = None
@@ -63,7 +63,7 @@ class Verdict:
 _GOES_ON: Final = Verdict()
 
 
-class Closing:
+class AnswerReader:
     """Reads final answers.
 
     Args:
@@ -92,7 +92,7 @@ class Closing:
                 self.instructions = output.instructions
 
     def judge(self, answer: AssistantMessage, *, is_final: bool = True) -> Verdict:
-        """What an answer means; a call that ends the run counts for more than all that are beside it.
+        """What an answer means; a call that ends the run takes precedence over all others.
 
         Args:
             answer: The answer.
@@ -115,7 +115,7 @@ class Closing:
     def _judge_text(self, answer: AssistantMessage, *, is_final: bool) -> Verdict:
         is_empty = not answer.text.strip()
         if not is_final and not (is_empty and not answer.provider):
-            return _GOES_ON  # the model goes on where it has stopped; nothing is to be said
+            return _GOES_ON  # the model continues where it stopped; no message is needed
         if is_empty:
             return Verdict(messages=[UserMessage(text=f"{_EMPTY}{self._how}.")])
         found = answer.text if self._output is None else self._output.read_text(answer.text)
@@ -154,6 +154,6 @@ def _tools(output: Output) -> tuple[ToolSchema, ...]:
 
 
 def _unmade(call: ToolCall, ending: ToolCall) -> ToolMessage:
-    """The transcript has a result for each call, also for those that the end has overtaken."""
+    """The transcript has a result for each call, also for those that the end made obsolete."""
     text = "accepted" if call is ending else f"not called: {ending.name} ended the run"
     return ToolMessage(call_id=call.id, tool=call.name, text=text)

@@ -1,0 +1,346 @@
+"""The receiving end of one agent: its mailbox, its workers, and the senders that wait."""
+
+import math
+from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Set as AbstractSet
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+from ._blueprint import Blueprint
+from ._callers import NOBODY
+from ._containment import class_name
+from ._engine import Engine
+from ._envelope import STANDARD, Envelope, EnvelopeState
+from ._events import AgentTerminated, DeadReason
+from ._guards import cancellation
+from ._lifecycle import Lifecycle
+from ._mailbox import Mailbox
+from ._message import MessageType, Priority
+from ._metrics import AgentMetrics
+from ._supervision import Restart, Supervision
+from ._tally import Tally
+from ._wake import Waiter
+from ._workers import Workers
+from .errors import AgentStopped, DeliveryError, HandlerFailed, MailboxFull
+
+Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
+"""What a full mailbox does with another message: let its sender wait, refuse it, or drop the oldest one."""
+
+_NORMAL, _QUEUED = Priority.NORMAL, EnvelopeState.QUEUED  # looked up once: a look-up costs several assignments
+
+
+class Endpoint:
+    """Receives the messages of one agent on a running hub; created with the agent's first message.
+
+    Attributes:
+        id: The agent's id.
+        detach: Whether its handlers continue when the requester no longer waits.
+        overflow: What its full mailbox does with one more message.
+        is_left: Whether it was closed and its last worker has gone.
+        bell: Rings when something changes that may let it end.
+        tally: The counts of its messages.
+    """
+
+    __slots__ = (
+        "_engine",
+        "_mailbox",
+        "_on_left",
+        "_workers",
+        "bell",
+        "detach",
+        "id",
+        "is_left",
+        "overflow",
+        "tally",
+    )
+
+    def __init__(
+        self, agent: str, engine: Engine, *, concurrency: float, mailbox: float, overflow: Overflow, detach: bool
+    ) -> None:
+        self.id = agent
+        self.detach = detach
+        self.overflow = overflow
+        self.is_left = False
+        self._engine = engine
+        self.tally = Tally()
+        self._mailbox = Mailbox(mailbox, engine.account)
+        self._workers = Workers(agent, concurrency, self._mailbox, engine, self._note_left, tally=self.tally)
+        self.bell = self._workers.bell
+        self._on_left: Callable[[], None] | None = None
+
+    def supervise(self, supervision: Supervision, blueprint: Blueprint | None) -> None:
+        """Set what happens on a failure, and create a lifecycle if the agent's instance has to be started."""
+        workers = self._workers
+        if blueprint is not None:
+            plan = supervision if isinstance(supervision, Restart) else None
+            workers.lifecycle = Lifecycle(self.id, blueprint, plan, workers, self._engine)
+            workers.lifecycle.begin()
+        if isinstance(supervision, Restart) and workers.lifecycle is not None:
+            workers.on_failure = workers.lifecycle.restart
+        elif supervision == "stop":
+            workers.on_failure = self._terminate
+        elif supervision == "escalate":
+            workers.on_failure = self._escalate
+
+    def _terminate(self, failure: BaseException, _: Envelope) -> None:
+        self._engine.terminate(self.id, failure, AgentStopped)
+
+    def _escalate(self, failure: BaseException, envelope: Envelope) -> None:
+        self._engine.emit(AgentTerminated(hub=self._engine.hub, agent=self.id, error=class_name(type(failure))))
+        if isinstance(failure, cancellation()):  # the task that entered the hub would take it for its own cancellation
+            failure = HandlerFailed(self.id, envelope.handler.name, failure)
+        self._engine.end(failure)
+
+    @property
+    def closing(self) -> bool:
+        """Whether it takes no more messages."""
+        return self._workers.closing
+
+    @property
+    def depth(self) -> int:
+        """How many messages wait."""
+        return len(self._mailbox.queue)
+
+    @property
+    def blocked(self) -> int:
+        """How many senders wait for room."""
+        return len(self._mailbox.blocked)
+
+    def metrics(self, refused: int) -> Callable[[], AgentMetrics]:
+        """Take a snapshot of counts and state; the result builds the value from it."""
+        began = self._workers.began()
+        return partial(
+            self.tally.copy().read,
+            refused=refused,
+            depth=self.depth,
+            blocked=self.blocked,
+            running=len(began),
+            running_since=self._engine.stamps.wall(min(began)) if began else None,
+        )
+
+    def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
+        """The envelopes being handled, except those to spare."""
+        return self._workers.handling(spared)
+
+    def waiting(self) -> list[Envelope]:
+        """The envelopes that are queued, or wait for room."""
+        return [*self._mailbox.queue, *self._mailbox.blocked]
+
+    @property
+    def all_busy(self) -> bool:
+        """Whether another message would have to wait for a handler that runs now."""
+        return self._workers.all_busy
+
+    def is_stuck(self, held: AbstractSet[object]) -> bool:
+        """Whether nothing queued can start before one of the given handlers or hooks ends."""
+        return self._workers.is_stuck(held)
+
+    def accept(self, envelope: Envelope) -> bool:
+        """Take a message if there is room."""
+        mailbox, account, terms = self._mailbox, self._engine.account, envelope.terms
+        if account.observed or (terms is not STANDARD and terms.priority is not _NORMAL):
+            if not mailbox.accept(envelope):
+                return False
+        elif len(mailbox.queue) < mailbox.limit:  # the same without two calls
+            mailbox.queue.append(envelope)
+            envelope.state = _QUEUED
+            account.accepted += 1
+        else:
+            return False
+        workers = self._workers
+        if workers.resting or workers.vacancies:
+            workers.call()
+        return True
+
+    def line_up(self, envelope: Envelope, timeout: float) -> Coroutine[Any, Any, None] | None:
+        """Let a one-way message wait for room, unless others are dropped for it.
+
+        Returns:
+            What its sender has to await, if anything.
+
+        Raises:
+            MailboxFull: There was no room in time; at once if the agent sends to itself, since only it could make room.
+            DeliveryError: The agent or the hub stopped.
+        """
+        if self.displaces(envelope):
+            return None
+        to_self = envelope.sender == self.id
+        if to_self or timeout == 0 or self.overflow != "wait":
+            raise MailboxFull(self.id, self._mailbox.limit, to_self=to_self)
+        return self.wait_for_room(envelope, timeout)
+
+    def wait_for_room(self, envelope: Envelope, timeout: float) -> Coroutine[Any, Any, None]:
+        """Let a one-way message wait for room in a full mailbox; its sender awaits the result.
+
+        Raises:
+            DeliveryError: There was no room in time; raised by the returned awaitable.
+        """
+        return self._wait(envelope, self._queue_up(envelope), self._engine.stamps.clock() + timeout)
+
+    def ask(self, envelope: Envelope) -> Waiter:
+        """Deliver a request; its sender awaits the result until the envelope has its reply or an error.
+
+        Raises:
+            MailboxFull: The agent's senders may not wait for room.
+        """
+        if self.accept(envelope) or self.displaces(envelope):
+            new_waiter = self._engine.new_waiter
+            envelope.waiter = waiter = new_waiter()
+        elif self.overflow == "wait":
+            waiter = self._queue_up(envelope)
+        else:
+            raise MailboxFull(self.id, self._mailbox.limit)
+        if envelope.sender is not None:
+            self.tally.note_open(envelope.sender)
+        self._begin_wait(envelope, envelope.deadline)
+        return waiter
+
+    def take_over(self, envelope: Envelope, successor: Envelope) -> None:
+        """Deliver a request that another agent forwards.
+
+        Raises:
+            MailboxFull: The agent's senders may not wait for room.
+        """
+        if not (self.accept(successor) or self.displaces(successor)):
+            if self.overflow != "wait":
+                raise MailboxFull(self.id, self._mailbox.limit)
+            self._mailbox.line_up(successor)
+        envelope.hand_on(successor)
+        self.arm(successor)
+
+    def displaces(self, envelope: Envelope) -> bool:
+        """Take a message into a full mailbox by dropping the oldest one, if that is the policy."""
+        victim = self._mailbox.evict(envelope) if self.overflow == "drop_oldest" else None
+        if victim is None:
+            return False
+        victim.refuse(MailboxFull(self.id, self._mailbox.limit, dropped=True))
+        self._engine.account.mark_dead(victim, DeadReason.DROPPED)
+        return self.accept(envelope)
+
+    def arm(self, envelope: Envelope) -> None:
+        """Let a message expire in the mailbox when its deadline passes."""
+        if envelope.deadline < math.inf:
+            envelope.bucket = self._engine.deadlines.add(envelope, envelope.deadline)
+
+    def _queue_up(self, envelope: Envelope) -> Waiter:
+        envelope.waiter = waiter = self._engine.new_waiter()
+        self._mailbox.line_up(envelope)
+        return waiter
+
+    def _begin_wait(self, envelope: Envelope, until: float) -> None:
+        engine = self._engine
+        if until < math.inf:
+            envelope.bucket = engine.deadlines.add(envelope, until)
+        if engine.callers.present:
+            engine.callers.look()
+
+    async def _wait(self, envelope: Envelope, waiter: Waiter, until: float) -> None:
+        """Wait for room."""
+        self._begin_wait(envelope, until)
+        try:
+            await waiter
+        except BaseException:
+            envelope.give_up()
+            raise
+        envelope.raise_refusal()
+        if envelope.state is EnvelopeState.QUEUED:
+            self.arm(envelope)
+
+    def expire(self, envelope: Envelope) -> None:
+        """The sender's time is up, or a one-way message in the mailbox has expired."""
+        if envelope.type is MessageType.REQUEST:
+            error: DeliveryError = envelope.timed_out()
+            self._take_back(envelope, lambda late: self._engine.account.mark_dead(late, DeadReason.EXPIRED))
+        else:
+            error = MailboxFull(self.id, self._mailbox.limit)
+            if envelope.state is EnvelopeState.BLOCKED:
+                self._mailbox.turn_away(envelope)
+            elif envelope.state is EnvelopeState.QUEUED:
+                self._remove(envelope)
+                self._engine.account.mark_dead(envelope, DeadReason.EXPIRED)
+        envelope.refuse(error)
+
+    def withdraw(self, envelope: Envelope) -> None:
+        """The sender no longer waits. A one-way message is withdrawn only while there is no room for it."""
+        if envelope.type is MessageType.REQUEST:
+            self._take_back(envelope, self._engine.account.cancel)
+        elif envelope.state is EnvelopeState.BLOCKED:
+            self._mailbox.turn_away(envelope)
+        elif envelope.state is EnvelopeState.QUEUED:
+            self.arm(envelope)
+
+    def _take_back(self, envelope: Envelope, end: Callable[[Envelope], None]) -> None:
+        """Withdraw a request, unless it runs in a detached handler."""
+        if envelope.state is EnvelopeState.BLOCKED:
+            self._mailbox.turn_away(envelope)
+        elif self.detach:
+            return
+        elif envelope.state is EnvelopeState.QUEUED:
+            end(envelope)
+            self._remove(envelope)
+        elif envelope.state is EnvelopeState.RUNNING and envelope.worker is not None:
+            envelope.worker.interrupt()
+
+    def _remove(self, envelope: Envelope) -> None:
+        self._mailbox.remove(envelope)
+        self._workers.admit()
+        self._engine.account.notify()
+
+    def close(self, on_left: Callable[[], None] | None = None) -> None:
+        """Let the workers end once everything here is handled; the last one calls back."""
+        self._on_left = on_left or self._on_left
+        self._workers.close()
+
+    def interrupt(
+        self, spared: AbstractSet[object] = NOBODY, refusal: Callable[[str], DeliveryError] | None = None
+    ) -> Iterator[Envelope]:
+        """Start no more messages, and cancel handlers and the start of the instance, except those to spare.
+
+        Returns:
+            The handled messages, each as its handler is cancelled. Others may run in between.
+        """
+        self._workers.halt()
+        for envelope in self._workers.interrupt(spared):
+            if refusal is not None:
+                envelope.refuse(refusal(self.id))
+            yield envelope
+
+    def abort(
+        self, refusal: Callable[[str], DeliveryError], reason: DeadReason, spared: AbstractSet[object] = NOBODY
+    ) -> Iterator[tuple[Envelope, EnvelopeState]]:
+        """Close at once: cancel handlers and hooks except `spared`, refuse waiting senders, mark the queue as dead.
+
+        Returns:
+            Each message as it is ended, and the state it was in. Others may run in between.
+        """
+        mailbox, account = self._mailbox, self._engine.account
+        for envelope in self.interrupt(spared, refusal):
+            yield envelope, EnvelopeState.RUNNING
+        while mailbox.blocked:
+            envelope = next(iter(mailbox.blocked))
+            mailbox.turn_away(envelope)
+            envelope.refuse(refusal(self.id))
+            yield envelope, EnvelopeState.BLOCKED
+        while mailbox.queue:
+            envelope = mailbox.queue.popleft()
+            if envelope.waiter is not None:
+                envelope.refuse(refusal(self.id))
+            account.mark_dead(envelope, reason)
+            yield envelope, EnvelopeState.QUEUED
+        account.notify()
+        self.close()
+
+    async def left(self, held: Callable[[], AbstractSet[object]]) -> None:
+        """Wait until the last worker has ended, or all that is left waits for one of those named."""
+        await self.bell.until(lambda: self.is_left or self._has_only(held()))
+
+    def _has_only(self, held: AbstractSet[object]) -> bool:
+        if not held or self.handling(held) or (self._mailbox.queue and not self.is_stuck(held)):
+            return False
+        return bool(self.handling()) or self._workers.lifecycle in held
+
+    def _note_left(self) -> None:
+        if not self.is_left and self._on_left is not None:
+            self._on_left()
+        self.is_left = True
+        self.bell.ring()

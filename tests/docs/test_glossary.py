@@ -1,0 +1,23 @@
+"""docs/glossary.md has each word once, in order; and no public name means two things."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from stagepost import agents, checkpoint, hub, workflows
+
+TEXT = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text()
+WORDS = [word for word in re.findall(r"^\| ([^|]+) \|", TEXT, re.MULTILINE) if word != "word"]
+TWICE = {"Wait"}  # the step that waits, and the record that the store keeps of it
+
+
+def test_each_word_stands_there_once_and_in_order() -> None:
+    assert sorted(set(WORDS), key=str.casefold) == WORDS
+
+
+def test_a_public_name_means_one_thing_in_all_layers() -> None:
+    meanings = defaultdict(set)
+    for layer in (hub, checkpoint, workflows, agents):
+        for name in layer.__all__:
+            meanings[name].add(id(getattr(layer, name)))
+    assert {name for name, meant in meanings.items() if len(meant) > 1} <= TWICE

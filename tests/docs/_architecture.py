@@ -43,7 +43,9 @@ def transitions() -> str:
 
 def named_transitions() -> list[tuple[str, list[str]]]:
     """The same as names, in the order of the states."""
-    return [(before.value, [each.value for each in TRANSITIONS if each in after]) for before, after in TRANSITIONS.items()]
+    return [
+        (before.value, [each.value for each in TRANSITIONS if each in after]) for before, after in TRANSITIONS.items()
+    ]
 
 
 def part(name: str) -> str:

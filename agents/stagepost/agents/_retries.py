@@ -1,12 +1,12 @@
 """Trying again after errors that pass. When to try is tenacity's business; what passes is the caller's."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import anyio
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, get_logger, seconds
 from stagepost.workflows import ExtraMissing
 

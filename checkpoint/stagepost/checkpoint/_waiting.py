@@ -4,10 +4,11 @@ A *place* is a step of a run at one visit: its path from the root, with ``#`` an
 fan-outs around it, if there are any: ``approval``, ``orders[3]/charge``, ``review/ask#2``.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
+
+from stagepost._dataclasses import dataclass
 
 
 class WaitKind(StrEnum):

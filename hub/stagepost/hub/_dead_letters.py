@@ -1,8 +1,9 @@
 """What was never handled, kept for a while to be read."""
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
+
+from stagepost._dataclasses import dataclass
 
 from ._events import DeadReason
 from ._message import Message, MessageType

@@ -1,11 +1,12 @@
 """Who is on a hub, and who may be reached when."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 from ._blueprint import Blueprint
 from ._desk import Desk, Overflow

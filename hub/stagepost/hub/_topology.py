@@ -1,7 +1,8 @@
 """A picture of a hub: its agents and their subscriptions."""
 
 import math
-from dataclasses import dataclass
+
+from stagepost._dataclasses import dataclass
 
 from ._desk import Overflow
 from ._directory import Directory, Registration

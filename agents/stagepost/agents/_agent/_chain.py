@@ -1,12 +1,12 @@
 """Agents one after the other: what one has answered is what the next one is asked."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import SecretStr
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Observer, check_name
 from stagepost.workflows import Pattern
 

@@ -1,8 +1,10 @@
 """What an agent needs of a language model."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, Protocol, TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 from ._messages import ChatMessage, ProviderContent, ToolCall, Usage
 from ._settings import ModelSettings

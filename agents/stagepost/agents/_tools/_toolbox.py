@@ -1,8 +1,9 @@
 """What an agent's model may call at this moment."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from stagepost._dataclasses import dataclass
 
 from .._models._model import ToolSchema
 from ._tool import Tool

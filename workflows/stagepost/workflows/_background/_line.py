@@ -1,8 +1,9 @@
 """Runs in line for one of the slots that a runner has."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Self
+
+from stagepost._dataclasses import dataclass
 
 from .._runs._migration import Definition
 from .._runs._run import Outcome, Run

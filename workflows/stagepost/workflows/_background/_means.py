@@ -1,9 +1,9 @@
 """What runs are executed with."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CheckpointStore, Lease, Snapshot
 from stagepost.hub import Emitter, Hub
 

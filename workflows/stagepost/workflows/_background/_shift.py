@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CheckpointError, Lease, Snapshot
 
 from .._containment import ends_all, own_failure

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CheckpointStore, Codec, SentSignal
 
 from .._bell import Bell

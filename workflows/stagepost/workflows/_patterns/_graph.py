@@ -1,13 +1,13 @@
 """Steps as the nodes of a graph, with edges that may lead back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import check_name
 
 from .._containment import own_failure

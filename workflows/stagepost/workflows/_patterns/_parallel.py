@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import PLAIN, Codec, codec_for
 from stagepost.hub import Hub, Observer, check_name
 

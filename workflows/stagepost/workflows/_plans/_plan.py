@@ -9,12 +9,13 @@ before them and stand in a checkpoint only when a predicate has raised.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from pydantic import BaseModel
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import Codec
 
 from .._steps._step import Step

@@ -1,7 +1,6 @@
 """What somebody outside sends to runs: answers, signals, and word of effects in doubt."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import from_json
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import (
     PLAIN,
     CannotStore,

@@ -1,10 +1,10 @@
 """Looking at one run from outside."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import RunStatus
 
 from ._inbox import PendingWait

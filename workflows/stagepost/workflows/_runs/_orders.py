@@ -1,7 +1,6 @@
 """How a run is to be started."""
 
-from dataclasses import dataclass
-
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import Keep
 
 from .._engine._intermediates import Intermediate

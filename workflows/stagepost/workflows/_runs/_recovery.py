@@ -1,9 +1,10 @@
 """Taking up runs that a process before this one has left open."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CorruptRun, Snapshot, WaitStatus
 
 from ..errors import WorkflowError

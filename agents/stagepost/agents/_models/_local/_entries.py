@@ -1,8 +1,10 @@
 """What a local server is asked, and what it may be told to do: answer, or go wrong in a way that providers do."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 from .._script import Answer
 

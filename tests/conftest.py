@@ -3,9 +3,11 @@
 import gc
 import os
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings  # before anything is frozen: it looks for referrers, who do not show then
+from tests._forks import LAYERS, LITELLM, Forks
 
 # Without bytecode on disk each process compiles all that it imports anew: litellm alone takes 3 s for that.
 sys.dont_write_bytecode = False
@@ -21,3 +23,18 @@ def few_objects() -> None:
     """Let the collector look only at what the tests of a module make: all tests are 700,000 objects, and take 0.3 s."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Starts processes that have imported all layers."""
+    with Forks(*LAYERS) as forks:
+        yield forks
+
+
+@pytest.fixture(scope="session")
+def litellm_forks() -> Iterator[Forks]:
+    """Starts processes that have imported litellm, too."""
+    pytest.importorskip("litellm", reason="litellm is not installed")
+    with Forks(*LAYERS, LITELLM) as forks:
+        yield forks

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings  # before anything is frozen: it looks for referrers, who do not show then
 from tests._forks import LAYERS, LITELLM, Forks
+from tests._needs import need
 
 # Without bytecode on disk each process compiles all that it imports anew: litellm alone takes 3 s for that.
 sys.dont_write_bytecode = False
@@ -35,6 +36,6 @@ def forks() -> Iterator[Forks]:
 @pytest.fixture(scope="session")
 def litellm_forks() -> Iterator[Forks]:
     """Starts processes that have imported litellm, too."""
-    pytest.importorskip("litellm", reason="litellm is not installed")
+    need("litellm")
     with Forks(*LAYERS, LITELLM) as forks:
         yield forks

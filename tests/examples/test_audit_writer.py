@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 from tests._forks import Forks
+from tests._needs import need
 from tests.examples.audit_environment import Site
 from tests.examples.example_process import run_example
 
 from stagepost.agents import call
 from stagepost.agents.testing import LocalServer, ServerEntry, ServerRequest, Status
 
-pytest.importorskip("litellm", reason="litellm is not installed")
+need("litellm")
 
 
 @pytest.fixture

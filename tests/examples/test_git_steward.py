@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from offline import scripts
 from tests._forks import Forks
+from tests._needs import need
 from tests.examples.example_process import run_example
 
 from stagepost.agents.testing import LocalServer
 
-pytest.importorskip("litellm", reason="litellm is not installed")
-pytest.importorskip("mcp_server_git", reason="mcp-server-git is not installed")
+need("litellm", "mcp_server_git")
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from offline import scripts
 from tests._forks import Forks
+from tests._needs import need
 from tests.examples.example_process import ROOT, run_example
 
 from stagepost.agents.testing import LocalServer
 
-pytest.importorskip("litellm", reason="litellm is not installed")
+need("litellm")
 
 SAID = "In Miami: 30 °C and sunny.\n"
 

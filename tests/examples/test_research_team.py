@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from offline import scripts
 from tests._forks import Forks
+from tests._needs import need
 from tests.examples.example_process import run_example
 
 from stagepost.agents.testing import LocalServer, ServerRequest, Status
 
-pytest.importorskip("litellm", reason="litellm is not installed")
+need("litellm")
 
 
 @pytest.fixture

@@ -7,6 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings  # before anything is frozen: it looks for referrers, who do not show then
+from tests._fast import (  # noqa: F401  # hooks of pytest
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_ignore_collect,
+)
 from tests._forks import LAYERS, LITELLM, Forks
 from tests._needs import need
 

@@ -15,7 +15,7 @@ import pytest
 
 CASES: Final = 4
 _SLOW: Final = re.compile(
-    r"\b(subprocess|open_process|run_process|_processes|forks|_kills|_mortal|benchmarks"
+    r"\b(subprocess|open_process|run_process|_processes|_?forks|_kills|_mortal|benchmarks"
     r"|LocalServer|_scenes|_server|_watching|_fuzz_play|McpServer\.(stdio|http)|import mcp\w*|from mcp[.\w]*)\b"
     r'|"litellm"'
 )

@@ -4,22 +4,24 @@ To its program each is a process as any other, with its own id, main module, arg
 What it is spared is half a second for the import of all layers, or four for that of litellm.
 """
 
+import atexit
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Final, Self
+from threading import Lock
+from typing import Final
 
 LAYERS: Final = ("stagepost.hub", "stagepost.checkpoint", "stagepost.workflows", "stagepost.agents")
 LITELLM: Final = "stagepost.agents._models._litellm._vendor:load"
 LIMIT: Final = 120
 
 _ROOT: Final = Path(__file__).parents[1]
-_FOLDERS: Final = ("hub", "checkpoint", "workflows", "agents", "examples")
+_FOLDERS: Final = ("hub", "checkpoint", "workflows", "agents", "examples", "")
 _SERVER: Final = """
 import gc, importlib, json, os, runpy, signal, sys, types
 
@@ -64,7 +66,7 @@ for line in iter(sys.stdin.readline, ""):
 
 
 class Forks:
-    """Runs programs one after the other, with warnings as errors; use it as a context manager.
+    """Runs programs one after the other, with warnings as errors, until it is closed.
 
     Args:
         imports: Modules that are imported before, and functions that are called then: ``module:function``.
@@ -79,13 +81,10 @@ class Forks:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self._lock = Lock()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the server."""
         self._server.communicate(timeout=LIMIT)
 
     def run(
@@ -100,7 +99,7 @@ class Forks:
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        with TemporaryDirectory() as folder:
+        with self._lock, TemporaryDirectory() as folder:
             out, err = Path(folder, "out"), Path(folder, "err")
             out.touch()
             err.touch()
@@ -116,3 +115,11 @@ class Forks:
             code = self._server.stdout.readline()
             assert code, "the server has ended: what it has printed stands above"
             return subprocess.CompletedProcess(command, int(code), out.read_text(), err.read_text())
+
+
+@cache
+def shared(*imports: str) -> Forks:
+    """One for all tests of this process."""
+    forks = Forks(*imports)
+    atexit.register(forks.close)
+    return forks

@@ -3,7 +3,6 @@
 import gc
 import os
 import sys
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings  # before anything is frozen: it looks for referrers, who do not show then
@@ -12,7 +11,7 @@ from tests._fast import (  # noqa: F401  # hooks of pytest
     pytest_collection_modifyitems,
     pytest_ignore_collect,
 )
-from tests._forks import LAYERS, LITELLM, Forks
+from tests._forks import LAYERS, LITELLM, Forks, shared
 from tests._needs import need
 
 # Without bytecode on disk each process compiles all that it imports anew: litellm alone takes 3 s for that.
@@ -32,15 +31,13 @@ def few_objects() -> None:
 
 
 @pytest.fixture(scope="session")
-def forks() -> Iterator[Forks]:
+def forks() -> Forks:
     """Starts processes that have imported all layers."""
-    with Forks(*LAYERS) as forks:
-        yield forks
+    return shared(*LAYERS)
 
 
 @pytest.fixture(scope="session")
-def litellm_forks() -> Iterator[Forks]:
+def litellm_forks() -> Forks:
     """Starts processes that have imported litellm, too."""
     need("litellm")
-    with Forks(*LAYERS, LITELLM) as forks:
-        yield forks
+    return shared(*LAYERS, LITELLM)

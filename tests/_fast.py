@@ -45,9 +45,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if _SLOW.search(collection_path.read_text()) else None
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--fast"):
-        return
+def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave of each table a few cases on one loop."""
     tables = defaultdict[str, list[pytest.Item]](list)
     for item in items:
         tables[item.nodeid.partition("[")[0]].append(item)

@@ -6,13 +6,10 @@ import sys
 
 import pytest
 from hypothesis import HealthCheck, settings  # before anything is frozen: it looks for referrers, who do not show then
-from tests._fast import (  # noqa: F401  # hooks of pytest
-    pytest_addoption,
-    pytest_collection_modifyitems,
-    pytest_ignore_collect,
-)
+from tests._fast import choose, pytest_addoption, pytest_ignore_collect  # noqa: F401  # hooks of pytest
 from tests._forks import LAYERS, LITELLM, Forks, shared
 from tests._needs import need
+from tests._turns import take_turns
 
 # Without bytecode on disk each process compiles all that it imports anew: litellm alone takes 3 s for that.
 sys.dont_write_bytecode = False
@@ -21,6 +18,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Both are limits of real time, 0.2 s for an example, which a busy machine exceeds.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--fast"):
+        choose(config, items)
+    else:
+        take_turns(items)
 
 
 @pytest.fixture(autouse=True, scope="module")

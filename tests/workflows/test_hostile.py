@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio import fail_after
+from tests._turns import LOOPS, turn
 from tests.workflows._hostile import ASYNC, ASYNCIO, BUILTIN, ODD, PLACES, SYNC, Hostile, Place, raising
 from tests.workflows._words import PATIENCE, Gate, Store, running
 
@@ -82,10 +83,10 @@ def in_turns() -> list[Any]:
             *case.values,
             loop,
             id=f"{case.id}-{loop}",
-            marks=[] if case.id in worst or number % 2 == turn else [pytest.mark.long],
+            marks=[] if case.id in worst or turn(number) == loop else [pytest.mark.long],
         )
         for number, case in enumerate(cases())
-        for turn, loop in enumerate(("asyncio", "trio"))
+        for loop in LOOPS
     ]
 
 

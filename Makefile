@@ -12,13 +12,16 @@ SCHEMAS = */agents/_tools/_arguments.py,*/agents/_tools/_signature.py,*/agents/_
 # their order, or those with few tests would come last, which are slow: a worker would be left alone with them.
 SPREAD = -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test check format clean
+.PHONY: demo test test-fast check format clean
 
 demo: $(VENV)/demo-installed ## audit this environment, be killed in the middle, and go on
 	PYTHONPATH=examples $(BIN)/python -m dependency_audit $(ARGS)
 
 test: $(VENV)/test-installed ## the tests, spread over the cores; make test ARGS='-m long' for their long forms
 	$(BIN)/python -m pytest -q $(SPREAD) $(ARGS)
+
+test-fast: $(VENV)/test-installed ## a part of each layer's tests, in a minute: no processes, no litellm, one event loop
+	$(BIN)/python -m pytest -q --fast $(SPREAD) $(ARGS)
 
 check: $(VENV)/dev-installed ## format, lint, types, import contracts, tests under branch coverage
 	$(BIN)/ruff format --check .

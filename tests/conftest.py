@@ -6,6 +6,10 @@ import sys
 
 import pytest
 from hypothesis import HealthCheck, settings  # before anything is frozen: it looks for referrers, who do not show then
+from tests._fast import choose, pytest_addoption, pytest_ignore_collect  # noqa: F401  # hooks of pytest
+from tests._forks import LAYERS, LITELLM, Forks, shared
+from tests._needs import need
+from tests._turns import take_turns
 
 # Without bytecode on disk each process compiles all that it imports anew: litellm alone takes 3 s for that.
 sys.dont_write_bytecode = False
@@ -16,8 +20,28 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--fast"):
+        choose(config, items)
+    else:
+        take_turns(items)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def few_objects() -> None:
     """Let the collector look only at what the tests of a module make: all tests are 700,000 objects, and take 0.3 s."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def forks() -> Forks:
+    """Starts processes that have imported all layers."""
+    return shared(*LAYERS)
+
+
+@pytest.fixture(scope="session")
+def litellm_forks() -> Forks:
+    """Starts processes that have imported litellm, too."""
+    need("litellm")
+    return shared(*LAYERS, LITELLM)

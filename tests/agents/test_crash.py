@@ -91,6 +91,7 @@ async def test_an_uninterrupted_run_takes_so_many_commits() -> None:
     assert (world.asked, world.looked, world.sent) == ([0, 1, 2], 1, ["ann", "bob"])
 
 
+@pytest.mark.in_turns
 @pytest.mark.parametrize("successor", ["process", "runner"])
 @pytest.mark.parametrize("instant", ["before", "behind"])
 @pytest.mark.parametrize("last", range(COMMITS))

@@ -107,6 +107,7 @@ async def test_an_uninterrupted_run_of_a_team_takes_so_many_commits() -> None:
     assert store.commits == COMMITS
 
 
+@pytest.mark.in_turns
 @pytest.mark.parametrize("instant", ["before", "behind"])
 @pytest.mark.parametrize("last", range(COMMITS))
 async def test_p7_wherever_the_process_of_a_team_dies_the_next_one_ends_as_it_could_have(

@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from tests.docs._journeys import modules_of
+
 from stagepost.workflows._runner._presence import TRANSITIONS
-from tests.docs._journeys import JOURNEYS, modules_of
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "architecture.md"

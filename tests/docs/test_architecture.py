@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tests.docs._architecture import PAGE, PART, ROOT, named_transitions, transitions
 from tests.docs._journeys import JOURNEYS, modules_of
 
@@ -21,7 +20,7 @@ def test_a_journey_passes_the_modules_that_the_page_lists(name: str, tmp_path: P
 
 def test_the_transitions_are_those_of_the_runner() -> None:
     assert transitions() in PARTS["transitions"]
-    assert [before for before, _ in named_transitions()][0] == "storing"
+    assert next(before for before, _ in named_transitions()) == "storing"
 
 
 @pytest.mark.parametrize("file", sorted(set(NAMED.findall(TEXT))))

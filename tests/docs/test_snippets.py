@@ -1,12 +1,10 @@
 """Every Python snippet of the README and the docs is run as a reader would run it: copied into an empty folder."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests._forks import Forks
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,15 +27,12 @@ def promised_output(code: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("place", "code"), snippets(), ids=[place for place, _ in snippets()])
-def test_a_snippet_runs_and_prints_what_it_says(place: str, code: str, tmp_path: Path) -> None:
-    script = tmp_path / "snippet.py"
-    script.write_text(code)
-    paths = [str(ROOT / layer) for layer in ("hub", "checkpoint", "workflows", "agents")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-W", "error", script.name]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+def test_a_snippet_runs_and_prints_what_it_says(
+    place: str, code: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    (tmp_path / "snippet.py").write_text(code)
+    forks: Forks = request.getfixturevalue("litellm_forks" if "LiteLLM" in code else "forks")
+    done = forks.run("snippet.py", cwd=tmp_path)
     assert done.returncode == 0, f"{place}\n{done.stderr}"
     for text in promised_output(code):
         assert text in done.stdout, f"{place} promises {text!r} and printed\n{done.stdout}"

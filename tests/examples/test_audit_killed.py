@@ -4,20 +4,18 @@ Each kind of point is met twice; the others are run on demand, with ``pytest -m 
 """
 
 import json
-import os
 import signal
 import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from dependency_audit.worker import Job
+from tests._forks import Forks
 from tests.examples.audit_environment import Site
 
 from stagepost.checkpoint import Item, ItemStatus, RunNotFound, Snapshot, SqliteStore
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("audit_killed.py")
 RUN = "audit-1"
 DISTRIBUTIONS = 12
@@ -63,11 +61,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+def uninterrupted(forks: Forks, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The report of an audit that nobody killed."""
     output = tmp_path_factory.mktemp("through")
     through = Job(RUN, [str(folder)], "the environment", str(output))
-    assert audit(through, output / "log", "never").returncode == 0
+    assert audit(forks, through, output / "log", "never").returncode == 0
     return through.report.read_text()
 
 
@@ -76,11 +74,8 @@ def job(folder: Path, tmp_path: Path) -> Job:
     return Job(RUN, [str(folder)], "the environment", str(tmp_path))
 
 
-def audit(job: Job, log: Path, point: str) -> subprocess.CompletedProcess[str]:
-    paths = [str(ROOT / part) for part in ("hub", "checkpoint", "workflows", "agents", "examples")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, str(SCRIPT), json.dumps(asdict(job)), str(log), point]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+def audit(forks: Forks, job: Job, log: Path, point: str) -> subprocess.CompletedProcess[str]:
+    return forks.run(str(SCRIPT), json.dumps(asdict(job)), str(log), point, cwd=log.parent)
 
 
 def work_done(log: Path) -> list[str]:
@@ -119,13 +114,13 @@ def was_committed(line: str, done: set[str]) -> bool:
     "point", [pytest.param(point, marks=[] if point in COVERING else pytest.mark.long) for point in POINTS]
 )
 async def test_p7_a_killed_audit_goes_on_where_it_stopped(
-    job: Job, uninterrupted: str, tmp_path: Path, point: str
+    forks: Forks, job: Job, uninterrupted: str, tmp_path: Path, point: str
 ) -> None:
-    first = audit(job, tmp_path / "first", point)
+    first = audit(forks, job, tmp_path / "first", point)
     assert first.returncode == -signal.SIGKILL, first.stderr
     done = await committed(job)
 
-    second = audit(job, tmp_path / "second", "never")
+    second = audit(forks, job, tmp_path / "second", "never")
     assert second.returncode == 0, second.stderr
     again = [line for line in work_done(tmp_path / "second") if was_committed(line, done)]
     assert again == [], f"committed work ran again after {point}"

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 from offline import scripts
+from tests._forks import Forks
+from tests._needs import need
 from tests.examples.example_process import ROOT, run_example
 
 from stagepost.agents.testing import LocalServer
 
-pytest.importorskip("litellm", reason="litellm is not installed")
+need("litellm")
 
 SAID = "In Miami: 30 °C and sunny.\n"
 
@@ -19,14 +21,14 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def test_it_runs_offline(tmp_path: Path) -> None:
-    done = run_example("hello_agent.py", cwd=tmp_path)
+def test_it_runs_offline(tmp_path: Path, litellm_forks: Forks) -> None:
+    done = run_example(litellm_forks, "hello_agent.py", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, SAID, "")
 
 
-async def test_it_runs_unchanged_with_the_model_of_a_provider(tmp_path: Path) -> None:
+async def test_it_runs_unchanged_with_the_model_of_a_provider(tmp_path: Path, litellm_forks: Forks) -> None:
     async with LocalServer(scripts.weather) as server:
-        done = run_example("hello_agent.py", cwd=tmp_path, provider=server.url)
+        done = run_example(litellm_forks, "hello_agent.py", cwd=tmp_path, provider=server.url)
     assert (done.returncode, done.stdout, done.stderr) == (0, SAID, "")
     assert [request.body["model"] for request in server.requests] == ["local", "local"]
 

@@ -1,16 +1,14 @@
 """The order example as its users run it: real processes, killed behind entries of a real ledger."""
 
-import os
 import signal
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from order_fulfilment.outside import Ledger
+from tests._forks import Forks
 
-ROOT = Path(__file__).parents[2]
 OUTCOMES = [
     "order-1   2 lamp   on its way as parcel",
     "order-2   2 desk   on its way as parcel",
@@ -22,16 +20,13 @@ OUTCOMES = [
 ENTRIES = 24
 
 
-def python(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    paths = [str(ROOT / part) for part in ("hub", "checkpoint", "workflows", "agents", "examples")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    line = [sys.executable, "-m", *command]
-    return subprocess.run(line, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False)
+def python(forks: Forks, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return forks.run("-m", *command, cwd=cwd)
 
 
-def work(folder: Path, *, die_at: int | None = None) -> subprocess.CompletedProcess[str]:
+def work(forks: Forks, folder: Path, *, die_at: int | None = None) -> subprocess.CompletedProcess[str]:
     options = [] if die_at is None else ["--die-at", str(die_at)]
-    return python("order_fulfilment.work", str(folder), *options, cwd=folder)
+    return python(forks, "order_fulfilment.work", str(folder), *options, cwd=folder)
 
 
 def assert_books_are_right(ledger: Ledger) -> None:
@@ -43,26 +38,26 @@ def assert_books_are_right(ledger: Ledger) -> None:
     assert sum(entry.get("cents", 0) for entry in entries) == 2 * 3_000 + 2 * 40_000  # what was shipped is paid
 
 
-def test_the_demo_is_killed_and_charges_nobody_twice(tmp_path: Path) -> None:
-    done = python("order_fulfilment", cwd=tmp_path)
+def test_the_demo_is_killed_and_charges_nobody_twice(tmp_path: Path, forks: Forks) -> None:
+    done = python(forks, "order_fulfilment", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "ended with -9, and the ledger has 2 entries" in done.stdout
     assert done.stdout.splitlines()[-1] == "done twice: nothing"
 
 
 @pytest.mark.parametrize("entry", [1, 9, 20, ENTRIES])
-def test_p8_killed_behind_any_entry_nothing_is_booked_twice(entry: int, tmp_path: Path) -> None:
-    assert work(tmp_path, die_at=entry).returncode == -signal.SIGKILL
+def test_p8_killed_behind_any_entry_nothing_is_booked_twice(entry: int, tmp_path: Path, forks: Forks) -> None:
+    assert work(forks, tmp_path, die_at=entry).returncode == -signal.SIGKILL
     ledger = Ledger(tmp_path / "ledger.jsonl")
     assert len(ledger.entries()) == entry
-    assert_outcomes(work(tmp_path))
+    assert_outcomes(work(forks, tmp_path))
     assert_books_are_right(ledger)
 
 
-def test_p8_killed_again_and_again_nothing_is_booked_twice(tmp_path: Path) -> None:
+def test_p8_killed_again_and_again_nothing_is_booked_twice(tmp_path: Path, forks: Forks) -> None:
     for entry in (2, 3, 12):
-        assert work(tmp_path, die_at=entry).returncode == -signal.SIGKILL
-    assert_outcomes(work(tmp_path))
+        assert work(forks, tmp_path, die_at=entry).returncode == -signal.SIGKILL
+    assert_outcomes(work(forks, tmp_path))
     assert_books_are_right(Ledger(tmp_path / "ledger.jsonl"))
 
 
@@ -74,9 +69,9 @@ def assert_outcomes(done: subprocess.CompletedProcess[str]) -> None:
         assert line.startswith(outcome)
 
 
-def test_a_clerk_approves_in_a_process_of_their_own(tmp_path: Path) -> None:
+def test_a_clerk_approves_in_a_process_of_their_own(tmp_path: Path, forks: Forks) -> None:
     def shop(*arguments: str) -> str:
-        done = python("order_fulfilment", *arguments, cwd=tmp_path)
+        done = python(forks, "order_fulfilment", *arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -88,9 +83,9 @@ def test_a_clerk_approves_in_a_process_of_their_own(tmp_path: Path) -> None:
     assert [entry["kind"] for entry in Ledger(tmp_path / "shop" / "ledger.jsonl").entries()].count("charge") == 1
 
 
-def test_what_a_clerk_refuses_is_undone(tmp_path: Path) -> None:
-    python("order_fulfilment", "place", "desk", "--quantity", "2", "--number", "order-7", cwd=tmp_path)
-    done = python("order_fulfilment", "refuse", "order-7", "--reason", "too dear", cwd=tmp_path)
+def test_what_a_clerk_refuses_is_undone(tmp_path: Path, forks: Forks) -> None:
+    python(forks, "order_fulfilment", "place", "desk", "--quantity", "2", "--number", "order-7", cwd=tmp_path)
+    done = python(forks, "order_fulfilment", "refuse", "order-7", "--reason", "too dear", cwd=tmp_path)
     assert done.stdout == "order-7: cancelled: too dear\n"
     kinds = sorted(entry["kind"] for entry in Ledger(tmp_path / "shop" / "ledger.jsonl").entries())
     assert kinds == ["charge", "mail", "refund", "release", "reservation"]
@@ -103,8 +98,8 @@ def test_what_a_clerk_refuses_is_undone(tmp_path: Path) -> None:
         pytest.param(["place", "lamp", "--quantity", "0"], "greater than 0", id="no such quantity"),
     ],
 )
-def test_what_cannot_be_done_is_said(arguments: list[str], words: str, tmp_path: Path) -> None:
-    done = python("order_fulfilment", *arguments, cwd=tmp_path)
+def test_what_cannot_be_done_is_said(arguments: list[str], words: str, tmp_path: Path, forks: Forks) -> None:
+    done = python(forks, "order_fulfilment", *arguments, cwd=tmp_path)
     assert done.returncode == 1
     assert words in done.stderr
     assert "Traceback" not in done.stderr

@@ -86,6 +86,7 @@ async def crowded(hub: Hub) -> None:
         await hub.send(overflow, Ping())
 
 
+@pytest.mark.in_turns
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 async def test_p5_a_loop_over_any_call_lets_others_run(call: Calls) -> None:
     with fail_after(60):
@@ -97,6 +98,7 @@ async def test_p5_a_loop_over_any_call_lets_others_run(call: Calls) -> None:
     assert late.turns > 10
 
 
+@pytest.mark.in_turns
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 async def test_p5_a_timeout_round_a_loop_over_any_call_fires(call: Calls) -> None:
     with fail_after(60):
@@ -127,6 +129,7 @@ ACTS: dict[str, Callable[[Context], Awaitable[object]]] = {
 }
 
 
+@pytest.mark.in_turns
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 async def test_p5_a_loop_in_a_handler_lets_others_run(act: Callable[[Context], Awaitable[object]]) -> None:
     class Actor:
@@ -337,6 +340,7 @@ async def settled() -> None:
         await checkpoint()
 
 
+@pytest.mark.in_turns
 @pytest.mark.parametrize(("handler", "queued"), KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("leave", ["drain", "unregister", "error"])
 async def test_p5_the_end_of_many_agents_lets_others_run(handler: object, queued: int, leave: str) -> None:

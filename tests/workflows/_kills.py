@@ -3,13 +3,17 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 from anyio import fail_after
+from tests._forks import LAYERS, shared
 from tests.workflows import _victim
 from tests.workflows._specimens import Specimen, specimens
 from tests.workflows._victim import Lines
@@ -86,11 +90,17 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(Path.cwd()), *sys.path]))}
 
 
+async def forked(file: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a module of these tests in a process of its own, which finds its imports done."""
+    forks = shared(*LAYERS, "pytest", "tests.workflows._waiting_specimens")
+    return await anyio.to_thread.run_sync(partial(forks.run, file, *map(str, arguments), cwd=Path.cwd()))
+
+
 async def killed(folder: Path, name: str, point: str, number: int, *mode: str) -> None:
     """Let another process work until it kills itself."""
     with fail_after(PATIENCE):
-        process = await anyio.run_process(victim(folder, name, point, number, *mode), check=False, env=environment())
-    assert (process.returncode, process.stderr) == (-signal.SIGKILL, b"")
+        done = await forked(_victim.__file__, folder, name, point, number, *mode)
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
 
 
 async def left_behind(folder: Path, name: str) -> Snapshot:

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio import fail_after
+from tests._turns import LOOPS, turn
 from tests.workflows._hostile import ASYNC, ASYNCIO, BUILTIN, ODD, PLACES, SYNC, Hostile, Place, raising
 from tests.workflows._words import PATIENCE, Gate, Store, running
 
@@ -74,7 +75,22 @@ async def test_a_function_of_a_user_fails_its_place_in_a_stored_run(
     await fails(store, place.make(behaviour), place.state, place.names)
 
 
-@pytest.mark.parametrize(("place", "behaviour"), cases())
+def in_turns() -> list[Any]:
+    """All cases on one loop, in turns, and the worst on both; the others on both loops are long."""
+    worst = {case.id for case in cases(*WORST)}
+    return [
+        pytest.param(
+            *case.values,
+            loop,
+            id=f"{case.id}-{loop}",
+            marks=[] if case.id in worst or turn(number) == loop else [pytest.mark.long],
+        )
+        for number, case in enumerate(cases())
+        for loop in LOOPS
+    ]
+
+
+@pytest.mark.parametrize(("place", "behaviour", "anyio_backend"), in_turns())
 async def test_a_function_of_a_user_fails_its_place_in_memory(place: Place, behaviour: Hostile) -> None:
     with fail_after(PATIENCE), pytest.raises(PatternError, match=place.names):
         await place.make(behaviour).run(place.state, hub=Hub())

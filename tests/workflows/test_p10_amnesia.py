@@ -22,6 +22,7 @@ LAST_SAVE = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.in_turns
 @pytest.mark.parametrize("name", NAMES)
 async def test_p10_forgetting_everything_behind_each_commit_changes_nothing(name: str) -> None:
     notes: list[str] = []
@@ -39,6 +40,7 @@ async def test_p10_forgetting_everything_behind_each_commit_changes_nothing(name
         assert Counter(notes) == steps
 
 
+@pytest.mark.in_turns
 @pytest.mark.parametrize("name", WAITING)
 async def test_p10_forgetting_everything_changes_nothing_for_runs_that_wait(name: str) -> None:
     """Also behind each wait that was opened, each effect's intent and outcome, and each time the run parks."""

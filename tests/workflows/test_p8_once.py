@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio import fail_after
-from tests.workflows._kills import environment, lines
+from tests.workflows._kills import forked, lines
 from tests.workflows._words import running
 
 from stagepost.checkpoint import Commit, EffectStatus, RunStatus, SqliteStore
@@ -105,10 +105,8 @@ async def main(*arguments: str) -> None:
 
 async def killed(shape: str, folder: Path, kill: str) -> None:
     with fail_after(30):
-        process = await anyio.run_process(
-            [sys.executable, "-m", __name__, shape, str(folder), kill], check=False, env=environment()
-        )
-    assert (process.returncode, process.stderr) == (-signal.SIGKILL, b"")
+        done = await forked(__file__, shape, folder, kill)
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
 
 
 CASES = [("step", kill) for kill in KILLS] + [(shape, kill) for shape in PLACES if shape != "step" for kill in IN_DOUBT]

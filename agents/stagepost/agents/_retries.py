@@ -1,12 +1,12 @@
 """Retries after transient errors. tenacity does the timing; callers say which errors are transient."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import anyio
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, get_logger, seconds
 from stagepost.workflows import ExtraMissing
 

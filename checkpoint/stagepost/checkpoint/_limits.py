@@ -1,7 +1,8 @@
 """How large values may be."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from stagepost._dataclasses import dataclass
 
 from .errors import BlobTooLarge, ValueTooLarge
 

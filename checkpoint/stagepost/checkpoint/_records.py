@@ -4,11 +4,13 @@ Those that each run or step makes are named tuples, which take a third of the ti
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
+
+from stagepost._dataclasses import dataclass
 
 from ._waiting import Effect, StoredWait
 

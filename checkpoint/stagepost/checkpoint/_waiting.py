@@ -5,10 +5,11 @@ fan-outs around it, if there are any: ``approval``, ``orders[3]/charge``, ``revi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
+
+from stagepost._dataclasses import dataclass
 
 
 class WaitKind(StrEnum):

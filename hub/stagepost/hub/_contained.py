@@ -5,10 +5,11 @@ loop, because one more call for each message would cost too much, and uses `Cont
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from anyio import CancelScope
+
+from stagepost._dataclasses import dataclass
 
 from ._containment import is_fatal, own_part
 from ._guards import TaskGuard, is_cancelled, new_guard

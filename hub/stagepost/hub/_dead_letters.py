@@ -1,8 +1,9 @@
 """Dead letters: messages that were never handled, the latest of which are kept."""
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
+
+from stagepost._dataclasses import dataclass
 
 from ._envelope import Envelope
 from ._events import DeadReason

@@ -1,11 +1,12 @@
 """The agents of a hub, and when each may be reached."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 from ._blueprint import Blueprint
 from ._emitter import Emitter

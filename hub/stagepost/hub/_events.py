@@ -1,8 +1,9 @@
 """The events of a hub."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
+
+from stagepost._dataclasses import dataclass
 
 from ._message import MessageType
 from ._observer import Event, Level

@@ -1,9 +1,11 @@
 """The message that handlers and middleware see."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, StrEnum
 from typing import Generic, TypeVar
+
+from stagepost._dataclasses import dataclass
 
 from ._headers import NO_HEADERS, read_headers
 

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
+
+from stagepost._dataclasses import dataclass
 
 _BUCKETS = 64
 

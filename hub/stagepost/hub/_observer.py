@@ -1,8 +1,10 @@
 """Observers of a hub or a run, and the base of their events."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import time
 from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+
+from stagepost._dataclasses import dataclass
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 

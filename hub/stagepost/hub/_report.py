@@ -1,7 +1,8 @@
 """The report of a publication."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from stagepost._dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

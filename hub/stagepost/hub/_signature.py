@@ -1,10 +1,11 @@
 """Parsing of handler signatures: which payloads a handler takes and how to call it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from inspect import Parameter, signature
 from types import SimpleNamespace
 from typing import Final, get_args, get_origin, get_type_hints
+
+from stagepost._dataclasses import dataclass
 
 from ._layers import generates, is_coroutine_function, name_of, scope_of
 from ._message import Message

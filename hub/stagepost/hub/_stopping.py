@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import Final, Literal, TypeAlias
 
 from anyio import move_on_after
 from anyio.abc import TaskGroup
+
+from stagepost._dataclasses import dataclass
 
 from ._callers import NOBODY, Caller, caller_on
 from ._containment import class_name

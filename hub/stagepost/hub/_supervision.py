@@ -2,8 +2,9 @@
 
 import math
 from collections import deque
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
+
+from stagepost._dataclasses import dataclass
 
 from ._limits import Duration, count, seconds
 from .errors import InvalidArgument

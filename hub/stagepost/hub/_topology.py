@@ -1,7 +1,8 @@
 """Description of a hub: its agents and their subscriptions."""
 
 import math
-from dataclasses import dataclass
+
+from stagepost._dataclasses import dataclass
 
 from ._directory import Directory, Registration
 from ._endpoint import Overflow

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pydantic_core import from_json
+from tests._needs import need
 from tests.agents._ways import Way, both_ways, result_of, started, the_wait, working
 from tests.agents._weather import results
 from tests.agents.mcp.test_sdk_packages import make_repository
@@ -15,9 +16,7 @@ from stagepost.agents import Agent, Allow, McpServer, ScriptedModel, ScriptEntry
 from stagepost.checkpoint import SqliteStore
 from stagepost.workflows import RunFailed
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
-pytest.importorskip("mcp_server_time", reason="mcp-server-time is not installed")
-pytest.importorskip("mcp_server_git", reason="mcp-server-git is not installed")
+need("mcp", "mcp_server_time", "mcp_server_git")
 
 FOREIGN = Path(__file__).parent / "_foreign.py"
 KILLED = """

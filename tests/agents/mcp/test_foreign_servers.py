@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio import fail_after
+from tests._needs import need
 from tests.agents._weather import results
 from tests.agents.mcp import _odd
 from tests.agents.mcp._calling import use
@@ -14,7 +15,7 @@ from tests.agents.test_fitting import root_problems
 
 from stagepost.agents import Agent, McpConnections, McpServer, ScriptedModel, call
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
+need("mcp")
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])  # starting programs takes a second
 ODD = McpServer.stdio(sys.executable, str(Path(_odd.__file__)), name="odd")

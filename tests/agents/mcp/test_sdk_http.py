@@ -7,12 +7,13 @@ from traceback import format_exception
 
 import anyio
 import pytest
+from tests._needs import need
 from tests.agents.mcp._calling import appear, use, use_often
 
 from stagepost.agents import McpConnections, McpServer, McpUnavailable, Retries
 from stagepost.agents._tools._invoking import ToolResult
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
+need("mcp")
 
 AT_ONCE = Retries(attempts=3, first=0, most=0, jitter=0)
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests._needs import need
 from tests.agents.mcp._calling import use, use_often
 
 from stagepost.agents import Agent, McpConnections, McpServer, ScriptedModel, call
 
-pytest.importorskip("mcp_server_time", reason="mcp-server-time is not installed")
-pytest.importorskip("mcp_server_git", reason="mcp-server-git is not installed")
+need("mcp_server_time", "mcp_server_git")
 
 
 ONCE = pytest.mark.parametrize("anyio_backend", ["asyncio"])  # starting programs takes a second

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests._needs import need
 from tests.agents.mcp._calling import appear, gone, is_alive, use, use_often
 
 from stagepost.agents import McpConnections, McpServer, McpUnavailable, Tool
 from stagepost.agents._tools._invoking import ToolResult
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
+need("mcp")
 
 ONCE = pytest.mark.parametrize("anyio_backend", ["asyncio"])  # starting programs takes a second
 FOREIGN = Path(__file__).parent / "_foreign.py"

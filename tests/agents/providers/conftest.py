@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.agents.providers._all import PROVIDERS
 from tests.agents.providers._place import Place
 from tests.agents.providers._red import RED
 from tests.agents.providers._rules import Provider
@@ -16,10 +17,14 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the cells of the table of scenarios that are known to be red."""
+    """Mark the cells of the table of scenarios that are known to be red, and those that are long."""
+    known: dict[str, int] = {}
     for item in items:
         if isinstance(item, pytest.Function) and item.path.is_relative_to(HERE) and hasattr(item, "callspec"):
             scenario, provider, mode = _cell(item)
+            number = known.setdefault(scenario, len(known))
+            if provider and getattr(item.module, "IN_TURNS", False) and not _has_turn(number, provider, mode):
+                item.add_marker(pytest.mark.long)
             why = RED.get((scenario, provider)) or RED.get((scenario, f"{provider}:{mode}"))
             if why is not None:
                 item.add_marker(pytest.mark.xfail(strict=True, reason=why))
@@ -34,6 +39,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if item.get_closest_marker("xfail") is None or item.config.getoption("runxfail"):
             raise
         raise AssertionError(f"{type(error).__name__}: {error}") from None
+
+
+def _has_turn(number: int, provider: str, mode: str) -> bool:
+    """Whether a scenario is one for this provider and mode: every second, so that each meets all others."""
+    column = [each.name for each in PROVIDERS].index(provider)
+    return (number + column) % 2 == (mode == "stream")
 
 
 def _cell(item: pytest.Function) -> tuple[str, str, str]:

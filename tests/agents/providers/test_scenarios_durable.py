@@ -16,6 +16,7 @@ from stagepost.checkpoint import RunStatus, SqliteStore
 from stagepost.workflows import Run, RunFailed, Runner
 
 pytestmark = everywhere()
+IN_TURNS = True  # how the parts of a stream are put together is seen in test_scenarios.py
 
 OSLO = Call("look", {"city": "Oslo"})
 CROSS: Final = Call("cross", {})

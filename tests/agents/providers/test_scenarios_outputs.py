@@ -15,6 +15,7 @@ from tests.agents.providers._scenes import everywhere, run
 from stagepost.agents import Agent, AgentGaveUp, Budget, tool
 
 pytestmark = everywhere()
+IN_TURNS = True  # how the parts of a stream are put together is seen in test_scenarios.py
 
 ItemT = TypeVar("ItemT")
 OSLO = Call("look", {"city": "Oslo"})

@@ -1,9 +1,9 @@
 """The events of runs: metadata only, never a value of a state."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Event, Level
 
 

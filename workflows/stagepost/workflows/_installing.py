@@ -4,12 +4,13 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import unquote, urlsplit
+
+from stagepost._dataclasses import dataclass
 
 _NAME: Final = "stagepost"
 _RECEIPT: Final = "uv-receipt.toml"  # in the environment of a tool of uv

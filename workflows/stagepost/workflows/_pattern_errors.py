@@ -1,8 +1,9 @@
 """Where in a workflow a step failed: each enclosing pattern adds its own error."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from stagepost._dataclasses import dataclass
 
 from ._root_error import WorkflowError
 

@@ -1,13 +1,14 @@
 """Agents: data, checked when it is built."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from pydantic import BaseModel, JsonValue, SecretStr
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Observer, check_name
 from stagepost.workflows import Pattern
 

@@ -1,8 +1,8 @@
 """Agents as tools of other agents."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration
 
 from .._definition._definition import AgentDefinition

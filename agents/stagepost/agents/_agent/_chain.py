@@ -1,12 +1,12 @@
 """Chains of agents: each is asked with the answer of the one before."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import SecretStr
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Observer, check_name
 from stagepost.workflows import Pattern
 

@@ -1,10 +1,10 @@
 """A chain of agents as a workflow: each agent's work is a run of its own below the run of the chain."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
+from stagepost._dataclasses import dataclass
 from stagepost.workflows import Chain, ChildFailed, State, Step, StepContext, step
 
 from .._delegation._result import AgentResult

@@ -1,11 +1,12 @@
 """Agents from data as JSON and TOML have it: names there, objects here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
+
+from stagepost._dataclasses import dataclass
 
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget

@@ -1,13 +1,13 @@
 """Approvals: which tool calls need a person's approval, and the decisions. Data and pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Discriminator, JsonValue
 from pydantic_core import from_json, to_json
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, seconds
 
 from .._models._messages import Text, ToolCall

@@ -1,13 +1,13 @@
 """Budgets of runs, and what they have used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf
 from typing import Any, Final, Self
 
 from pydantic import ConfigDict, with_config
 from pydantic_core import to_json
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import TypedCodec
 
 from .._models._messages import Usage

@@ -11,13 +11,13 @@ A hook with an attribute ``inherited = True`` also applies to all agents below i
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, signature
 from typing import Any, Generic, Protocol, TypeAlias, runtime_checkable
 
 from typing_extensions import TypeVar
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import get_logger
 from stagepost.workflows import own_failure
 

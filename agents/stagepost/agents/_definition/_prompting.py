@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from types import UnionType
 from typing import Any, Generic, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -10,6 +9,7 @@ from typing import Any, Generic, TypeAlias, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import describe_error
 from stagepost.workflows import own_failure
 

@@ -1,10 +1,11 @@
 """What an agent is asked with, as the beginning of a conversation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from pydantic import BaseModel, ValidationError
+
+from stagepost._dataclasses import dataclass
 
 from .._models._messages import SystemMessage, UserMessage
 from .._models._parts import Listing

@@ -1,11 +1,11 @@
 """Pending tool calls, as a run stores them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic import BaseModel
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import TypedCodec
 
 from .._models._messages import ToolCall

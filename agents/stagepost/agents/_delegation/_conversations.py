@@ -1,9 +1,10 @@
 """The conversations of a run with other agents, read from its transcript."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel, JsonValue, ValidationError
+
+from stagepost._dataclasses import dataclass
 
 from .._definition._definition import MESSAGE_AGENT
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage

@@ -1,9 +1,10 @@
 """The result of a run of an agent."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Generic, TypeVar
 
+from stagepost._dataclasses import dataclass
 from stagepost.workflows import State
 
 from .._models._messages import ChatMessage, ToolMessage, Usage, UserMessage

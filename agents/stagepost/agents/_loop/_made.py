@@ -1,11 +1,11 @@
 """Results of tool calls, as a run stores them until all calls of an answer are made."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import TypedCodec
 
 from .._delegation._calls import Aside, PendingCall, Talk

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol
+
+from stagepost._dataclasses import dataclass
 
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget

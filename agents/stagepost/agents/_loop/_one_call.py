@@ -13,7 +13,6 @@ again. The arguments are checked before anything else, each time: an invalid cal
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable
 from typing import Any, Final
@@ -21,6 +20,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
+from stagepost._dataclasses import dataclass
 from stagepost.workflows import StepContext
 
 from .._definition._approvals import Allow, Decision, Deny, asked, decided, expired

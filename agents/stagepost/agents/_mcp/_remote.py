@@ -1,8 +1,9 @@
 """What a server tells, in words of our own: its tools, and what becomes of a call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from stagepost._dataclasses import dataclass
 
 from .._models._model import JsonSchema
 from .._models._parts import Audio, File, Image

@@ -1,10 +1,11 @@
 """Schemas of foreign tools as model providers take them: an object, always, without references."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from stagepost._dataclasses import dataclass
 
 from .._models._model import JsonSchema
 from .._output._fitting import Unsendable, fitted, is_sendable_root

@@ -3,11 +3,12 @@
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, TypeAlias, TypedDict, Unpack, get_args
 from urllib.parse import urlsplit
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, seconds
 
 from .._models._addresses import address_secrets, named_secrets, shown_address

@@ -1,8 +1,10 @@
 """The protocol between agents and language models."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, Protocol, TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 from ._messages import ChatMessage, ProviderContent, ToolCall, Usage
 from ._settings import ModelSettings

@@ -1,11 +1,13 @@
 """How a model is to answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from math import inf
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pydantic import ConfigDict, with_config
+
+from stagepost._dataclasses import dataclass
 
 from ..errors import InvalidSettings
 

@@ -1,7 +1,7 @@
 """Output types: any type that pydantic can check, and its schema for the model."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final, Literal, Self, TypeAlias, Union, get_args, get_origin
@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, Union, get_args, get_or
 from pydantic import BaseModel, ConfigDict, JsonValue, PydanticUserError, TypeAdapter, ValidationError, create_model
 from pydantic_core import from_json, to_json
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import describe_error
 from stagepost.workflows import own_failure
 

@@ -1,11 +1,12 @@
 """Tasks: runs of agents as their callers see them, as frozen values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import RunStatus, WaitKind
 from stagepost.workflows import PendingWait, RunView
 

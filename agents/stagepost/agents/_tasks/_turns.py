@@ -8,10 +8,10 @@ that is not a turn. A run that only says that the conversation has ended takes a
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import RunNotFound, RunNotOpen
 from stagepost.workflows import (
     Run,

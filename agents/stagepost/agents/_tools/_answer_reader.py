@@ -1,10 +1,11 @@
 """How a model ends its work: by a text, or by the tools ``return`` and ``fail``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+
+from stagepost._dataclasses import dataclass
 
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage, UserMessage
 from .._models._model import OutputSchema, ToolSchema

@@ -1,11 +1,11 @@
 """A function's parameters as the model sees them and as its calls are checked against them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError, create_model
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import describe_error
 from stagepost.workflows import own_failure
 

@@ -1,10 +1,12 @@
 """The context of a tool call."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic
 
 from typing_extensions import TypeVar
+
+from stagepost._dataclasses import dataclass
 
 from .._models._model import Model
 

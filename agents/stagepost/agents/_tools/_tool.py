@@ -2,10 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, check_name, seconds
 
 from .._models._model import ToolSchema

@@ -1,8 +1,9 @@
 """The tools that an agent's model may call now."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from stagepost._dataclasses import dataclass
 
 from .._models._model import ToolSchema
 from ._tool import Tool

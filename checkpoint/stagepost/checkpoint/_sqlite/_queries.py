@@ -1,9 +1,10 @@
 """What is asked of the tables."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
+
+from stagepost._dataclasses import dataclass
 
 from .._records import RunStatus
 from .._waiting import WaitKind

@@ -1,9 +1,9 @@
 """What a runner executes runs with."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CheckpointStore, Lease, Snapshot, StoredWait
 from stagepost.hub import Emitter, Hub
 

@@ -1,7 +1,7 @@
 """What all branches of one run share while a process works on it."""
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from time import perf_counter, time
 from typing import Any, TypeAlias
@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from anyio import CancelScope, move_on_after
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import (
     Closing,
     Frame,

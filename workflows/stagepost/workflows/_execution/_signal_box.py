@@ -1,11 +1,11 @@
 """Signals that steps read without taking them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CannotRead, CheckpointStore, Codec, SentSignal
 
 from ..errors import UnknownSignal

@@ -1,9 +1,10 @@
 """What comes after a node of a loop or a graph."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, NoReturn, Protocol
+
+from stagepost._dataclasses import dataclass
 
 from .._containment import own_failure
 from .._plans._plan import Enclosing, Trail, View, Way, child_path

@@ -1,9 +1,9 @@
 """What a pattern compiles itself with: it adds the pattern's places to the plan of the workflow."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import PLAIN, Codec
 
 from .._pattern_errors import BranchError

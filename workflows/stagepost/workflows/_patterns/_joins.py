@@ -1,9 +1,9 @@
 """What becomes of the values of a fan-out: a list, a dict, whatever a function makes of them, or parts of the state."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import Codec, join_values, split_values
 
 from .._plans._plan import Done, Target

@@ -9,13 +9,14 @@ before them and stand in a checkpoint only when a predicate has raised.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from pydantic import BaseModel
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import PLAIN, Codec, split_values
 
 from .._steps._step import Step

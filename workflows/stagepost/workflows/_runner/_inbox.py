@@ -4,7 +4,6 @@ All of it is only written. Whoever owns the run, in this process or another, hea
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 from pydantic_core import from_json
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import (
     PLAIN,
     CannotStore,

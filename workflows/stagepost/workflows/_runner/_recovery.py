@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CorruptRun, Page, RunInfo, RunNotFound, RunNotOpen, RunOwned, RunStatus, StoreError
 
 from .._runs._compatibility import open_in, own

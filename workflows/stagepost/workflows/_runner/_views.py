@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import RunInfo, RunStatus
 
 from .._plans._run_diagram import run_diagram

@@ -11,11 +11,11 @@ paths, and change states, inputs and values.
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import PLAIN, Frame, Item, ItemStatus, Migrated, Snapshot, StoredValue, WaitStatus
 
 from .._patterns._pattern import Pattern

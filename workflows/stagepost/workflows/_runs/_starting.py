@@ -1,10 +1,10 @@
 """How a run is to be started, what it starts with, and whether a stored one was started with the same."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import Keep, NewRun, RunInfo, join_values
 
 from .._engine._branch import first_frame

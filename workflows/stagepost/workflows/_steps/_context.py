@@ -1,9 +1,9 @@
 """What a step may know and use beside its state."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import PLAIN, Attachments
 from stagepost.hub import Duration, check_name
 

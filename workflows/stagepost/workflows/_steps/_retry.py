@@ -1,11 +1,11 @@
 """Trying a step again after errors that pass. When to try is tenacity's business."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
+from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, seconds
 
 from .._events import StepRetried

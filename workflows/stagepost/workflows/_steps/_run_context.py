@@ -1,9 +1,10 @@
 """What a step may know of its run, whichever step it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import Limits
 from stagepost.hub import Hub
 

@@ -2,10 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import PLAIN, Codec, StoredWait, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 

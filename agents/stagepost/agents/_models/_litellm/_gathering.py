@@ -1,11 +1,13 @@
 """An answer, gathered from what a provider sends: whole, or in deltas."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
 from pydantic_core import to_json
+
+from stagepost._dataclasses import dataclass
 
 from .._messages import ProviderContent, ToolCall
 from .._model import TokenKind

@@ -1,8 +1,9 @@
 """A conversation as providers want it: each call with its one result, right after the answer that makes it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 from .._messages import AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage
 

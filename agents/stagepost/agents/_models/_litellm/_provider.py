@@ -1,8 +1,10 @@
 """Who answers, and what its API is like."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 Api: TypeAlias = Literal["anthropic", "bedrock", "chat", "deepseek", "gemini", "mistral"]
 

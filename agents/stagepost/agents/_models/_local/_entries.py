@@ -1,8 +1,10 @@
 """Requests of a local server, and its script's entries: answers, and faults that providers show."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 from .._script import Answer
 

@@ -1,9 +1,10 @@
 """What a local server does next, as its script says."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from threading import Lock
 from typing import Final
+
+from stagepost._dataclasses import dataclass
 
 from .._model import ModelResponse
 from .._script import Script, as_response

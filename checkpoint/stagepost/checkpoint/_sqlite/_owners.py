@@ -5,7 +5,8 @@ is final: it comes back under another number. So a run is free if its owner is d
 """
 
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from .._ownership import Cancelled, Change, Freed, Lost, News, Owner
 from .._records import Keep, Lease, Shape
@@ -15,12 +16,14 @@ from ._queries import RUN_COLUMNS, Row
 from ._row import shape_row
 from ._rows import making_sense
 
+T = TypeVar("T")
+
 FREE = "(owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners WHERE owners.id = runs.owner AND NOT dead))"
 _BURY = """
 UPDATE owners SET dead = 1 WHERE NOT dead AND (expires_at < ? OR (expires_at IS NULL AND id NOT IN ({joined})))
 RETURNING id, expires_at IS NOT NULL
 """
-_VOID = "UPDATE runs SET epoch = epoch + 1 WHERE owner = ? AND status = 'running' RETURNING run_id"
+_VOID = "UPDATE runs SET epoch = epoch + 1, heard = news - 1 WHERE owner = ? AND status = 'running' RETURNING run_id"
 _LIVING = "SELECT name FROM owners WHERE NOT dead"
 _JOIN = "INSERT INTO owners (name, expires_at) VALUES (?, ?) RETURNING id"
 _BEAT = "UPDATE owners SET expires_at = ? WHERE id = ? AND NOT dead"
@@ -55,7 +58,10 @@ _BLOCK = f"""
 UPDATE runs SET blocked = ?2 WHERE run_id = ?3 AND status IN ('running', 'waiting') AND (owner = ?1 OR {FREE})
 """
 _LEAVE = "UPDATE owners SET dead = 1 WHERE id = ?"
-_FREE_RUNS = "UPDATE runs SET owner = NULL, news = news + ? WHERE owner = ? AND status = 'running'"
+_FREE_RUNS = """
+UPDATE runs SET owner = NULL, heard = iif(?, news - 1, heard) -- so that others are told of it
+WHERE owner = ? AND status = 'running'
+"""
 
 
 def join(
@@ -86,7 +92,7 @@ def join(
 
 
 def bury(connection: sqlite3.Connection, now: int, joined: Collection[int]) -> Mapping[int, Sequence[Lost]]:
-    """Let those be dead of whom no heartbeat has come, and their leases void.
+    """Let those be dead of whom no heartbeat has come, and their leases void; others hear of their runs.
 
     Args:
         connection: The connection.
@@ -113,6 +119,18 @@ def check_lives(connection: sqlite3.Connection, owner: Owner) -> None:
 def beat(connection: sqlite3.Connection, owner: Owner, expires_at: int | None) -> bool:
     """Let an owner live until a time; False if it is dead."""
     return connection.execute(_BEAT, (expires_at, owner.id)).rowcount == 1
+
+
+def create(connection: sqlite3.Connection, owner: int, creation: Callable[[sqlite3.Connection], T]) -> T:
+    """Create a run, if its owner is living.
+
+    Raises:
+        OwnerExpired: It is not.
+    """
+    name = connection.execute(_NAME, (owner,)).fetchone()
+    if connection.execute(_LIVES, (owner,)).fetchone() is None and name is not None:
+        raise OwnerExpired(name[0])
+    return creation(connection)
 
 
 def acquire(connection: sqlite3.Connection, owner: Owner, after: str, limit: int) -> list[Row]:

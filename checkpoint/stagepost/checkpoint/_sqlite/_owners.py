@@ -12,7 +12,7 @@ from .._ownership import Cancelled, Change, Freed, Lost, News, Owner
 from .._records import Keep, Lease, Shape
 from ..errors import CheckpointError, OwnerExpired, RunNotOpen, RunOwned, StoreInUse
 from ._fence import run_of
-from ._queries import RUN_COLUMNS, Row
+from ._queries import RUN_COLUMNS, Row, as_text
 from ._row import shape_row
 from ._rows import making_sense
 
@@ -48,7 +48,7 @@ WHERE run_id = ? AND status IN ('failed', 'dead') RETURNING rk
 _RETRY_ITEMS = "UPDATE items SET status = 'waiting', error = NULL WHERE rk = ? AND status IN ('failed', 'cancelled')"
 _WAIT_AGAIN = "DELETE FROM waits WHERE rk = ? AND status = 'expired'"
 _CHANGES = f"""
-SELECT run_id, news, owner IS ?1, cancelling FROM runs
+SELECT CAST(run_id AS BLOB), news, owner IS ?1, cancelling FROM runs
 WHERE news > heard AND status = 'running' AND (owner = ?1 OR {FREE})
 """
 _HEARD = f"""
@@ -167,7 +167,7 @@ def claim(
 def changes(connection: sqlite3.Connection, owner: int) -> Sequence[Change]:
     """What was written for the runs of an owner, and for free ones, that nobody has heard of."""
     rows = connection.execute(_CHANGES, (owner,)).fetchall()
-    return [_change(*row) for row in rows]
+    return [_change(as_text(run_id), *row) for run_id, *row in rows]
 
 
 def heard(connection: sqlite3.Connection, owner: Owner, news: Mapping[str, int], *, is_alone: bool) -> None:

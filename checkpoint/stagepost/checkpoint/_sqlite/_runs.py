@@ -22,7 +22,7 @@ from . import _waits as waits
 from ._changes import changes_of
 from ._connect import Connection
 from ._creating import Creation
-from ._inbox import SqlInbox
+from ._inbox import Closed, SqlInbox
 from ._migrating import migrate
 from ._queries import Row, ended_query, free_runs_query, old_keys_query
 from ._rows import to_run
@@ -51,21 +51,12 @@ class SqlRuns(SqlInbox):
         owners: int = 1,
         ttl: float | None = None,
     ) -> None:
-        super().__init__(clock, limits)
+        super().__init__(clock, limits, Closed(name))
         self._name = name
         self._most = owners
         self._ttl = ttl
         self._joined: set[int] = set()  # numbers of those that live, if they need no heartbeat
         self._feeds: dict[int, Feed] = {}  # by number of the owner
-
-    @abstractmethod
-    async def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:
-        """Run work in a transaction.
-
-        Args:
-            work: It.
-            patient: Whether to wait as long as another process holds the write lock: not for callers from outside.
-        """
 
     @abstractmethod
     async def _listen(self, owner: Owner, feed: Feed) -> None:
@@ -87,7 +78,7 @@ class SqlRuns(SqlInbox):
 
     def commit(self, commit: Commit) -> Coroutine[Any, Any, None]:
         """Save one change of a run."""
-        return self._write(self._work(commit))  # not awaited here, as each step of a run comes by
+        return self._sink.write(self._work(commit))  # not awaited here, as each step of a run comes by
 
     async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
         """Open a wait of a run."""
@@ -112,11 +103,13 @@ class SqlRuns(SqlInbox):
             return owner.id in self._joined
         return await self._burying(partial(owners.beat, owner=owner, expires_at=self._expiry()))
 
-    async def acquire(self, owner: Owner, *, after: str = "", limit: int = 100) -> Page[RunInfo]:
+    async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
         """Running runs that no living owner has."""
         if self._ttl is None:
             return await self._page(partial(free_runs_query, owner.id), to_run, after, limit)
-        return _page_of(await self._burying(partial(owners.acquire, owner=owner, after=after, limit=limit)), limit)
+        return _page_of(
+            await self._burying(partial(owners.acquire, owner=owner, after=after or "", limit=limit)), limit
+        )
 
     async def claim(
         self, owner: Owner, run_id: str, *, reopen: bool = False, force: bool = False, shape: Shape | None = None
@@ -169,6 +162,9 @@ class SqlRuns(SqlInbox):
         """The store is left: nobody is told anything more, and nobody is its owner."""
         self._joined.clear()
         self._take(dict.fromkeys(self._feeds, ()))
+
+    def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> Coroutine[Any, Any, T]:
+        return self._sink.write(work, patient=patient)
 
     def _work(self, commit: Commit) -> Callable[[Connection], None]:
         if commit.lease.keep is not Keep.RESULT and statements.has_more(commit):

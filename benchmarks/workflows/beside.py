@@ -78,13 +78,18 @@ async def _hear(number: int) -> float:
 async def _idle(seconds: float) -> float:
     with database() as path:
         async with SqliteStore(path) as store, anyio.create_task_group() as tasks:
-            tasks.start_soon(store.changes(await store.join("owner")).__anext__)
+            tasks.start_soon(_listen, store)
             await anyio.sleep(1)  # the WAL is copied once
             began, used = time.monotonic(), time.process_time()
             await anyio.sleep(seconds)
             share = (time.process_time() - used) / (time.monotonic() - began)
             tasks.cancel_scope.cancel()
     return share
+
+
+async def _listen(store: SqliteStore) -> None:
+    async for change in store.changes(await store.join("owner")):
+        raise AssertionError(f"{change} is told, and nobody has written")
 
 
 def _polled(connection: sqlite3.Connection, number: int) -> Iterator[float]:

@@ -38,7 +38,7 @@ class Unfiltered(MemoryStore):
         workflow: str | None = None,  # noqa: ARG002  # another one
         since: datetime | None = None,  # noqa: ARG002  # a third
         until: datetime | None = None,  # noqa: ARG002  # a fourth
-        after: str = "",
+        after: str | None = None,
         limit: int = 100,
     ) -> Page[RunInfo]:
         return await super().find(after=after, limit=limit)

@@ -30,10 +30,10 @@ def stop(*_):
 async def main(path, where):
     async with SqliteStore.inbox(path) as inbox:
         if where == "writes":
-            await inbox._writer.write(stop)
+            await inbox._sink.write(stop)
         else:
             _inbox_store._run = stop
-            await inbox._writer.write(stop)
+            await inbox._sink.write(stop)
         await inbox.signal("run", "news", b"1")
     print("done", flush=True)
 

@@ -1,45 +1,18 @@
 """Owners: they get runs that nobody has, and hear of whatever is written for theirs until they say so."""
 
-from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Final
 
-import anyio
-
-from .._ownership import Cancelled, Change, Freed, News, Owner
-from .._records import Closing, Commit, Lease, RunStatus
+from .._ownership import Cancelled, Freed, News
+from .._records import Closing, Commit, RunStatus
 from .._store import CheckpointStore
 from .._waiting import NewWait, WaitKind, WaitStatus
 from ..errors import CancelRequested, NewsFirst, OwnerExpired, RunNotOpen, StaleCheckpoint
-from ._words import Check, a_frame, equal, lease_of, new_run, refuses, started
-
-_SOON: Final = 0.05  # seconds in which a store would have told what is not to be told
+from ._words import Check, a_frame, begun, equal, new_run, refuses, silent, started, told
 
 
 def ask(place: str = "step", kind: WaitKind = WaitKind.ANSWER) -> NewWait:
     """A wait."""
     return NewWait(place, kind, "name")
-
-
-async def begun(store: CheckpointStore, owner: Owner, run_id: str, *places: str) -> Lease:
-    """The lease of a run that waits at these places."""
-    lease = lease_of((await store.create(replace(new_run(run_id), owner=owner.id)))[0])
-    for place in places:
-        await store.wait(lease, ask(place))
-    return lease
-
-
-async def told(changes: AsyncIterator[Change], wanted: Change) -> None:
-    """A change is among what is told; what was told of before it may be told again."""
-    async for change in changes:
-        if change == wanted:
-            return
-
-
-async def silent(changes: AsyncIterator[Change]) -> None:
-    """Nothing is told."""
-    with anyio.move_on_after(_SOON):
-        raise AssertionError(f"broken promise: {await anext(changes)!r} is told, and there is nothing to tell")
 
 
 async def check_what_is_written_is_told_until_it_is_heard(store: CheckpointStore) -> None:

@@ -22,6 +22,7 @@ from stagepost.checkpoint import (
     Snapshot,
     StoreClosed,
     StoreError,
+    WaitKind,
 )
 
 from .._execution._environment import Environment
@@ -29,6 +30,7 @@ from .._pattern_errors import describe
 from .._runs._fitness import Fitness
 from .._runs._migration import Prepared
 from ..errors import RunCancelled, RunDead, RunnerNotOpen, RunnerStopped
+from ._hints import open_waits
 from ._presence import Presence
 
 if TYPE_CHECKING:
@@ -151,7 +153,7 @@ class Claims:
         """
         try:
             while True:
-                lease = await self._store.claim(self.owner, run_id, force=force)
+                lease = await self._store.claim(self.owner, run_id, force=force, counts=False)
                 with suppress(OwnershipLost):  # somebody else here has claimed it in between, to end it or to go on
                     await self._store.commit(Commit(lease=lease, closing=closing))
                     return
@@ -193,9 +195,16 @@ class Claims:
             record = self._presence.find(run_id)
             if record is not None:
                 self._presence.lose(record, error)
-            for above in self._presence.above(run_id):
-                self._presence.lose(above, error)
+            with suppress(CheckpointError):  # a store that cannot be read any more says so by itself
+                await self._lose_above(run_id, error)
         return not (self.is_leaving or isinstance(error, (RunOwned, *_LEAVING)))
+
+    async def _lose_above(self, run_id: str, error: BaseException) -> None:
+        """Those that rest until the run has ended are told as well."""
+        if self._presence.has_parents:
+            waits = [(wait.run_id, wait.wait.name) async for wait in open_waits(self._store, kind=WaitKind.CHILD)]
+            for record in self._presence.above(run_id, waits):
+                self._presence.lose(record, error)
 
     def _write(self, run_id: str, error: BaseException) -> None:
         self._log.error("run left open", run_id=run_id, why=describe(error))

@@ -50,15 +50,13 @@ class Recovery:
     Args:
         dispatcher: Where runs are taken up.
         fitness: Says which of them can go on.
-        grace: Seconds that runs below a cancelled one get to end by themselves.
         max_attempts: How often in a row a run may be recovered without a commit; None for no limit.
     """
 
-    def __init__(self, dispatcher: Dispatcher, fitness: Fitness, grace: float, max_attempts: int | None) -> None:
+    def __init__(self, dispatcher: Dispatcher, fitness: Fitness, max_attempts: int | None) -> None:
         self._dispatcher = dispatcher
         self._store = dispatcher.store
         self._fitness = fitness
-        self._grace = grace
         self._max_attempts = max_attempts
 
     async def recover(self) -> RecoveryReport:
@@ -112,7 +110,7 @@ class Recovery:
         try:
             if info.cancelling:  # whether its workflow is known or not
                 await self._dispatcher.claims.cancel(info.run_id)
-                found.cancelled += [info.run_id, *await self._dispatcher.cancel_below(info.run_id, self._grace)]
+                found.cancelled.append(info.run_id)
             elif info.status is RunStatus.RUNNING and self._is_dead(info):
                 found.dead[info.run_id] = await self._dispatcher.claims.bury(info)
             elif info.status is RunStatus.RUNNING or await self._has_to_go_on(info):

@@ -95,7 +95,7 @@ async def test_a_child_that_ended_while_nobody_watched_lets_its_parent_go_on(sto
         (wait,) = [wait for wait in await runner.waits() if wait.name == "approval"]
         await runner.answer(wait.id, value=True)
         await (await runner.get(wait.run_id)).result()
-        assert (await store.info("p1")).status is RunStatus.WAITING
+        assert (await store.info("p1")).status.is_open
     async with serving(store, child, parent) as (_, runner):
         await runner.recover()
         assert (await (await runner.get("p1")).result())["path"] == ["begin", "end"]

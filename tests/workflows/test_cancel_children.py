@@ -6,7 +6,7 @@ from tests.workflows._doors import Door
 from tests.workflows._words import NOTHING, Gate, Store, running
 from tests.workflows.test_child import starting
 
-from stagepost.checkpoint import RunNotOpen, RunStatus
+from stagepost.checkpoint import RunNotFound, RunNotOpen, RunStatus
 from stagepost.workflows import Chain, Parallel, RunCancelled, State, StepContext, Wait, step
 
 FAMILY = ("p", "p.kid", "p.kid.kid")
@@ -82,7 +82,12 @@ async def test_a_child_that_is_just_being_stored_is_cancelled_too(store: Store, 
         await anyio.wait_all_tasks_blocked()  # it waits for the child
         door.open.set()
     async with store:
-        assert await statuses(store, "p", "p.kid") == {RunStatus.CANCELLED}
+        assert await statuses(store, "p") == {RunStatus.CANCELLED}
+        if behind:
+            assert await statuses(store, "p.kid") == {RunStatus.CANCELLED}
+        else:  # below a run whose end was requested nothing begins any more
+            with pytest.raises(RunNotFound):
+                await store.info("p.kid")
 
 
 async def test_what_a_killed_process_has_not_cancelled_is_cancelled_by_the_next(store: Store) -> None:

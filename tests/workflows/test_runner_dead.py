@@ -210,7 +210,7 @@ async def test_a_child_that_is_dead_fails_the_run_that_asked(store: Store) -> No
     gate = Gate()
     child = Chain("child", [Wait("ask"), gate.step])
     parent = Chain("parent", [Ask("child", lambda _: {}, name="ask", into="asked")])
-    async with Hub(grace=0) as hub, killed(store, child, parent, hub=hub) as runner:
+    async with Hub(grace=0) as hub, dying(store, child, parent, hub=hub) as runner:
         await runner.serve(child)
         await (await runner.start(parent, run_id="p1")).settled()
         (wait,) = await runner.waits("p1")

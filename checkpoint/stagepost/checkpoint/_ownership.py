@@ -103,7 +103,14 @@ class Ownership(Protocol):
         ...
 
     async def claim(
-        self, owner: Owner, run_id: str, *, reopen: bool = False, force: bool = False, shape: Shape | None = None
+        self,
+        owner: Owner,
+        run_id: str,
+        *,
+        reopen: bool = False,
+        force: bool = False,
+        counts: bool = True,
+        shape: Shape | None = None,
     ) -> Lease:
         """Become the owner of an open run; leases of it that were given before are void, and a parked run runs again.
 
@@ -115,6 +122,7 @@ class Ownership(Protocol):
             run_id: The run.
             reopen: Open a failed or dead run again; its failed and cancelled items wait again.
             force: Take it away from a living owner, who is told (`Lost`).
+            counts: Whether it is to be executed, so that this may be an attempt; False to commit its end.
             shape: What its workflow is made of now; None leaves what is stored.
 
         Raises:

@@ -37,7 +37,7 @@ UPDATE runs SET attempts = attempts + (owner IS NOT NULL), owner = ? WHERE rk IN
 """
 _CLAIM = f"""
 UPDATE runs SET
-  epoch = epoch + 1, attempts = attempts + (owner IS NOT NULL AND owner <> ?1), owner = ?1, status = 'running',
+  epoch = epoch + 1, attempts = attempts + (?5 AND owner IS NOT NULL AND owner <> ?1), owner = ?1, status = 'running',
   heard = news, blocked = NULL, shape = coalesce(?2, shape)
 WHERE run_id = ?3 AND status IN ('running', 'waiting') AND (?4 OR owner = ?1 OR {FREE}) RETURNING rk, epoch, keep
 """
@@ -143,7 +143,14 @@ def acquire(connection: sqlite3.Connection, owner: Owner, after: str, limit: int
 
 
 def claim(
-    connection: sqlite3.Connection, owner: Owner, run_id: str, *, reopen: bool, force: bool, shape: Shape | None
+    connection: sqlite3.Connection,
+    owner: Owner,
+    run_id: str,
+    *,
+    reopen: bool,
+    force: bool,
+    counts: bool,
+    shape: Shape | None,
 ) -> tuple[Lease, int | None]:
     """Raise the epoch of an open run; with `reopen` open a failed one first.
 
@@ -156,7 +163,7 @@ def claim(
             connection.execute(_RETRY_ITEMS, (row,))
             connection.execute(_WAIT_AGAIN, (row,))
     before = connection.execute(_OWNER, (run_id,)).fetchone()
-    claimed = connection.execute(_CLAIM, (owner.id, shape and shape.id, run_id, force)).fetchone()
+    claimed = connection.execute(_CLAIM, (owner.id, shape and shape.id, run_id, force, counts)).fetchone()
     if claimed is None:
         raise _refusal(connection, run_id)
     with making_sense(run_id):

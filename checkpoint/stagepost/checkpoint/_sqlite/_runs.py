@@ -112,10 +112,19 @@ class SqlRuns(SqlInbox):
         )
 
     async def claim(
-        self, owner: Owner, run_id: str, *, reopen: bool = False, force: bool = False, shape: Shape | None = None
+        self,
+        owner: Owner,
+        run_id: str,
+        *,
+        reopen: bool = False,
+        force: bool = False,
+        counts: bool = True,
+        shape: Shape | None = None,
     ) -> Lease:
         """Become the owner of an open run, or with `reopen` of a failed one."""
-        work = partial(owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, shape=shape)
+        work = partial(
+            owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts, shape=shape
+        )
         lease, before = await (self._write if self._ttl is None else self._burying)(work)
         if before != owner.id and before in self._feeds:
             self._feeds[before].put([Lost(run_id)])

@@ -100,7 +100,6 @@ class Execution:
         patience: Seconds that taking it up took. For as long it stays in memory before it rests in the store, since
             news that comes meanwhile would have it taken up again. Whatever comes, this takes at most twice as long as
             the best choice would have, made by somebody who knew when news comes (the ski rental problem).
-        held_up: Why children that it waits for cannot go on, by their ids.
         straight: Paths of steps behind which nothing may come before the next one is begun.
         reopened: Ids of the children that were opened again; None unless the run itself was.
         is_observed: Whether anybody hears its events: worth asking before their details are put together.
@@ -134,7 +133,6 @@ class Execution:
     news: int = 0
     settled_news: int = -1
     patience: float = 0.0
-    held_up: dict[str, Exception] = field(default_factory=dict)
     straight: set[str] = field(default_factory=set)
     reopened: set[str] | None = None
     is_observed: bool = False

@@ -54,7 +54,7 @@ class StoredChildren:
         else:
             check_workflow(info, workflow.name)
             run = await self._join(parent, info)
-        return await self._end_of(parent, run)
+        return await self._end_of(run)
 
     async def cancel(self, parent: Execution, workflow: Pattern, key: str) -> None:  # noqa: ARG002  # a store knows whose it is
         """End a child for good, with those below it; nothing, if there is none or it has ended."""
@@ -85,13 +85,13 @@ class StoredChildren:
             return await self._dispatcher.start(workflow, state, order)
 
     async def _join(self, parent: Execution, info: RunInfo) -> Run:
-        async with self._waiting_for(parent, info.run_id):
+        async with self._waiting_for(info.run_id):
             if parent.opens_again(info.run_id) and info.status in (RunStatus.FAILED, RunStatus.DEAD):
                 return await self._dispatcher.take_up(info, reopen=True, urgent=True)
             return await self._dispatcher.attach(info, urgent=True)
 
-    async def _end_of(self, parent: Execution, run: Run) -> Any:
-        async with self._waiting_for(parent, run.id):
+    async def _end_of(self, run: Run) -> Any:
+        async with self._waiting_for(run.id):
             try:
                 if await run.settled() is RunStatus.WAITING:
                     raise Parks(WaitKind.CHILD, run.id)
@@ -103,7 +103,7 @@ class StoredChildren:
         raise ChildFailed(run.id, run.workflow, why, state=state) from cause
 
     @asynccontextmanager
-    async def _waiting_for(self, parent: Execution, run_id: str) -> AsyncIterator[None]:
+    async def _waiting_for(self, run_id: str) -> AsyncIterator[None]:
         """A child that cannot go on now is waited for like one that waits itself: a later process goes on with both."""
         try:
             yield
@@ -111,7 +111,6 @@ class StoredChildren:
             raise Left(error) from None
         except (WorkflowError, CheckpointError) as error:
             await self._dispatcher.claims.leave(run_id, error)
-            parent.held_up[run_id] = error
             raise Parks(WaitKind.CHILD, run_id) from None
 
 

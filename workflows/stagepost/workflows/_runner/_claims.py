@@ -1,5 +1,6 @@
 """What this runner says to the store as an owner of runs: it joins, checks and claims runs, ends and blocks them."""
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -22,13 +23,15 @@ from stagepost.checkpoint import (
     Snapshot,
     StoreClosed,
     StoreError,
+    WaitKind,
 )
 
 from .._execution._environment import Environment
 from .._pattern_errors import describe
 from .._runs._fitness import Fitness
 from .._runs._migration import Prepared
-from ..errors import RunCancelled, RunDead, RunnerNotOpen, RunnerStopped
+from ..errors import RunCancelled, RunDead, RunLeftOpen, RunnerNotOpen, RunnerStopped
+from ._hints import open_waits
 from ._presence import Presence
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
 _ALL: Final = (1 << 63) - 1
 _SHOWN: Final = 20  # runs that one report writes to the log, each in a line
+_REMEMBERED: Final = 1_000  # reasons; of other runs only the text is known, which the store has
 _LOOK: Final = 0.05  # seconds between looks at a run that another owner is to end
 _LEAVING: Final = (StoreClosed, RunnerStopped, RunnerNotOpen)
 
@@ -61,9 +65,10 @@ class Claims:
         self._log = log
         self.owner = owner
         self.is_leaving = False
+        self._reasons: OrderedDict[str, Exception] = OrderedDict()
 
     async def join_again(self) -> None:
-        """Become another owner, after this one was found to be dead: it had given no sign of life, so its runs are free.
+        """Become another owner, after this one was found dead: it had given no sign of life, so its runs are free.
 
         Raises:
             StoreError: It could not be said.
@@ -151,7 +156,7 @@ class Claims:
         """
         try:
             while True:
-                lease = await self._store.claim(self.owner, run_id, force=force)
+                lease = await self._store.claim(self.owner, run_id, force=force, counts=False)
                 with suppress(OwnershipLost):  # somebody else here has claimed it in between, to end it or to go on
                     await self._store.commit(Commit(lease=lease, closing=closing))
                     return
@@ -176,6 +181,12 @@ class Claims:
         if len(noted) > _SHOWN:
             self._log.error("more runs left open", runs=len(noted) - _SHOWN)
 
+    def reason(self, info: RunInfo) -> Exception | None:
+        """Why a run does not go on, as its row says; the very error, if it was found here and not long ago."""
+        if info.blocked is None or not info.status.is_open:
+            return None
+        return self._reasons.get(info.run_id) or RunLeftOpen(info.run_id, info.blocked)
+
     def lose_all(self, failure: StoreError) -> None:
         """The store takes nothing more, so that all are left open."""
         if not isinstance(failure, StoreClosed):
@@ -186,16 +197,29 @@ class Claims:
         """Tell those who wait; returns whether it is to be written to the log."""
         is_own = not isinstance(error, (StoreError, RunOwned, *_LEAVING))
         try:
-            if is_own and not self.is_leaving:
+            if is_own and not self.is_leaving and isinstance(error, Exception):
+                self._remember(run_id, error)
                 with suppress(CheckpointError):  # a store that cannot be written any more says so by itself
                     await self._store.block(self.owner, run_id, self._secrets.mask(describe(error)))
         finally:
             record = self._presence.find(run_id)
             if record is not None:
                 self._presence.lose(record, error)
-            for above in self._presence.above(run_id):
-                self._presence.lose(above, error)
+            with suppress(CheckpointError):  # a store that cannot be read any more says so by itself
+                await self._lose_above(run_id, error)
         return not (self.is_leaving or isinstance(error, (RunOwned, *_LEAVING)))
+
+    def _remember(self, run_id: str, error: Exception) -> None:
+        self._reasons[run_id] = error
+        if len(self._reasons) > _REMEMBERED:
+            self._reasons.popitem(last=False)
+
+    async def _lose_above(self, run_id: str, error: BaseException) -> None:
+        """Those that rest until the run has ended are told as well."""
+        if self._presence.has_parents:
+            waits = [(wait.run_id, wait.wait.name) async for wait in open_waits(self._store, kind=WaitKind.CHILD)]
+            for record in self._presence.above(run_id, waits):
+                self._presence.lose(record, error)
 
     def _write(self, run_id: str, error: BaseException) -> None:
         self._log.error("run left open", run_id=run_id, why=describe(error))

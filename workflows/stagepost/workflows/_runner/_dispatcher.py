@@ -29,7 +29,7 @@ from .._patterns._pattern import Pattern
 from .._runs._fitness import Fitness
 from .._runs._migration import Definition
 from .._runs._starting import Order, check_same, check_workflow, new_run
-from ..errors import RunCancelled, RunForgotten, RunLeftOpen, RunnerStopped
+from ..errors import RunCancelled, RunForgotten, RunnerStopped
 from ._claims import Claims
 from ._executor import Executor
 from ._presence import Presence, Record, Stay
@@ -218,9 +218,7 @@ class Dispatcher:
     def _reason(self, snapshot: Snapshot) -> BaseException | None:
         """Why a run that nobody works on cannot go on, or was not gone on with."""
         reason = self._fitness.reason(snapshot)
-        if reason is None and snapshot.run.status is RunStatus.RUNNING and snapshot.run.blocked is not None:
-            return RunLeftOpen(snapshot.run.run_id, snapshot.run.blocked)
-        return reason
+        return self.claims.reason(snapshot.run) if reason is None else reason
 
     # taking up
 

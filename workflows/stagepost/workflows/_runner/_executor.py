@@ -1,6 +1,7 @@
 """Taking runs to their ends, or until they rest, each by one task."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 
@@ -191,7 +192,7 @@ class Executor:
             case RunCancelled():
                 self._presence.end(record, RunStatus.CANCELLED, error=error)
             case Parked():
-                self._park(record, execution)
+                await self._park(record, execution)
             case RunNotOpen() if record.is_over:
                 pass
             case CheckpointError() | LifespanFailed() | RunnerNotOpen():
@@ -209,14 +210,19 @@ class Executor:
             case _:
                 await self._claims.leave(run_id, own(run_id, error))
 
-    def _park(self, record: Record, execution: Execution) -> None:
-        """It rests; and is held up, if a run that it waits for cannot go on."""
+    async def _park(self, record: Record, execution: Execution) -> None:
+        """It rests; and whoever waits for it is told if a run that it waits for cannot go on."""
         waits = execution.ledger.open_waits
         children = children_of(waits)
         self._presence.park(record, [wait_id_of(record.run_id, wait) for wait in waits], children)
-        for child in children:
-            if child in execution.held_up:
-                self._presence.lose(record, execution.held_up[child])
+        with suppress(CheckpointError):  # it rests all the same
+            for child in children:
+                if (reason := await self._reason(child)) is not None:
+                    self._presence.lose(record, reason)
+
+    async def _reason(self, run_id: str) -> Exception | None:
+        """Why a run cannot go on, if that stands in its row."""
+        return self._claims.reason(await self._environment.store.info(run_id))
 
     async def _give_up(self, record: Record, error: BaseException) -> None:
         """A run whose turn it was is not executed."""

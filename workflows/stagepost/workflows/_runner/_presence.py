@@ -28,7 +28,7 @@ The rules of the table:
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary, ref
@@ -243,17 +243,28 @@ class Presence:
         """Those of the runs that the steps of a run have started, or the steps of these."""
         return [record for record in self._here() if record.run_id.startswith(below(run_id))]
 
-    def above(self, run_id: str) -> Sequence[Record]:
-        """Those that are parked until a run has ended, and those that wait for these."""
-        found: dict[str, Record] = {}
-        ahead = [run_id]
+    @property
+    def has_parents(self) -> bool:
+        """Whether anybody here waits for a run that is parked until other runs have ended."""
+        return any(record.stay is Stay.PARKED and record.children for record in self._here())
+
+    def above(self, run_id: str, waits: Iterable[tuple[str, str]]) -> Sequence[Record]:
+        """Those that are parked until a run has ended, and those that wait for these.
+
+        Args:
+            run_id: The run.
+            waits: Ids of runs, each with that of one that it waits for, whether they are here or not.
+        """
+        parents: dict[str, list[str]] = {}
+        for parent, child in waits:
+            parents.setdefault(child, []).append(parent)
+        found, ahead = dict[str, None](), [run_id]
         while ahead:
-            child = ahead.pop()
-            for record in self._here():
-                if record.stay is Stay.PARKED and child in record.children and record.run_id not in found:
-                    found[record.run_id] = record
-                    ahead.append(record.run_id)
-        return list(found.values())
+            above = [parent for parent in parents.get(ahead.pop(), ()) if parent not in found]
+            found.update(dict.fromkeys(above))
+            ahead += above
+        records = map(self.find, found)
+        return [record for record in records if record is not None and record.stay is Stay.PARKED]
 
     def failure(self, run_id: str) -> BaseException | None:
         """Why a run has failed, if that was in this process, and not long ago."""

@@ -12,6 +12,7 @@ from .._runs._compatibility import open_in, own
 from .._runs._fitness import Fitness
 from ..errors import RunLeftOpen, WorkflowError
 from ._dispatcher import Dispatcher
+from ._presence import Stay
 from ._run import Run
 
 _PAGE = 200  # runs read at once
@@ -50,15 +51,13 @@ class Recovery:
     Args:
         dispatcher: Where runs are taken up.
         fitness: Says which of them can go on.
-        grace: Seconds that runs below a cancelled one get to end by themselves.
         max_attempts: How often in a row a run may be recovered without a commit; None for no limit.
     """
 
-    def __init__(self, dispatcher: Dispatcher, fitness: Fitness, grace: float, max_attempts: int | None) -> None:
+    def __init__(self, dispatcher: Dispatcher, fitness: Fitness, max_attempts: int | None) -> None:
         self._dispatcher = dispatcher
         self._store = dispatcher.store
         self._fitness = fitness
-        self._grace = grace
         self._max_attempts = max_attempts
 
     async def recover(self) -> RecoveryReport:
@@ -84,17 +83,23 @@ class Recovery:
 
     async def _unowned(self, found: _Notes) -> AsyncGenerator[RunInfo, None]:
         """Running runs that no living owner has, and those of this one that nobody here works on."""
-        owner, find = self._dispatcher.claims.owner, self._dispatcher.presence.find
+        owner = self._dispatcher.claims.owner
         acquired = set[str]()
         async with aclosing(_pages(partial(self._store.acquire, owner, limit=_PAGE), found)) as runs:
             async for info in runs:
                 acquired.add(info.run_id)
-                if find(info.run_id) is None:
+                if await self._is_unheld(info):
                     yield info
         async with aclosing(_pages(partial(self._store.find, status=RunStatus.RUNNING, limit=_PAGE), found)) as runs:
             async for info in runs:
-                if info.owner == owner.id and info.run_id not in acquired and find(info.run_id) is None:
+                if info.owner == owner.id and info.run_id not in acquired and await self._is_unheld(info):
                     yield info
+
+    async def _is_unheld(self, info: RunInfo) -> bool:
+        """Whether nobody here works on a run, or is about to; who is about to may find that it cannot go on."""
+        while (record := self._dispatcher.presence.find(info.run_id)) is not None and record.stay is Stay.CLAIMING:
+            await record.changed()
+        return record is None
 
     async def _look_at_parked(self, found: _Notes) -> None:
         """See that those that rest could go on: nobody would hear otherwise before they are to, in a month perhaps."""
@@ -106,7 +111,7 @@ class Recovery:
         try:
             if info.cancelling:  # whether its workflow is known or not
                 await self._dispatcher.claims.cancel(info.run_id)
-                found.cancelled += [info.run_id, *await self._dispatcher.cancel_below(info.run_id, self._grace)]
+                found.cancelled.append(info.run_id)
             elif info.status is RunStatus.RUNNING and self._is_dead(info):
                 found.dead[info.run_id] = await self._dispatcher.claims.bury(info)
             elif info.status is RunStatus.RUNNING or await self._has_to_go_on(info):

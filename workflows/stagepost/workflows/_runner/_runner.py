@@ -309,7 +309,7 @@ class Runner(Views):
         Returns:
             What goes on now, when all of it has been scheduled, and what was left open and why.
         """
-        report = await Recovery(self._open(), self._fitness, self._grace, self._max_attempts).recover()
+        report = await Recovery(self._open(), self._fitness, self._max_attempts).recover()
         self._has_recovered = True
         await self._passed_on()
         return report

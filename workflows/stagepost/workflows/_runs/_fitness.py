@@ -54,7 +54,7 @@ class Fitness:
             raise
 
     def is_known(self, info: RunInfo) -> bool:
-        """Whether a run can go on as far as that can be known without reading it: nothing that it depends on has changed.
+        """Whether a run can go on, where that is known without reading it: nothing that it depends on has changed.
 
         So of a run that was claimed with a workflow of the very same shape, and whose values have no types.
         """

@@ -30,7 +30,7 @@ async def test_a_kind_of_yours_gets_the_whole_configuration() -> None:
     registry = StoreRegistry({"mine": mine})
     config = StoreConfig(kind="mine", options={"host": "db", "port": 0, "tls": False})
     async with registry.store(config) as store:
-        assert await store.find() == ()
+        assert (await store.find()).items == ()
     assert seen == [config]
     assert registry.names == ("sqlite", "memory", "mine")
 

@@ -1,13 +1,13 @@
 """The suite itself: it tells on stores that break their promises."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from anyio import fail_after
 
-from stagepost.checkpoint import Commit, CorruptRun, Lease, MemoryStore, NewRun, OwnershipLost, RunInfo, RunStatus
+from stagepost.checkpoint import Commit, Lease, MemoryStore, NewRun, OwnershipLost, Page, RunInfo, RunStatus
 from stagepost.checkpoint.testing import CHECKS
 
 
@@ -36,13 +36,14 @@ class Unfiltered(MemoryStore):
         *,
         status: RunStatus | Collection[RunStatus] | None = None,  # noqa: ARG002  # the broken promise
         workflow: str | None = None,  # noqa: ARG002  # another one
-        since: datetime | None = None,  # noqa: ARG002  # a third
-        until: datetime | None = None,  # noqa: ARG002  # a fourth
-        after: str = "",
+        key: str | None = None,  # noqa: ARG002  # a third
+        since: datetime | None = None,  # noqa: ARG002  # a fourth
+        until: datetime | None = None,  # noqa: ARG002  # a fifth
+        newest_first: bool = False,
+        after: str | None = None,
         limit: int = 100,
-        damaged: list[CorruptRun] | None = None,  # noqa: ARG002  # none here
-    ) -> Sequence[RunInfo]:
-        return await super().find(after=after, limit=limit)
+    ) -> Page[RunInfo]:
+        return await super().find(newest_first=newest_first, after=after, limit=limit)
 
 
 class Careless(MemoryStore):

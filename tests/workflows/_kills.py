@@ -101,7 +101,7 @@ async def left_behind(folder: Path, name: str) -> Snapshot:
 async def stored_runs(folder: Path) -> tuple[str, ...]:
     """Names of the runs on disk that no step has started."""
     async with SqliteStore(folder / "runs.db") as store:
-        return tuple(run.run_id for run in await store.find() if "." not in run.run_id)
+        return tuple(run.run_id for run in (await store.find()).items if "." not in run.run_id)
 
 
 async def recovered(folder: Path, names: Collection[str]) -> dict[str, Mapping[str, object]]:

@@ -122,7 +122,7 @@ async def main(*arguments: str) -> None:
     ):
         if mode:
             await runner.recover()
-            runs = [await runner.get(info.run_id) for info in await store.find()]
+            runs = [await runner.get(info.run_id) for info in (await store.find()).items]
         else:
             runs = [await runner.start(it.workflow, it.state, run_id=run_id) for run_id, it in chosen.items()]
         group.start_soon(outside.serve, runner, set(chosen))

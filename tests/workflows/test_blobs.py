@@ -344,7 +344,7 @@ async def test_retention_deletes_bytes_with_their_runs(store: Store) -> None:
             await (await runner.start(ATTACHING)).result()
         async with Runner(store, workflows=[ATTACHING], keep_for=timedelta(0)):
             with fail_after(5):
-                while await store.find():
+                while (await store.find()).items:
                     await anyio.lowlevel.checkpoint()
         with pytest.raises(BlobNotFound):
             await store.blob(DIGEST)

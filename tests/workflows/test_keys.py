@@ -43,7 +43,7 @@ async def swept(store: Store, *workflows: Chain, clock: Clock, days: float, keys
     """Let days pass and a runner sweep, until there is no run any more and as many keys as there should be."""
     clock.now += days * DAY
     async with running(store, *workflows, clock=clock, **options):
-        while await store.find() or await keys_in(store) != keys:
+        while (await store.find()).items or await keys_in(store) != keys:
             await checkpoint()
         await anyio.wait_all_tasks_blocked()
         assert await keys_in(store) == keys
@@ -145,7 +145,7 @@ async def test_a_run_that_keeps_nothing_is_started_once_all_the_same(store: Stor
     async with running(store, pay, clock=clock, keep="none", keep_for=None, keep_keys=None) as runner:
         await (await runner.start(pay, key="order-1")).result()
         await (await runner.start(pay, run_id="order-2")).result()
-        assert await store.find() == ()
+        assert (await store.find()).items == ()
         for again in (named("key", "order-1"), named("run_id", "order-2")):
             with pytest.raises(RunForgotten):
                 await runner.start(pay, **again)
@@ -191,7 +191,7 @@ async def test_names_that_nobody_gave_go_with_their_runs(store: Store, clock: Cl
         await runner.serve(Chain("served", [Counted().adds("x")]))
         await hub.request("served", {})
         await (await runner.start(parent, run_id="run-7", remember_id=False)).result()
-        assert len(await store.find()) == 5
+        assert len((await store.find()).items) == 5
     await swept(store, parent, clock=clock, days=31, keys=0)
 
 

@@ -288,7 +288,7 @@ async def test_what_waits_and_cannot_go_on_is_refused_and_marked(store: Store, r
             await runner.start(now[0], {"log": 5, "n": {"n": 1}}, run_id="work")
         with pytest.raises(IncompatibleCheckpoint):
             await (await runner.get("work")).settled()
-        assert {found.status for found in await store.find()} == {RunStatus.WAITING}
+        assert {found.status for found in (await store.find()).items} == {RunStatus.WAITING}
     async with running(store, Chain("work", [Wait("ask")])) as runner:
         await runner.answer("work/ask", 1)
         assert (await (await runner.get("work")).result())["ask"] == 1
@@ -429,7 +429,7 @@ async def test_values_that_a_step_would_read_are_looked_at_wherever_they_are(sto
     async with running(store, old := typed(kind, int, gate), grace=0) as runner:
         await runner.start(old, {"n": [1]}, run_id="work")
         await until(lambda: gate.calls == 2)
-        while len(await store.waits(run_id="work")) < 2:
+        while len((await store.waits(run_id="work")).items) < 2:
             await anyio.lowlevel.checkpoint()
     if kind == "answer":
         async with store:  # the process ends before anybody heeds it

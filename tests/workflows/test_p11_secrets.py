@@ -423,7 +423,7 @@ async def test_p11_what_names_a_run_is_refused_if_it_shows_a_secret(name: str, t
         ) as caught:
             await runner.start(CHILD, **given)
         assert TOKEN not in str(caught.value)
-        assert not await store.find()
+        assert not (await store.find()).items
     assert recorder.events == []
 
 

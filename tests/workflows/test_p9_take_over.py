@@ -69,6 +69,6 @@ async def test_p9_a_run_that_was_taken_over_ends_once(tmp_path: Path) -> None:
                 await owner.process.stdin.send(b"go on\n")
                 assert await owner.rest() == ["StoreTakenOver"] * 3
                 assert await owner.process.wait() == 0
-                assert [await store.load(each.run_id) for each in await store.find()] == [after]
+                assert [await store.load(each.run_id) for each in (await store.find()).items] == [after]
     assert result == {"first": True, "by": "whoever took over", "third": "whoever took over"}
     assert (after.run.status, after.run.epoch) == (RunStatus.COMPLETED, 2)

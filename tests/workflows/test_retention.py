@@ -19,7 +19,7 @@ async def finish(state: State) -> None:
 
 
 async def ids(store: Store) -> list[str]:
-    return [run.run_id for run in await store.find(limit=1000)]
+    return [run.run_id for run in (await store.find(limit=1000)).items]
 
 
 async def until(store: Store, wanted: list[str]) -> None:
@@ -76,7 +76,7 @@ async def test_a_run_that_keeps_all_can_be_read_step_by_step(store: Store) -> No
     work = Chain("work", [step(f"step-{number}", climb) for number in range(3)])
     async with running(store, work) as runner:
         await (await runner.start(work, run_id="run", keep="all")).result()
-        history = await store.history("run")
+        history = (await store.history("run")).items
         assert [version.frame.next for version in history] == ["step-0", "step-1", "step-2", None]
         assert [version.frame.state.get("height") for version in history] == [None, b"1", b"2", b"3"]
 
@@ -97,7 +97,7 @@ async def test_what_stays_is_said_for_each_workflow_and_for_a_run(store: Store) 
         for workflow in (one, two, three):
             await (await runner.start(workflow, run_id=workflow.name)).result()
         await (await runner.start(two, run_id="kept", keep="result")).result()
-        assert {run.run_id: run.keep for run in await store.find()} == {
+        assert {run.run_id: run.keep for run in (await store.find()).items} == {
             "one": Keep.ALL,
             "three": Keep.RESULT,
             "kept": Keep.RESULT,

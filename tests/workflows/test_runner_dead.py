@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests.workflows._crashes import Mortal
 from tests.workflows._doors import Door
 from tests.workflows._words import Counted, Gate, Store, leave_at, running
 
-from stagepost.checkpoint import Closing, Commit, MemoryStore, RunInfo, RunStatus, SqliteStore
+from stagepost.checkpoint import Closing, Commit, MemoryStore, Page, RunInfo, RunStatus, SqliteStore
 from stagepost.hub import Hub
 from stagepost.workflows import Ask, Chain, RunDead, RunFailed, Runner, RunnerStopped, Wait, step
 
@@ -261,9 +261,9 @@ async def test_a_run_that_gets_a_little_further_each_time_is_never_dead(commits:
 class Hasty(MemoryStore):
     """Whose runs end by themselves as soon as they are listed."""
 
-    async def find(self, **options: Any) -> Sequence[RunInfo]:
+    async def find(self, **options: Any) -> Page[RunInfo]:
         found = await super().find(**options)
-        for info in found:
+        for info in found.items:
             lease = await self.claim(info.run_id, "somebody")
             await self.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
         return found

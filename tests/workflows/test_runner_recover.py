@@ -102,7 +102,7 @@ async def test_runs_that_cannot_go_on_are_left_open_each_time_with_the_reason(st
             "(gone: gate (step); new: nothing (step)); register the old definition beside the new one under its "
             "version, or give the new one another version and the runner a migration (migrations=)"
         )
-        assert {run.epoch for run in await store.find()} == {1}  # nobody has claimed them
+        assert {run.epoch for run in (await store.find()).items} == {1}  # nobody has claimed them
     gate.open.set()
     async with running(store, *stale) as runner:
         for run in (await runner.recover()).resumed:

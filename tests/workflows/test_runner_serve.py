@@ -48,7 +48,7 @@ async def test_a_request_starts_a_run_and_is_answered_with_its_state(store: Stor
     async with serving(store, doubling()) as (hub, _):
         reply = await hub.request("doubling", payload, expect=State)
         assert reply["twice"] == 8
-        (run,) = await store.find()
+        (run,) = (await store.find()).items
         assert (run.workflow, run.status) == ("doubling", RunStatus.COMPLETED)
 
 
@@ -77,7 +77,7 @@ async def test_requests_without_a_key_are_runs_of_their_own(store: Store) -> Non
     async with serving(store, Chain("work", [NOTHING])) as (hub, _):
         for _ in range(2):
             await hub.request("work", {})
-        assert len(await store.find()) == 2
+        assert len((await store.find()).items) == 2
 
 
 async def test_a_requester_who_gives_up_does_not_stop_the_run(store: Store) -> None:
@@ -87,7 +87,7 @@ async def test_a_requester_who_gives_up_does_not_stop_the_run(store: Store) -> N
             await hub.request("work", {}, timeout=0.01, headers={"idempotency-key": "k"})
         await gate.entered.wait()
         gate.open.set()
-        (info,) = await store.find()
+        (info,) = (await store.find()).items
         await (await runner.get(info.run_id)).result()
         assert not gate.cancelled
 
@@ -103,7 +103,7 @@ async def test_what_is_no_state_is_refused(store: Store) -> None:
     async with serving(store, Chain("work", [NOTHING])) as (hub, _):
         with pytest.raises(HandlerFailed, match="workflow 'work' is asked with a mapping or a model, not int"):
             await hub.request("work", 7)
-        assert await store.find() == ()
+        assert (await store.find()).items == ()
 
 
 async def test_a_requester_hears_that_the_runner_was_left(store: Store) -> None:
@@ -163,7 +163,7 @@ async def test_a_recovered_step_joins_the_run_that_it_asked_for(store: Store) ->
         await runner.recover()
         result = await (await runner.get("p1")).result()
         assert result["path"] == ["begin", "end"]
-        runs = {run.workflow: run for run in await store.find()}
+        runs = {run.workflow: run for run in (await store.find()).items}
     assert counted.calls == ["begin", "end"]
     assert (len(runs), runs["child"].key, runs["child"].input) == (2, "p1/ask", b'{"n":1}')
 

@@ -156,7 +156,7 @@ async def test_what_cannot_be_started_is_refused_and_leaves_nothing(store: Store
             await runner.start(work, {"day": {1}})
         with pytest.raises(InvalidName, match="run id"):
             await runner.start(work, run_id="a/b")
-        assert await store.find() == ()
+        assert (await store.find()).items == ()
 
 
 async def test_get_finds_runs_wherever_they_stand(store: Store) -> None:

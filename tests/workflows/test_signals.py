@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 from tests.workflows._words import Gate, Store, running
 
-from stagepost.checkpoint import CannotStore, RunStatus, SentSignal
+from stagepost.checkpoint import CannotStore, RunStatus
 from stagepost.workflows import (
     Chain,
     ChainError,
@@ -52,7 +52,7 @@ class Reads:
         self._read = store.signals
         store.signals = self._call  # type: ignore[method-assign]  # to count
 
-    async def _call(self, run_id: str, *, after: int = 0, limit: int = 100) -> Any:  # noqa: ARG002  # the store's signature
+    async def _call(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Any:  # noqa: ARG002  # the store's signature
         self.count += 1
         return await self._read(run_id, after=after, limit=1)  # page by page, however few there are
 
@@ -236,12 +236,11 @@ async def test_a_read_that_fails_is_made_again(store: Store) -> None:
         await runner.signal("r", "note", Note(text="x"))
         signals, failed = store.signals, list[int]()
 
-        async def fail_once(run_id: str, *, after: int = 0, limit: int = 100) -> Any:
+        async def fail_once(run_id: str, *, after: int | str = 0, limit: int = 100) -> Any:
             if not failed:
                 failed.append(1)
                 raise OSError("no")
-            found: list[SentSignal] = list(await signals(run_id, after=after, limit=limit))
-            return found
+            return await signals(run_id, after=after, limit=limit)
 
         store.signals = fail_once  # type: ignore[method-assign]  # to refuse
         gate.open.set()

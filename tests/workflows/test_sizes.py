@@ -122,7 +122,7 @@ async def test_an_input_that_is_too_large_is_refused() -> None:
     async with running(store, work) as runner:
         with pytest.raises(ValueTooLarge, match="blob of the input of 'work'"):
             await runner.start(work, {"blob": TOO_LARGE})
-        assert await store.find() == ()
+        assert (await store.find()).items == ()
 
 
 async def test_an_answer_that_is_too_large_is_refused_and_the_wait_stays_open() -> None:

@@ -11,6 +11,7 @@ from ._codec import PLAIN, Codec, TypedCodec, codec_for, join_values, plain_form
 from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
 from ._limits import Limits
 from ._memory import MemoryStore
+from ._pages import Page
 from ._records import (
     Closing,
     Commit,
@@ -115,6 +116,7 @@ __all__ = [
     "OpenWait",
     "OrphanedRows",
     "OwnershipLost",
+    "Page",
     "Ref",
     "RunInfo",
     "RunNotEnded",

@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ._limits import Limits
+from ._pages import Page
 from ._records import Commit, Lease, Migrated, NewRun, RunInfo, RunStatus, Shape, Snapshot, Version
 from ._waiting import Due, NewWait, OpenWait, SentSignal, Wait, WaitKind
-from .errors import CorruptRun, StoreError
+from .errors import StoreError
 
 
 class CheckpointStore(Protocol):
@@ -176,12 +177,12 @@ class CheckpointStore(Protocol):
         """
         ...
 
-    async def signals(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[SentSignal]:
+    async def signals(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[SentSignal]:
         """Signals that were sent to a run, also those that it has received, in the order in which they were sent.
 
         Args:
             run_id: The run; one that is unknown was sent none.
-            after: Only those behind this number: that of the last one of the page before.
+            after: Only those after this number; or `Page.next` of the page before.
             limit: At most so many.
 
         Raises:
@@ -213,27 +214,27 @@ class CheckpointStore(Protocol):
         run_id: str | None = None,
         below: str | None = None,
         kind: WaitKind | None = None,
-        after: str = "",
+        after: str | None = None,
         limit: int = 100,
-    ) -> Sequence[OpenWait]:
-        """Open waits in the order of ``run_id/place``.
+    ) -> Page[OpenWait]:
+        """Open waits of open runs, in the order of ``run_id/place``.
 
         Args:
             run_id: Only those of this run.
             below: Only those of the runs whose ids begin with this one and a dot: a step of it has started them, or a
                 step of such a run.
             kind: Only waits of this kind.
-            after: Only those behind this: ``run_id/place`` of the last one of the page before.
+            after: `Page.next` of the page before.
             limit: At most so many.
         """
         ...
 
-    async def history(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[Version]:
+    async def history(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[Version]:
         """Versions that the frames of a run had, in the order in which they were saved, if the run keeps all.
 
         Args:
             run_id: The run.
-            after: Only those behind this number: that of the last one of the page before.
+            after: Only those after this number; or `Page.next` of the page before.
             limit: At most so many.
 
         Raises:
@@ -300,21 +301,29 @@ class CheckpointStore(Protocol):
         *,
         status: RunStatus | Collection[RunStatus] | None = None,
         workflow: str | None = None,
+        key: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        after: str = "",
+        newest_first: bool = False,
+        after: str | None = None,
         limit: int = 100,
-        damaged: list[CorruptRun] | None = None,
-    ) -> Sequence[RunInfo]:
-        """Runs in the order of their ids; those of which not even this can be read are left out.
+    ) -> Page[RunInfo]:
+        """Runs in the order in which they were started, whatever has become of them since.
+
+        A page by one filter takes as long whatever it matches. Of several together at most 20,000 runs are looked at
+        for a page; then it ends with what was found, and `Page.next` goes on from there.
 
         Args:
             status: Only those with this status, or one of these.
             workflow: Only those of this workflow.
+            key: Only those that were started with this key.
             since: Only those that were started at this time or later.
             until: Only those that were started before this time.
-            after: Only those behind this id: the last one of the page before.
+            newest_first: Begin with the one that was started last.
+            after: `Page.next` of the page before.
             limit: At most so many.
-            damaged: A list that gets what was found of those that are left out.
+
+        Returns:
+            A page; runs of which not even this can be read are named in `Page.damaged`.
         """
         ...

@@ -170,7 +170,7 @@ async def test_p7_behind_a_sigkill_no_message_is_without_its_bytes_and_no_bytes_
         async with SqliteStore(file, lock_timeout=0) as store:
             for _, digest in map(str.split, lines):
                 assert digest_of(await store.blob(digest)) == digest
-            for run in await store.find():
+            for run in (await store.find()).items:
                 said = (await store.load(run.run_id)).root.state["digest"]
                 if said != b"null":
                     await store.blob(said.decode().strip('"'))
@@ -211,7 +211,7 @@ async def test_p7_behind_a_sigkill_in_retention_shared_bytes_are_there_as_long_a
             await process.kill()
         assert await found(file) == []
         async with SqliteStore(file, lock_timeout=0) as store:
-            left = {run.run_id for run in await store.find(limit=runs)}
+            left = {run.run_id for run in (await store.find(limit=runs)).items}
             for number in range(runs):
                 await _check(store, b"%d" % number * 3000, is_there=f"run-{number}" in left)
             for rest in range(4):

@@ -61,5 +61,5 @@ async def test_p12_after_a_failed_sync_nothing_is_acknowledged_any_more(
         async with SqliteStore(file, lock_timeout=0) as store:
             root = (await store.load("run")).root
             assert root.seq in {last, last + 1}  # the one that failed may or may not have reached the disk
-            assert [run.run_id for run in await store.find()] == ["run"]
+            assert [run.run_id for run in (await store.find()).items] == ["run"]
             await store.commit(save(await store.claim("run", "second"), root.seq + 1))

@@ -59,7 +59,7 @@ async def test_p7_runs_go_on_behind_a_sigkill(file: Path) -> None:
                 await process.line()
             await process.kill()
         async with SqliteStore(file, lock_timeout=0) as store:
-            for run in await store.find():
+            for run in (await store.find()).items:
                 lease = await store.claim(run.run_id, "second")
                 seq = (await store.load(run.run_id)).root.seq
                 await store.commit(save(lease, seq + 1))

@@ -233,7 +233,7 @@ async def test_a_second_store_of_the_same_process_is_told_to_use_the_first(file:
             async with SqliteStore(file, lock_timeout=0):
                 pass
         assert caught.value.is_ours
-        assert await first.find() == ()
+        assert (await first.find()).items == ()
     async with SqliteStore(file, lock_timeout=0):
         pass
 

@@ -336,7 +336,7 @@ async def test_p9_two_processes_do_not_run_one_run_though_lock_and_file_were_rep
             lose(file)
             beside(file, ".lock").unlink(missing_ok=True)
             async with SqliteStore(file, lock_timeout=0) as store:
-                found = [run.run_id for run in await store.find()]
+                found = [run.run_id for run in (await store.find()).items]
                 leases = [await store.claim(run_id, "me") for run_id in found] or [await started(store)]
                 assert owner.process.stdin is not None
                 await owner.process.stdin.send(b"go\n")

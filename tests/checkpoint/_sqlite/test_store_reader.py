@@ -70,8 +70,8 @@ async def test_a_run_is_read_whether_its_owner_is_alive_or_was_killed(
                 await owner.kill()
             async with SqliteStore.reader(str(file)) as reader:
                 assert (await reader.load("run")).root.seq == 5
-                assert [run.run_id for run in await reader.find(status=RunStatus.RUNNING)] == ["run"]
-                assert await reader.find(workflow="other") == ()
+                assert [run.run_id for run in (await reader.find(status=RunStatus.RUNNING)).items] == ["run"]
+                assert (await reader.find(workflow="other")).items == ()
                 with pytest.raises(RunNotFound):
                     await reader.load("unknown")
 
@@ -84,7 +84,7 @@ async def test_a_reader_sees_each_commit_once_it_is_acknowledged_and_holds_up_no
                 await store.commit(save(lease, seq))
                 assert (await reader.load("run")).root.seq == seq
             assert await reader.load("run") == await store.load("run")
-            assert await reader.find() == await store.find()
+            assert (await reader.find()).items == (await store.find()).items
 
 
 async def test_a_store_that_is_closed_can_be_read_and_is_opened_again_behind_it(file: Path) -> None:
@@ -95,9 +95,9 @@ async def test_a_store_that_is_closed_can_be_read_and_is_opened_again_behind_it(
             assert (await reader.load("run")).root.seq == 1
             async with SqliteStore(file, lock_timeout=0) as store:
                 await store.create(new_run("second"))
-            assert len(await reader.find()) == 2
+            assert len((await reader.find()).items) == 2
         async with SqliteStore(file, lock_timeout=0) as store:
-            assert len(await store.find()) == 2
+            assert len((await store.find()).items) == 2
 
 
 async def test_a_reader_writes_nothing(file: Path) -> None:
@@ -121,7 +121,7 @@ async def test_opening_a_store_leaves_the_locks_of_a_reader_in_the_same_process_
             async with running(VISITOR, file) as visitor:
                 await visitor.process.wait()
             assert index_of(file).exists()  # the visitor knows of this reader, else it would have deleted the index
-            assert len(await reader.find()) == 1
+            assert len((await reader.find()).items) == 1
 
 
 async def test_a_missing_file_is_told_and_not_made(file: Path) -> None:

@@ -142,12 +142,12 @@ async def test_p9_a_stopped_owner_that_wakes_can_write_nothing(file: Path, linge
                 await store.commit(save(lease, 3, x=b"1"))
                 assert await wake(owner) == [*["StoreTakenOver"] * 6, "left"]
                 await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
-                after = [await store.load(run.run_id) for run in await store.find()]
+                after = [await store.load(run.run_id) for run in (await store.find()).items]
         assert [snapshot.run.run_id for snapshot in after] == ["run", "untouched"]
         assert (after[0].run.status, after[0].root.state) == (RunStatus.COMPLETED, {"x": b"1"})
         assert (after[1].run.epoch, after[1].run.cancelling) == (1, False)
         async with SqliteStore(file, lock_timeout=0) as store:
-            assert [await store.load(run.run_id) for run in await store.find()] == after
+            assert [await store.load(run.run_id) for run in (await store.find()).items] == after
         assert integrity(file) == "ok"
 
 
@@ -179,7 +179,7 @@ async def take_over_and_wake(owner: Other, file: Path, lines: list[str]) -> None
             lines.append(await owner.line())
             os.kill(owner.process.pid, signal.SIGSTOP)
     try:
-        leases = {run.run_id: await store.claim(run.run_id, "second") for run in await store.find()}
+        leases = {run.run_id: await store.claim(run.run_id, "second") for run in (await store.find()).items}
         sequences = {run_id: (await store.load(run_id)).root.seq for run_id in leases}
         os.kill(owner.process.pid, signal.SIGCONT)
         for more in range(1, 50):
@@ -230,7 +230,7 @@ async def test_whoever_took_over_is_the_owner_now(file: Path) -> None:
                     with pytest.raises(StoreTakenOver):
                         await loser.create(new_run("loser"))
                 await third.create(new_run("third"))
-            assert [run.run_id for run in await first.find()] == ["second", "third"]  # reading goes on
+            assert [run.run_id for run in (await first.find()).items] == ["second", "third"]  # reading goes on
         assert sorted(path.name for path in listing(file)) == ["runs.db", "runs.db.lock"]
 
 

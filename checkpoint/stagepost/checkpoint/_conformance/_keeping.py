@@ -24,10 +24,10 @@ async def check_a_run_that_keeps_all_has_every_version(store: CheckpointStore) -
         await store.commit(Commit(lease=lease, frame=frame))
     lease = await store.claim("run", "second")
     await store.commit(Commit(lease=lease, frame=frames[4], ended="fan[0]", closing=Closing(RunStatus.COMPLETED)))
-    history = await store.history("run")
+    history = (await store.history("run")).items
     equal([version.frame for version in history], frames)
     equal([version.number for version in history], [1, 2, 3, 4, 5])
-    equal([version.number for version in await store.history("run", after=2, limit=2)], [3, 4])
+    equal([version.number for version in (await store.history("run", after=2, limit=2)).items], [3, 4])
     equal((await store.load("run")).frames, {"": frames[4]})
 
 
@@ -40,7 +40,7 @@ async def check_a_version_has_all_its_values(store: CheckpointStore) -> None:
     await store.commit(Commit(lease=lease, frame=first, values=rows))
     rows = [StoredValue("", "large", 3, 0, b"30"), StoredValue("", "list", 2, 1, b"1")]
     await store.commit(Commit(lease=lease, frame=second, values=rows))
-    _, *versions = await store.history("run")
+    _, *versions = (await store.history("run")).items
     equal(
         [dict(version.frame.state) for version in versions],
         [{"x": b"1", "large": b"20", "list": b"[0]"}, {"x": b"2", "large": b"30", "list": b"[0,1]"}],
@@ -53,14 +53,14 @@ async def check_a_refused_commit_is_no_history(store: CheckpointStore) -> None:
     for frame in (a_frame(3), a_frame(1)):
         with refuses(StaleCheckpoint):
             await store.commit(Commit(lease=lease, frame=frame))
-    equal(len(await store.history("run")), 1)
+    equal(len((await store.history("run")).items), 1)
 
 
 async def check_a_run_that_keeps_its_result_has_no_history(store: CheckpointStore) -> None:
     """That is what is kept if nothing is said."""
     lease = await started(store, "run")
     await store.commit(Commit(lease=lease, frame=a_frame(2)))
-    equal(((await store.load("run")).run.keep, list(await store.history("run"))), (Keep.RESULT, []))
+    equal(((await store.load("run")).run.keep, list((await store.history("run")).items)), (Keep.RESULT, []))
     with refuses(RunNotFound):
         await store.history("unknown")
 
@@ -74,10 +74,10 @@ async def check_a_run_that_keeps_nothing_is_gone_at_its_end(store: CheckpointSto
     for status in (RunStatus.COMPLETED, RunStatus.CANCELLED):
         with refuses(RunNotFound):
             await store.load(status)
-    equal([run.run_id for run in await store.find()], [RunStatus.DEAD, RunStatus.FAILED])
+    equal(sorted(run.run_id for run in (await store.find()).items), [RunStatus.DEAD, RunStatus.FAILED])
     lease = await store.claim(RunStatus.FAILED, "third", reopen=True)
     await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
-    equal([run.run_id for run in await store.find()], [RunStatus.DEAD])
+    equal(sorted(run.run_id for run in (await store.find()).items), [RunStatus.DEAD])
 
 
 CHECKS: Final[tuple[Check, ...]] = (

@@ -66,21 +66,21 @@ async def check_signals_can_be_read(store: CheckpointStore) -> None:
     """All that were sent to the run, received or not, in their order and from a number on; reading takes none."""
     for run_id in ("run", "other"):
         await started(store, run_id)
-    equal(await store.signals("run"), [])
+    equal(list((await store.signals("run")).items), [])
     for number, name in enumerate(("news", "more", "news")):
         await store.signal("run", name, f"{number}".encode(), dedup="x" if name == "more" else None)
         await store.signal("run", "more", b"7", dedup="x")
     await store.signal("other", "news", b"3")
-    sent = await store.signals("run")
+    sent = (await store.signals("run")).items
     equal([(signal.name, signal.value) for signal in sent], [("news", b"0"), ("more", b"7"), ("news", b"2")])
     numbers = [signal.number for signal in sent]
     equal(numbers, sorted(set(numbers)))
-    equal(await store.signals("run", after=numbers[0], limit=1), [sent[1]])
-    equal(await store.signals("run", after=numbers[2]), [])
-    equal(await store.signals("unknown"), [])
+    equal(list((await store.signals("run", after=numbers[0], limit=1)).items), [sent[1]])
+    equal(list((await store.signals("run", after=numbers[2])).items), [])
+    equal(list((await store.signals("unknown")).items), [])
     lease = await store.claim("run", "me")
     equal((await store.wait(lease, for_signal("step"))).value, b"0")
-    equal(await store.signals("run"), sent)
+    equal((await store.signals("run")).items, sent)
 
 
 CHECKS: Final[tuple[Check, ...]] = (

@@ -25,7 +25,7 @@ async def check_a_wait_comes_back_as_it_was_opened(store: CheckpointStore) -> No
     equal((wait.place, wait.kind, wait.name, wait.prompt), ("step", WaitKind.ANSWER, "name", b'"shown"'))
     equal((wait.due_at, wait.status, wait.value, wait.ended_at), (_DUE, WaitStatus.OPEN, None, None))
     equal(list((await store.load("run")).waits), [wait])
-    equal(list(await store.waits()), [OpenWait("run", "conformance", 1, wait)])
+    equal(list((await store.waits()).items), [OpenWait("run", "conformance", 1, wait)])
 
 
 async def check_only_the_owner_opens_waits_and_parks(store: CheckpointStore) -> None:
@@ -73,7 +73,7 @@ async def check_a_wait_has_one_answer(store: CheckpointStore) -> None:
     (wait,) = (await store.load("run")).waits
     equal((wait.status, wait.value, wait.by), (WaitStatus.ANSWERED, b"%d" % won[0], str(won[0])))
     equal(wait.ended_at is not None and wait.ended_at >= wait.opened_at, True)
-    equal(list(await store.waits()), [])
+    equal(list((await store.waits()).items), [])
 
 
 async def check_an_answer_to_what_is_no_longer_asked_does_not_count(store: CheckpointStore) -> None:
@@ -197,14 +197,16 @@ async def check_open_waits_are_listed_in_order(store: CheckpointStore) -> None:
         await store.wait(lease, a_wait("two"))
         await store.wait(lease, a_wait("one", WaitKind.TIMER))
     await end(store, "b", RunStatus.FAILED)
-    found = [f"{wait.run_id}/{wait.wait.place}" for wait in await store.waits()]
+    found = [f"{wait.run_id}/{wait.wait.place}" for wait in (await store.waits()).items]
     equal(found, ["a/one", "a/two", "c/one", "c/two"])
-    equal([wait.run_id for wait in await store.waits(run_id="c")], ["c", "c"])
-    equal([wait.wait.place for wait in await store.waits(run_id="c", after="c/one")], ["two"])
-    equal(list(await store.waits(run_id="a", after="c/one")), [])
-    equal([wait.wait.place for wait in await store.waits(kind=WaitKind.TIMER)], ["one", "one"])
-    page = await store.waits(after="a/one", limit=2)
-    equal([f"{wait.run_id}/{wait.wait.place}" for wait in page], ["a/two", "c/one"])
+    equal([wait.run_id for wait in (await store.waits(run_id="c")).items], ["c", "c"])
+    equal([wait.wait.place for wait in (await store.waits(kind=WaitKind.TIMER)).items], ["one", "one"])
+    first = await store.waits(limit=3)
+    equal([f"{wait.run_id}/{wait.wait.place}" for wait in first.items], ["a/one", "a/two", "c/one"])
+    rest = await store.waits(after=first.next)
+    equal(([f"{wait.run_id}/{wait.wait.place}" for wait in rest.items], rest.next), (["c/two"], None))
+    equal([wait.wait.place for wait in (await store.waits(run_id="c", after=first.next)).items], ["two"])
+    equal(list((await store.waits(run_id="a", after=first.next)).items), [])
 
 
 async def check_open_waits_below_a_run_are_those_of_the_runs_that_its_steps_have_started(
@@ -213,12 +215,13 @@ async def check_open_waits_below_a_run_are_those_of_the_runs_that_its_steps_have
     """And of the runs below those: their ids begin with its own and a dot."""
     for run_id in ("a", "a.x", "a.x.y", "a-b", "ab.x", "a.z"):
         await store.wait(await started(store, run_id), a_wait("one"))
-    equal([wait.run_id for wait in await store.waits(below="a")], ["a.x.y", "a.x", "a.z"])
-    equal([wait.run_id for wait in await store.waits(below="a", after="a.x/one")], ["a.z"])
-    equal([wait.run_id for wait in await store.waits(below="a.x")], ["a.x.y"])
-    equal([wait.run_id for wait in await store.waits(run_id="a")], ["a"])
+    equal([wait.run_id for wait in (await store.waits(below="a")).items], ["a.x.y", "a.x", "a.z"])
+    page = await store.waits(below="a", limit=2)
+    equal([wait.run_id for wait in (await store.waits(below="a", after=page.next)).items], ["a.z"])
+    equal([wait.run_id for wait in (await store.waits(below="a.x")).items], ["a.x.y"])
+    equal([wait.run_id for wait in (await store.waits(run_id="a")).items], ["a"])
     equal(
-        [f"{wait.run_id}/{wait.wait.place}" for wait in await store.waits(after="a.x/one")][:3],
+        [f"{wait.run_id}/{wait.wait.place}" for wait in (await store.waits(after=page.next)).items][:3],
         ["a.z/one", "a/one", "ab.x/one"],
     )
 

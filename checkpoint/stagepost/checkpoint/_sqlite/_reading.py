@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from functools import partial
+from operator import itemgetter
 from typing import TypeAlias, TypeVar
 
+from .._pages import Page
 from .._records import RunInfo, RunStatus, Snapshot, Version
 from .._waiting import OpenWait, SentSignal, WaitKind
 from ..errors import (
@@ -20,6 +21,7 @@ from ..errors import (
 )
 from ._blobs import damaged_blobs
 from ._faults import is_damage
+from ._finding import Filters, search_runs, search_waits
 from ._queries import (
     INTEGRITY,
     ODD_RUNS,
@@ -27,20 +29,19 @@ from ._queries import (
     SELECT_BLOB,
     SELECT_RUN,
     UNUSED_BLOBS,
-    Filters,
     Query,
     Row,
     as_bytes,
     history_query,
     ids_query,
-    runs_query,
     signals_query,
     snapshot_query,
-    waits_query,
 )
+from ._ranges import Position, Search, Way, cursor, position
 from ._rows import odd_run, to_open_wait, to_run, to_signal, to_snapshot, to_version
 
 T = TypeVar("T")
+Numbered = TypeVar("Numbered", Version, SentSignal)
 Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs
 _PAGE = 200  # runs looked at in one query
 
@@ -72,20 +73,25 @@ class Reading(ABC):
         *,
         status: RunStatus | Collection[RunStatus] | None = None,
         workflow: str | None = None,
+        key: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        after: str = "",
+        newest_first: bool = False,
+        after: str | None = None,
         limit: int = 100,
-        damaged: list[CorruptRun] | None = None,
-    ) -> Sequence[RunInfo]:
-        """Runs in the order of their ids."""
-        query = partial(runs_query, Filters(status, workflow, since, until))
-        return await self._page(query, to_run, lambda row: str(row[0]), after, limit, damaged=damaged)
+    ) -> Page[RunInfo]:
+        """Runs in the order in which they were started."""
+        filters = Filters(status, workflow, key, since, until)
+        search = search_runs(filters, after, newest_first=newest_first)
+        if not all(way.ranges.values for way in search.ways):
+            return Page(())  # none of no statuses
+        return await self._page(search, to_run, limit)
 
-    async def history(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[Version]:
+    async def history(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[Version]:
         """What the frames of a run were before."""
         await self.info(run_id)
-        return [to_version(run_id, row) for row in await self._read(history_query(run_id, after, limit))]
+        rows = await self._read(history_query(run_id, int(after), _one_more(limit)))
+        return _numbered([to_version(run_id, row) for row in rows], limit)
 
     async def waits(
         self,
@@ -93,16 +99,16 @@ class Reading(ABC):
         run_id: str | None = None,
         below: str | None = None,
         kind: WaitKind | None = None,
-        after: str = "",
+        after: str | None = None,
         limit: int = 100,
-    ) -> Sequence[OpenWait]:
+    ) -> Page[OpenWait]:
         """Open waits in the order of their ids."""
-        query = partial(waits_query, run_id, below, kind)
-        return await self._page(query, to_open_wait, lambda row: str(row[0]), after, limit)
+        return await self._page(search_waits(run_id, below, kind, after), to_open_wait, limit)
 
-    async def signals(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[SentSignal]:
+    async def signals(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[SentSignal]:
         """Signals that were sent to a run."""
-        return [to_signal(run_id, row) for row in await self._read(signals_query(run_id, after, limit))]
+        rows = await self._read(signals_query(run_id, int(after), _one_more(limit)))
+        return _numbered([to_signal(run_id, row) for row in rows], limit)
 
     async def blob(self, digest: str) -> bytes:
         """Bytes that a run refers to, by their digest."""
@@ -145,28 +151,41 @@ class Reading(ABC):
             after = ids[-1]
         return damaged
 
-    async def _page(
-        self,
-        query: Callable[[str, int], Query],
-        convert: Callable[[Row], T],
-        place_of: Callable[[Row], str],
-        after: str,
-        limit: int,
-        *,
-        damaged: list[CorruptRun] | None = None,
-    ) -> Sequence[T]:
-        """The first rows behind a place that make sense: damaged ones neither count nor end the page."""
-        found: list[T] = []
-        damaged = [] if damaged is None else damaged
-        while len(found) < limit:
-            wanted = limit - len(found)
-            rows = await self._read(query(after, wanted))
-            for row in rows:
-                after = place_of(row)
-                try:
-                    found.append(convert(row))
-                except CorruptRun as error:
-                    damaged.append(error)
-            if len(rows) < wanted:
-                break
-        return tuple(found)
+    async def _page(self, search: Search, convert: Callable[[Row], T], limit: int) -> Page[T]:
+        """The first rows of a search; those that make no sense are named instead."""
+        wanted = _one_more(limit)
+        (ranges, filters), last = await self._way(search)
+        span = search.span if last is None else search.span.up_to(last)
+        rows = await self._read(ranges.page(search.columns, span, filters, wanted))
+        if len(rows) == wanted:
+            last = position(rows[limit - 1][: len(ranges.order)])
+        found, damaged = list[T](), list[CorruptRun]()
+        for row in rows[:limit]:
+            try:
+                found.append(convert(row[len(ranges.order) :]))
+            except CorruptRun as error:
+                damaged.append(error)
+        return Page(tuple(found), None if last is None else cursor(last), tuple(damaged))
+
+    async def _way(self, search: Search) -> tuple[Way, Position | None]:
+        """The way that gets farthest, and the last place that it gets to; None if that is the end."""
+        reached: list[tuple[Position, Way]] = []
+        for way in search.ways:
+            rows = await self._read(way.ranges.farthest(search.span)) if way.filters else ()
+            if not rows:
+                return way, None
+            reached.append((position(rows[0]), way))
+        last, way = (min if search.span.newest_first else max)(reached, key=itemgetter(0))
+        return way, last
+
+
+def _one_more(limit: int) -> int:
+    """How many rows are asked for, to know whether another page follows."""
+    if limit < 1:
+        raise ValueError(f"limit={limit}: a page has one entry at least")
+    return limit + 1
+
+
+def _numbered(found: Sequence[Numbered], limit: int) -> Page[Numbered]:
+    """A page of what has numbers."""
+    return Page(tuple(found[:limit]), str(found[limit - 1].number) if len(found) > limit else None)

@@ -111,11 +111,13 @@ class Lookout:
         return damaged
 
     async def _waits_for_runs(self) -> AsyncIterator[OpenWait]:
-        after = ""
-        while page := await self._store.waits(kind=WaitKind.CHILD, after=after, limit=_PAGE):
-            after = f"{page[-1].run_id}/{page[-1].wait.place}"
-            for wait in page:
+        after: str | None = None
+        while True:
+            page = await self._store.waits(kind=WaitKind.CHILD, after=after, limit=_PAGE)
+            for wait in page.items:
                 yield wait
+            if (after := page.next) is None:
+                return
 
     async def _look_after(self, child: str) -> None:
         """A child may have ended before anybody waited for it."""

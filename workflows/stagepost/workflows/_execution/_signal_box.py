@@ -102,7 +102,7 @@ class SignalBox:
             self._heeded = noticed
 
     async def _page(self, store: CheckpointStore) -> Sequence[SentSignal]:
-        return await store.signals(self._run_id, after=self._last, limit=_PAGE)
+        return (await store.signals(self._run_id, after=self._last, limit=_PAGE)).items
 
     @property
     def _last(self) -> int:

@@ -53,17 +53,15 @@ class Cancelling:
 
     async def _wished_below(self, run_id: str) -> Sequence[str]:
         """Ask for the end of all open runs below one."""
-        found, after = list[str](), below(run_id)
-        while page := await self._store.find(status=_OPEN, after=after):
-            ids = [run.run_id for run in page if run.run_id.startswith(below(run_id))]
-            for child in ids:
+        found, after = list[str](), None
+        while True:
+            page = await self._store.find(status=_OPEN, after=after)
+            for child in [run.run_id for run in page.items if run.run_id.startswith(below(run_id))]:
                 with suppress(RunNotOpen, RunNotFound):  # it has ended since
                     await self._store.cancel(child)
                     found.append(child)
-            if len(ids) < len(page):
-                break
-            after = ids[-1]
-        return found
+            if (after := page.next) is None:
+                return found
 
     async def _end(self, run_ids: Sequence[str]) -> None:
         for run_id in run_ids:

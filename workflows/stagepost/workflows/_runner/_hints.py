@@ -23,11 +23,13 @@ async def open_waits(
     store: CheckpointStore, *, run_id: str | None = None, below: str | None = None
 ) -> AsyncIterator[OpenWait]:
     """The open waits of all runs, of one, or of those below one."""
-    after = ""
-    while page := await store.waits(run_id=run_id, below=below, after=after, limit=_PAGE):
-        for wait in page:
+    after: str | None = None
+    while True:
+        page = await store.waits(run_id=run_id, below=below, after=after, limit=_PAGE)
+        for wait in page.items:
             yield wait
-        after = f"{page[-1].run_id}/{page[-1].wait.place}"
+        if (after := page.next) is None:
+            return
 
 
 async def ended_by(store: CheckpointStore, run_id: str, place: str) -> str | None:
@@ -40,8 +42,8 @@ async def ended_by(store: CheckpointStore, run_id: str, place: str) -> str | Non
 
 async def no_wait(store: CheckpointStore, wait_id: str, run_id: str, place: str) -> WaitNotFound:
     """The error for an id that is none of a wait, with ids of the same run, of the same place, or alike."""
-    page = await store.waits(limit=_PAGE)
-    known = {wait_id_of(wait.run_id, wait.wait): wait for wait in page if wait.wait.kind is WaitKind.ANSWER}
+    page = await store.waits(kind=WaitKind.ANSWER, limit=_PAGE)
+    known = {wait_id_of(wait.run_id, wait.wait): wait for wait in page.items}
     run, _, step = wait_id.rpartition("/")
     same = [id_ for id_, wait in known.items() if wait.run_id in (run, wait_id) or id_.endswith(f"/{step}")]
     near = tuple(dict.fromkeys((*same, *get_close_matches(wait_id, known))))[:_NEAR]

@@ -61,12 +61,14 @@ class Recovering:
 
     async def _runs(self, status: RunStatus, found: RecoveryNotes) -> AsyncGenerator[RunInfo, None]:
         """All runs of a status, a page at a time; what cannot be read is noted."""
-        after, damaged, find = "", list[CorruptRun](), self._reception.store.find
-        while page := await find(status=status, after=after, limit=_PAGE, damaged=damaged):
-            for info in page:
+        after: str | None = None
+        while True:
+            page = await self._reception.store.find(status=status, after=after, limit=_PAGE)
+            found.left_open |= {error.run_id: error for error in page.damaged}
+            for info in page.items:
                 yield info
-            after = page[-1].run_id
-        found.left_open |= {error.run_id: error for error in damaged}
+            if (after := page.next) is None:
+                return
 
     async def _recover(self, info: RunInfo, found: RecoveryNotes) -> None:
         try:

@@ -1,0 +1,23 @@
+"""What is asked for page by page."""
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from .errors import CorruptRun
+
+T = TypeVar("T")
+
+
+class Page(NamedTuple, Generic[T]):
+    """Some of what was asked for, and where the rest begins.
+
+    Attributes:
+        items: What was found.
+        next: Give it as ``after=`` to get the following page; None: this was the last one. A page may hold less than
+            was asked for, or nothing, and have a following one.
+        damaged: What could not be read on the way.
+    """
+
+    items: Sequence[T]
+    next: str | None = None
+    damaged: Sequence[CorruptRun] = ()

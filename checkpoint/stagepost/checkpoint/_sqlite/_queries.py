@@ -47,6 +47,9 @@ def snapshot_query(run_id: str) -> Query:
     return Query(_SNAPSHOT, (as_bytes(run_id),))
 
 
+COUNT_RUNS = Query("SELECT count(*) FROM runs", ())
+
+
 def ids_query(after: str, limit: int) -> Query:
     """A page of the ids of runs."""
     text = "SELECT run_id FROM runs WHERE run_id > CAST(? AS TEXT) ORDER BY run_id LIMIT ?"

@@ -1,8 +1,10 @@
 """The part of the protocol that changes nothing, on top of SQL."""
 
+import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
+from functools import partial
 from operator import itemgetter
 from typing import TypeAlias, TypeVar
 
@@ -23,6 +25,7 @@ from ._blobs import damaged_blobs
 from ._faults import is_damage
 from ._finding import Filters, search_runs, search_waits
 from ._queries import (
+    COUNT_RUNS,
     INTEGRITY,
     ODD_RUNS,
     ORPHANS,
@@ -38,12 +41,13 @@ from ._queries import (
     snapshot_query,
 )
 from ._ranges import Position, Search, Way, cursor, position
-from ._rows import odd_run, to_open_wait, to_run, to_signal, to_snapshot, to_version
+from ._rows import odd_run, suspects, to_open_wait, to_run, to_signal, to_snapshot, to_version
 
 T = TypeVar("T")
 Numbered = TypeVar("Numbered", Version, SentSignal)
+Progress: TypeAlias = Callable[[int, int], Awaitable[None]]
 Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs
-_PAGE = 200  # runs looked at in one query
+_PAGE = 100  # runs that are examined at once
 
 
 class Reading(ABC):
@@ -52,6 +56,10 @@ class Reading(ABC):
     @abstractmethod
     async def _read(self, query: Query) -> Sequence[Row]:
         """The rows of a query."""
+
+    @abstractmethod
+    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        """Look at the tables, for what takes many queries."""
 
     async def load(self, run_id: str) -> Snapshot:
         """All that is stored of a run."""
@@ -116,16 +124,19 @@ class Reading(ABC):
             return bytes(data)
         raise BlobNotFound(digest)
 
-    async def check(self) -> Sequence[Damage]:
+    async def check(self, *, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
 
         Also told are bytes that runs refer to and that are gone or changed, bytes and rows that belong to no run, and
         if all runs are well, whether SQLite finds the file well.
 
+        Args:
+            progress: Awaited now and then with how many runs were read, and how many there were at the beginning.
+
         Raises:
             StoreFailed: The list of the runs itself is damaged.
         """
-        found: list[Damage] = [*await self._damaged_runs()]
+        found: list[Damage] = [*await self._damaged_runs(progress)]
         named = {error.run_id for error in found if isinstance(error, CorruptRun)}
         try:
             found += [odd_run(row) for row in await self._read(Query(ODD_RUNS, ())) if row[0] not in named]
@@ -140,15 +151,20 @@ class Reading(ABC):
             return found or [CorruptStore(error.reason)]
         return found
 
-    async def _damaged_runs(self) -> Sequence[CorruptRun]:
-        damaged, after = list[CorruptRun](), ""
+    async def _damaged_runs(self, progress: Progress | None) -> Sequence[CorruptRun]:
+        damaged, after, done = list[CorruptRun](), "", 0
+        total = 0 if progress is None else (await self._read(COUNT_RUNS))[0][0]
         while ids := [run_id for (run_id,) in await self._read(ids_query(after, _PAGE))]:
-            for run_id in ids:
+            for run_id in await self._examine(partial(suspects, run_ids=ids)):
                 try:
                     await self.load(run_id)
                 except CorruptRun as error:
                     damaged.append(error)
-            after = ids[-1]
+                except RunNotFound:  # it was deleted since
+                    continue
+            after, done = ids[-1], done + len(ids)
+            if progress is not None:
+                await progress(done, max(done, total))
         return damaged
 
     async def _page(self, search: Search, convert: Callable[[Row], T], limit: int) -> Page[T]:

@@ -44,16 +44,16 @@ ORDER BY waits.rowid LIMIT 1 -- as they were opened: clocks are set back at time
 _QUEUED = "SELECT id, value FROM signals WHERE rk = ? AND name = ? AND taken = 0 ORDER BY id LIMIT 1"
 _RECEIVED = "UPDATE signals SET taken = 1 WHERE id = ?"
 _DUE = """
-SELECT run_id, place FROM waits JOIN runs USING (rk)
+SELECT run_id, place FROM waits INDEXED BY waits_due CROSS JOIN runs USING (rk)
 WHERE waits.status = 'open' AND due_at <= ? AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT ?
 """
 _EXPIRE = f"UPDATE waits SET status = 'expired', ended_at = max(?, opened_at) WHERE rk = {_RK} AND place = ?"
 _NEXT_DUE = f"""
-SELECT due_at FROM waits JOIN runs USING (rk)
+SELECT due_at FROM waits INDEXED BY waits_due CROSS JOIN runs USING (rk)
 WHERE waits.status = 'open' AND due_at <= {LAST} AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT 1
 """
 _PARENTS = """
-SELECT run_id, place FROM waits JOIN runs USING (rk)
+SELECT run_id, place FROM waits INDEXED BY waits_child CROSS JOIN runs USING (rk)
 WHERE kind = 'child' AND name = ? AND waits.status = 'open'
 """
 _SETTLE = f"UPDATE effects SET status = 'done', value = ? WHERE rk = {_RK} AND place = ? AND key = ?"

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def new_run(run_id: str = "run") -> NewRun:
-    return NewRun(run_id, "digest", 1, None, b"{}", "me", frame(1))
+    return NewRun(run_id, "digest", 1, None, b"{}", 0, frame(1))
 
 
 def frame(seq: int, **state: bytes) -> Frame:
@@ -23,6 +23,15 @@ async def started(store: CheckpointStore, run_id: str = "run") -> Lease:
     lease, _ = await store.create(new_run(run_id))
     assert lease is not None
     return lease
+
+
+async def claimed(store: CheckpointStore, run_id: str = "run", *, reopen: bool = False) -> Lease:
+    """The lease of somebody who joins for a claim, and leaves."""
+    owner = await store.join("somebody")
+    try:
+        return await store.claim(owner, run_id, reopen=reopen)
+    finally:
+        await store.leave(owner)
 
 
 def save(lease: Lease, seq: int, **state: bytes) -> Commit:

@@ -13,12 +13,13 @@ from stagepost.checkpoint import (
     ItemStatus,
     MemoryStore,
     NewRun,
+    Owner,
     RunNotFound,
     StoreClosed,
     StoreError,
 )
 
-RUN = NewRun("run", "digest", 1, None, b"{}", "me", Frame("", 1, "load", {"x": b"1"}))
+RUN = NewRun("run", "digest", 1, None, b"{}", 0, Frame("", 1, "load", {"x": b"1"}))
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
@@ -72,7 +73,7 @@ async def test_a_store_that_is_not_entered_refuses_everything() -> None:
     assert lease is not None
     for call in (
         lambda: store.create(RUN),
-        lambda: store.claim("run", "me"),
+        lambda: store.claim(Owner(1, "me"), "run"),
         lambda: store.commit(Commit(lease=lease, closing=Closing(ItemStatus.FAILED))),  # type: ignore[arg-type]  # unused
         lambda: store.load("run"),
         store.find,
@@ -80,7 +81,7 @@ async def test_a_store_that_is_not_entered_refuses_everything() -> None:
         with pytest.raises(StoreClosed, match="in memory"):
             await call()
     with pytest.raises(StoreClosed):
-        store.admit("runner")
+        await store.join("runner")
 
 
 async def test_what_sqlite_refuses_is_a_store_error_and_harms_nothing() -> None:

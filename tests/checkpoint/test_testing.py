@@ -40,7 +40,7 @@ class Unfiltered(MemoryStore):
         since: datetime | None = None,  # noqa: ARG002  # a fourth
         until: datetime | None = None,  # noqa: ARG002  # a fifth
         newest_first: bool = False,
-        after: str | None = None,
+        after: str = "",
         limit: int = 100,
     ) -> Page[RunInfo]:
         return await super().find(newest_first=newest_first, after=after, limit=limit)

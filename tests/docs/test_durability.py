@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stagepost.checkpoint import Limits
-from stagepost.checkpoint._sqlite import _connect, _writer
+from stagepost.checkpoint._sqlite import _connect, _thread
 from stagepost.workflows import Runner
 from stagepost.workflows._values import _layout
 
@@ -66,7 +66,7 @@ def test_each_note_means_some_tests_and_is_used() -> None:
 @pytest.mark.parametrize(
     ("words", "number", "meant"),
     [
-        ("idle for half a second", _writer._IDLE, 0.5),
+        ("idle for half a second", _thread._IDLE, 0.5),
         ("larger than 8 MB, about two thousand plain commits", _connect.LARGEST_WAL, 8 * 1024 * 1024),
         ("one page of 4 KB", _layout.LARGE, 4 * 1024),
         ("at most 4 MB of JSON", Limits().refuse, 4 * 1024 * 1024),

@@ -7,10 +7,13 @@ A store keeps runs, the frames of their branches and the items of their fan-outs
 from typing import TYPE_CHECKING
 
 from ._blobs import Attachments
+from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for, join_values, plain_form, read_frozen, split_values
 from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
+from ._inbox import Inbox
 from ._limits import Limits
 from ._memory import MemoryStore
+from ._ownership import Cancelled, Change, Freed, Lost, News, Owner, Ownership
 from ._pages import Page
 from ._records import (
     Closing,
@@ -31,10 +34,11 @@ from ._records import (
     StoredValue,
     Version,
 )
+from ._runs import Runs
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
-from ._waiting import Due, Effect, EffectStatus, NewWait, OpenWait, SentSignal, Wait, WaitKind, WaitStatus
+from ._waiting import Effect, EffectStatus, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
 from .errors import (
     AlreadyAnswered,
     BackendNotSupported,
@@ -49,12 +53,15 @@ from .errors import (
     CorruptStore,
     EffectNotFound,
     KeyRemembered,
+    NewsFirst,
     NotAStore,
     OrphanedRows,
+    OwnerExpired,
     OwnershipLost,
     RunNotEnded,
     RunNotFound,
     RunNotOpen,
+    RunOwned,
     SqliteTooOld,
     StaleCheckpoint,
     StoreClosed,
@@ -83,8 +90,11 @@ __all__ = [
     "BlobNotFound",
     "BlobTooLarge",
     "CancelRequested",
+    "Cancelled",
     "CannotRead",
     "CannotStore",
+    "Catalogue",
+    "Change",
     "CheckpointError",
     "CheckpointStore",
     "Closing",
@@ -93,28 +103,36 @@ __all__ = [
     "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
-    "Due",
     "Effect",
     "EffectNotFound",
     "EffectStatus",
     "Frame",
+    "Freed",
     "FrozenDict",
     "FrozenList",
+    "Inbox",
     "Item",
     "ItemStatus",
     "Joined",
     "JsonValue",
     "Keep",
     "KeyRemembered",
+    "Latest",
     "Lease",
     "Limits",
+    "Lost",
     "MemoryStore",
     "Migrated",
     "NewRun",
     "NewWait",
+    "News",
+    "NewsFirst",
     "NotAStore",
     "OpenWait",
     "OrphanedRows",
+    "Owner",
+    "OwnerExpired",
+    "Ownership",
     "OwnershipLost",
     "Page",
     "Ref",
@@ -122,7 +140,9 @@ __all__ = [
     "RunNotEnded",
     "RunNotFound",
     "RunNotOpen",
+    "RunOwned",
     "RunStatus",
+    "Runs",
     "SentSignal",
     "Shape",
     "Snapshot",
@@ -143,11 +163,11 @@ __all__ = [
     "StoreRegistry",
     "StoreTakenOver",
     "StoredValue",
+    "StoredWait",
     "TypedCodec",
     "UnusedBlobs",
     "ValueTooLarge",
     "Version",
-    "Wait",
     "WaitKind",
     "WaitNotFound",
     "WaitStatus",

@@ -3,20 +3,21 @@
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Final, Self, TypeVar, cast
 
 import anyio
 from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
-from ._admission import Admission
+from ._feed import Feed
 from ._limits import DEFAULT, Limits
-from ._sqlite._batch import run_batch
+from ._ownership import Owner
+from ._sqlite import _owners as owners
+from ._sqlite._batch import Outcome, run_batch
 from ._sqlite._connect import MEMORY, Connection, connect_memory
 from ._sqlite._faults import translate
 from ._sqlite._queries import Query, Row
-from ._sqlite._runs import Runs
+from ._sqlite._runs import SqlRuns
 from .errors import StoreClosed, StoreError
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ T = TypeVar("T")
 _NAME: Final = "in memory"
 
 
-class MemoryStore(Runs):
+class MemoryStore(SqlRuns):
     """Keeps runs as bytes in memory, by the very statements that `SqliteStore` runs on its file.
 
     So the fence, the refusals and every error are the same, on asyncio and trio; only the file, its lock and the
@@ -37,7 +38,9 @@ class MemoryStore(Runs):
         warn_value: Of values with more bytes than this observers are told; None for never.
         max_blob: The most bytes that are kept beside the JSON under one digest; more is refused with `BlobTooLarge`.
             None for no limit.
-        clock: Seconds since 1970, for the times that runs carry.
+        clock: Seconds since 1970, for the times that runs carry, and for heartbeats.
+        owners: How many runners may work on it at once.
+        ttl: Seconds after which one of several owners is dead without a heartbeat.
     """
 
     def __init__(
@@ -47,9 +50,11 @@ class MemoryStore(Runs):
         warn_value: int | None = DEFAULT.warn,
         max_blob: int | None = DEFAULT.blob,
         clock: Callable[[], float] = time.time,
+        owners: int = 1,
+        ttl: float = 15.0,
     ) -> None:
-        super().__init__(clock, Limits(max_value, warn_value, max_blob))
-        self._admission = Admission(_NAME)
+        limits = Limits(max_value, warn_value, max_blob)
+        super().__init__(clock, limits, _NAME, owners=owners, ttl=ttl if owners > 1 else None)
         self._kept: bytes | None = None
         self._connection: Connection | None = None
         self._ended = anyio.Event()
@@ -70,12 +75,8 @@ class MemoryStore(Runs):
         connection, self._connection = self._open(), None
         self._kept = connection.serialize()
         connection.close()
+        self._end_feeds()
         self._ended.set()
-
-    def admit(self, owner: str) -> AbstractAsyncContextManager[None]:
-        """Hold the store for one runner."""
-        self._open()
-        return self._admission.admit(owner)
 
     async def failure(self) -> StoreError:
         """Wait for the end of the store: before that nothing ends it for good."""
@@ -83,12 +84,22 @@ class MemoryStore(Runs):
             await self._ended.wait()
         return StoreClosed(_NAME)
 
-    async def _write(self, work: Callable[[Connection], T]) -> T:
+    async def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:  # noqa: ARG002  # nobody else
         (outcome,) = run_batch(self._open(), [work])
-        await cancel_shielded_checkpoint()  # what is saved is reported, as by the writer of a file
-        if outcome.error is not None:
-            raise translate(outcome.error, MEMORY)
-        return cast("T", outcome.result)
+        return cast("T", await _result(outcome))
+
+    async def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> T:  # noqa: ARG002  # likewise
+        (outcome,) = run_batch(self._open(), [work])
+        self._ring(self._open())
+        return cast("T", await _result(outcome))
+
+    async def _listen(self, owner: Owner, feed: Feed) -> None:  # noqa: ARG002  # all are told whenever there is news
+        await checkpoint()
+        self._ring(self._open())
+
+    def _ring(self, connection: Connection) -> None:
+        for owner, feed in self._feeds.items():
+            feed.put(owners.changes(connection, owner))
 
     async def _read(self, query: Query) -> list[Row]:
         await checkpoint()
@@ -102,3 +113,11 @@ class MemoryStore(Runs):
         if self._connection is None:
             raise StoreClosed(_NAME)
         return self._connection
+
+
+async def _result(outcome: Outcome) -> object:
+    """What became of work; what is saved is reported, as by the writer of a file."""
+    await cancel_shielded_checkpoint()
+    if outcome.error is not None:
+        raise translate(outcome.error, MEMORY)
+    return outcome.result

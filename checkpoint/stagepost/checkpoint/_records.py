@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ._waiting import Effect, Wait
+from ._waiting import Effect, StoredWait
 
 
 class RunStatus(StrEnum):
@@ -153,14 +153,17 @@ class RunInfo(NamedTuple):
         input: JSON of what it was started with.
         error: Why it failed.
         cancelling: Whether its end has been asked for; that is then the only commit it still takes.
-        owner: Who claimed it last.
+        owner: Id of the owner that has it, or that had it when it ended; None while it is nobody's.
         epoch: How often it was claimed; the fence compares it.
-        attempts: How often it was recovered since its last commit.
+        attempts: How often it was claimed after the death of its owner since its last commit.
         created_at: When it was started (UTC).
         finished_at: When it ended (UTC).
         trace: Which trace it belongs to; None if nobody gave it one.
         keep: What stays of it.
         traceback: Traceback of the error that it failed with, as text.
+        news: How much was written for it from outside: answers, signals, words about effects, a cancellation.
+        blocked: Why nobody can go on with it, as somebody who tried has found.
+        shape: Id of the shape that its workflow had when it was last claimed; None if nobody has said.
     """
 
     run_id: str
@@ -171,7 +174,7 @@ class RunInfo(NamedTuple):
     input: bytes
     error: str | None
     cancelling: bool
-    owner: str
+    owner: int | None
     epoch: int
     attempts: int
     created_at: datetime
@@ -179,6 +182,9 @@ class RunInfo(NamedTuple):
     trace: str | None = None
     keep: Keep = Keep.RESULT
     traceback: str | None = None
+    news: int = 0
+    blocked: str | None = None
+    shape: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +217,7 @@ class Snapshot(NamedTuple):
     run: RunInfo
     frames: Mapping[str, Frame]
     items: Sequence[Item] = ()
-    waits: Sequence[Wait] = ()
+    waits: Sequence[StoredWait] = ()
     effects: Sequence[Effect] = ()
     shape: bytes | None = None
 
@@ -229,12 +235,14 @@ class Lease(NamedTuple):
         epoch: The claim's number, compared at every commit.
         row: The store's own short key of the run.
         keep: What stays of the run.
+        owner: Id of the owner.
     """
 
     run_id: str
     epoch: int
     row: int
     keep: Keep = Keep.RESULT
+    owner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +255,7 @@ class NewRun:
         version: Declared version of that workflow.
         key: Start-once key, unique per workflow.
         input: JSON of what it starts with.
-        owner: Who runs it.
+        owner: Id of the owner that goes on with it.
         root: Its first frame.
         values: Rows of the values that `root` refers to.
         shape: What its workflow is made of.
@@ -263,7 +271,7 @@ class NewRun:
     version: int
     key: str | None
     input: bytes
-    owner: str
+    owner: int
     root: Frame
     values: Sequence[StoredValue] = ()
     shape: Shape | None = None
@@ -308,11 +316,20 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """How a run ends: where it stands then, why it failed, and the traceback of that as text."""
+    """How a run ends.
+
+    Attributes:
+        status: Where it stands then.
+        error: Why it failed.
+        traceback: The traceback of that as text.
+        heard: How much of what was written for it from outside its owner has heard of: it does not end while there is
+            more, unless it is cancelled.
+    """
 
     status: RunStatus
     error: str | None = None
     traceback: str | None = None
+    heard: int = 0
 
 
 class Commit(NamedTuple):

@@ -28,29 +28,38 @@ class StoreInUse(StoreError):
 
 
 class StoreLocked(StoreError, TimeoutError):
-    """Another process, or another store of this process, owns the file and did not let go in time.
+    """Another process, or another store of this process, owns the file, or writes to it, and did not let go in time.
 
     Attributes:
         path: The database file.
         holder: Who holds it, as written by the holder.
         waited: Seconds spent waiting.
         is_ours: Whether this process holds it.
+        is_writing: Whether the holder only writes to it, and does not own it.
     """
 
-    def __init__(self, path: Path, holder: str, waited: float, *, is_ours: bool = False) -> None:
-        super().__init__(
-            f"{path} is open in this process already ({holder}): another store has it and did not let go within "
-            f"{waited:g} s: "
-            "use that store wherever the file is needed, or leave its `async with` first"
-            if is_ours
-            else f"{path} is owned by {holder}, which did not let go within {waited:g} s: "
-            "wait for it or end it, raise lock_timeout=, pass take_over=True if it is stopped and will not go on, "
-            "or open another file",
+    def __init__(
+        self, path: Path, holder: str, waited: float, *, is_ours: bool = False, is_writing: bool = False
+    ) -> None:
+        remedy = (
+            "wait for it or end it, raise lock_timeout=, pass take_over=True if it is stopped and will not go on, or "
+            "open another file"
         )
+        what = f"is owned by {holder}"
+        if is_writing:
+            what, remedy = (
+                f"is being written to by {holder}",
+                "nothing was saved; try again, or end it if it hangs",
+            )
+        elif is_ours:
+            what = f"is open in this process already ({holder})"
+            remedy = "use that store wherever the file is needed, or leave its `async with` first"
+        super().__init__(f"{path} {what}, which did not let go within {waited:g} s: {remedy}")
         self.path = path
         self.holder = holder
         self.waited = waited
         self.is_ours = is_ours
+        self.is_writing = is_writing
 
 
 class StoreTakenOver(StoreError):

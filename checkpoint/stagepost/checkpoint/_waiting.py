@@ -4,6 +4,7 @@ A *place* is a step of a run at one visit: its path from the root, with ``#`` an
 fan-outs around it, if there are any: ``approval``, ``orders[3]/charge``, ``review/ask#2``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -48,7 +49,7 @@ class NewWait:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class StoredWait:
     """A wait as it is stored.
 
     Attributes:
@@ -62,6 +63,8 @@ class Wait:
         by: Who has answered.
         opened_at: When it was opened (UTC).
         ended_at: When it was answered or expired (UTC).
+        checked: Whether it was ended by somebody who knew that the value fits.
+        refused: Why the last answer to it was dropped, so that it is open again.
     """
 
     place: str
@@ -74,6 +77,8 @@ class Wait:
     by: str | None
     opened_at: datetime
     ended_at: datetime | None
+    checked: bool = True
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +90,14 @@ class OpenWait:
         workflow: Name of its workflow.
         version: Declared version of that workflow.
         wait: The wait.
+        blocked: Why nobody can go on with the run.
     """
 
     run_id: str
     workflow: str
     version: int
-    wait: Wait
+    wait: StoredWait
+    blocked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +108,13 @@ class SentSignal:
         number: Its place among all signals of its run.
         name: Its name.
         value: JSON.
+        checked: Whether it was sent by somebody who knew that the value fits.
     """
 
     number: int
     name: str
     value: bytes
+    checked: bool = True
 
 
 class EffectStatus(StrEnum):
@@ -132,14 +141,13 @@ class Effect(NamedTuple):
     value: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """What `CheckpointStore.expire` has done.
+class Latest(NamedTuple):
+    """What was written for a run from outside since its owner heard of it last.
 
     Attributes:
-        run_ids: Runs of which a wait has expired.
-        next_at: When the next one is due (UTC); None if none has a time.
+        waits: Those that have ended since, in the order in which they did.
+        news: How much was written for it until now, signals included: what its owner has heard of with this.
     """
 
-    run_ids: tuple[str, ...]
-    next_at: datetime | None
+    waits: Sequence[StoredWait]
+    news: int

@@ -20,8 +20,11 @@
     ├── EffectNotFound(LookupError)      no effect of this key is in doubt
     ├── KeyRemembered                    the id or key is that of a run that retention has deleted
     ├── RunNotEnded                      the run is open, so it is not deleted
-    ├── CancelRequested                  somebody has asked for the run's end, the only commit it still takes
+    ├── CancelRequested                  somebody has requested the run's end, the only commit it still takes
     ├── OwnershipLost                    another owner has claimed the run since (the fence)
+    ├── OwnerExpired                     an owner has missed its heartbeats
+    ├── RunOwned                         a living owner has the run
+    ├── NewsFirst                        the run was sent something that its owner has not heard of
     ├── StaleCheckpoint                  the frame is not where the writer thought it was
     └── StoreError                       the store itself
         ├── StoreClosed                  used before it was opened or after it was closed
@@ -42,6 +45,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ._blob_errors import BlobNotFound, CorruptBlob, UnusedBlobs
+from ._ownership_errors import CancelRequested, NewsFirst, OwnerExpired, OwnershipLost, RunOwned
 from ._root_error import CheckpointError
 from ._store_errors import (
     BackendNotSupported,
@@ -73,12 +77,15 @@ __all__ = [
     "CorruptStore",
     "EffectNotFound",
     "KeyRemembered",
+    "NewsFirst",
     "NotAStore",
     "OrphanedRows",
+    "OwnerExpired",
     "OwnershipLost",
     "RunNotEnded",
     "RunNotFound",
     "RunNotOpen",
+    "RunOwned",
     "SqliteTooOld",
     "StaleCheckpoint",
     "StoreClosed",
@@ -314,27 +321,6 @@ class RunNotEnded(CheckpointError):
         super().__init__(f"run {run_id!r} is {status}: only a run that has ended can be deleted; cancel it first")
         self.run_id = run_id
         self.status = status
-
-
-class CancelRequested(CheckpointError):
-    """Somebody has asked for the run's end: nothing else is committed to it any more."""
-
-    def __init__(self, run_id: str) -> None:
-        super().__init__(f"run {run_id!r} is being cancelled: nothing of this commit was saved")
-        self.run_id = run_id
-
-
-class OwnershipLost(CheckpointError):
-    """Another owner has claimed the run since: this one must stop working on it."""
-
-    def __init__(self, run_id: str, epoch: int, now: int) -> None:
-        super().__init__(
-            f"run {run_id!r} has another owner (epoch {now}, ours was {epoch}): "
-            "this process must not go on with it, and nothing of its last commit was saved",
-        )
-        self.run_id = run_id
-        self.epoch = epoch
-        self.now = now
 
 
 class StaleCheckpoint(CheckpointError):

@@ -138,7 +138,7 @@ from stagepost.checkpoint import Commit, Frame, NewRun, SqliteStore
 
 async def work(store, name):
     root = Frame("", 1, "next", {"digest": b"null"})
-    lease, _ = await store.create(NewRun(name, "digest", 1, None, b"{}", "me", root))
+    lease, _ = await store.create(NewRun(name, "digest", 1, None, b"{}", 0, root))
     seq = 1
     while True:
         data = b"%d" % (seq // 2) * 5000 + (b"" if seq % 3 else name.encode())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from anyio import fail_after
-from tests.checkpoint._builders import save
+from tests.checkpoint._builders import claimed, save
 from tests.checkpoint._disk import build, recording
 from tests.checkpoint._processes import running
 
@@ -13,7 +13,7 @@ from stagepost.checkpoint import SqliteStore
 COMMITTER = """
 import os, sys, anyio
 from stagepost.checkpoint import CheckpointError, SqliteStore
-from tests.checkpoint._builders import new_run, save, started
+from tests.checkpoint._builders import claimed, new_run, save, started
 
 async def main(path):
     async with SqliteStore(path) as store:
@@ -62,4 +62,4 @@ async def test_p12_after_a_failed_sync_nothing_is_acknowledged_any_more(
             root = (await store.load("run")).root
             assert root.seq in {last, last + 1}  # the one that failed may or may not have reached the disk
             assert [run.run_id for run in (await store.find()).items] == ["run"]
-            await store.commit(save(await store.claim("run", "second"), root.seq + 1))
+            await store.commit(save(await claimed(store, "run"), root.seq + 1))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from anyio import fail_after
-from tests.checkpoint._builders import frame, new_run, save
+from tests.checkpoint._builders import claimed, frame, new_run, save
 
 from stagepost.checkpoint import (
     Closing,
@@ -111,7 +111,7 @@ async def test_a_damaged_run_is_named_and_the_others_are_not_concerned(file: Pat
 async def test_a_damaged_run_can_still_be_ended(file: Path, statement: str) -> None:
     async with damaged(file, statement) as (store, _):
         await store.cancel("bad")
-        lease = await store.claim("bad", "me")
+        lease = await claimed(store, "bad")
         await store.commit(Commit(lease=lease, closing=Closing(RunStatus.CANCELLED)))
         assert [run.run_id for run in (await store.find(status=RunStatus.CANCELLED)).items] == ["bad"]
 
@@ -155,7 +155,7 @@ async def test_a_store_without_damage_has_nothing_to_tell(file: Path) -> None:
         assert await store.check() == []
 
 
-@pytest.mark.parametrize("column", ["workflow", "owner", "error", "key"])
+@pytest.mark.parametrize("column", ["workflow", "error", "key", "blocked"])
 async def test_text_that_is_none_fails_its_run_only(file: Path, column: str) -> None:
     statement = f"UPDATE runs SET {column} = CAST(x'64ff' AS TEXT) WHERE run_id = 'bad'"  # noqa: S608  # a constant
     async with damaged(file, statement) as (store, _):

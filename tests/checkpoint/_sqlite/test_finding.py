@@ -65,8 +65,8 @@ def a_run(run_id: str, workflow: str) -> NewRun:
     return replace(new_run(run_id), workflow=workflow)
 
 
-async def pages_of(ask: Callable[[str | None], Awaitable[Page[RunInfo]]]) -> list[Page[RunInfo]]:
-    pages = [await ask(None)]
+async def pages_of(ask: Callable[[str], Awaitable[Page[RunInfo]]]) -> list[Page[RunInfo]]:
+    pages = [await ask("")]
     while pages[-1].next is not None:
         pages.append(await ask(pages[-1].next))
     return pages
@@ -89,7 +89,7 @@ ASKED: Final[dict[str, Ask]] = {
     "waits of a kind": lambda store: store.waits(kind=WaitKind.CHILD, after="run/step"),
     "waits of a run": lambda store: store.waits(run_id="run-1", after="run-1/step"),
     "waits below a run": lambda store: store.waits(below="run-1"),
-    "signals": lambda store: store.signals("run-1", after=3),
+    "signals": lambda store: store.signals("run-1", after="3"),
 }
 
 
@@ -124,7 +124,7 @@ async def test_pages_have_each_run_once_in_the_order_of_their_starts(
                 if (status is None or (number + 1) % 7 == 0) and (workflow is None or number % 2)
             ]
 
-            async def ask(after: str | None) -> Page[RunInfo]:
+            async def ask(after: str) -> Page[RunInfo]:
                 return await store.find(
                     status=status,  # noqa: B023  # called before the next one is bound
                     workflow=workflow,  # noqa: B023  # the same
@@ -188,10 +188,10 @@ async def test_waits_of_ended_runs_hold_no_page_up(file: Path, looks: int) -> No
             connection.execute("UPDATE runs SET status = 'failed', finished_at = 1 WHERE rk < 30")
         first = await store.waits(limit=2)
         assert (first.items, first.next) == ((), "run-09/ask")
-        second = await store.waits(after=first.next, limit=2)
-        third = await store.waits(after=second.next, limit=2)
+        second = await store.waits(after=str(first.next), limit=2)
+        third = await store.waits(after=str(second.next), limit=2)
         assert [wait.run_id for wait in third.items] == ["run-29"]
-        assert await store.waits(after=third.next) == Page(())
+        assert await store.waits(after=str(third.next)) == Page(())
     assert looks == 10
 
 
@@ -200,13 +200,13 @@ async def test_runs_that_start_in_the_same_moment_are_told_apart(file: Path) -> 
         for number in range(5):
             await store.create(new_run(f"run-{number}"))
 
-        async def ask(after: str | None) -> Page[RunInfo]:
+        async def ask(after: str) -> Page[RunInfo]:
             return await store.find(newest_first=True, after=after, limit=2)
 
         assert ids(await pages_of(ask)) == ["run-4", "run-3", "run-2", "run-1", "run-0"]
 
 
-@pytest.mark.parametrize("after", ["", "1", "x.y", "run-1"])
+@pytest.mark.parametrize("after", ["1", "x.y", "run-1"])
 async def test_a_cursor_that_is_none_is_refused(file: Path, after: str) -> None:
     async with SqliteStore(file) as store:
         with pytest.raises(ValueError, match="is no place among runs: give the next of the page before"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from anyio import fail_after
-from tests.checkpoint._builders import save
+from tests.checkpoint._builders import claimed, save
 from tests.checkpoint._processes import running
 
 from stagepost.checkpoint import SqliteStore
@@ -15,7 +15,7 @@ from stagepost.checkpoint import Commit, Frame, NewRun, SqliteStore
 
 async def work(store, name):
     root = Frame("", 1, "next", {"seq": b"1"})
-    lease, _ = await store.create(NewRun(name, "digest", 1, None, b"{}", "me", root))
+    lease, _ = await store.create(NewRun(name, "digest", 1, None, b"{}", 0, root))
     seq = 1
     while True:
         os.write(1, f"{name} {seq}\\n".encode())
@@ -60,7 +60,7 @@ async def test_p7_runs_go_on_behind_a_sigkill(file: Path) -> None:
             await process.kill()
         async with SqliteStore(file, lock_timeout=0) as store:
             for run in (await store.find()).items:
-                lease = await store.claim(run.run_id, "second")
+                lease = await claimed(store, run.run_id)
                 seq = (await store.load(run.run_id)).root.seq
                 await store.commit(save(lease, seq + 1))
                 assert (lease.epoch, (await store.load(run.run_id)).root.seq) == (2, seq + 1)

@@ -13,11 +13,11 @@ import anyio
 import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
-from tests.checkpoint._builders import new_run, save, started
+from tests.checkpoint._builders import claimed, new_run, save, started
 from tests.checkpoint._processes import environment, running
 
 from stagepost.checkpoint import Lease, SqliteStore, StoreLost
-from stagepost.checkpoint._sqlite import _files, _main_file, _writer
+from stagepost.checkpoint._sqlite import _files, _main_file, _thread
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 
 
@@ -132,7 +132,7 @@ def copy(source: Path, target: Path) -> None:
 
 OTHER = """
 import sys, anyio
-from tests.checkpoint._builders import started
+from tests.checkpoint._builders import claimed, started
 from stagepost.checkpoint import SqliteStore
 
 async def main():
@@ -271,7 +271,7 @@ async def test_the_index_of_the_wal_is_missed_at_the_latest_after_a_pause(
         async with SqliteStore(file) as store:
             lease = await started(store)
             delete_shm(file)
-            monkeypatch.setattr(_writer, "_LOOK", 0)  # no pause is too short
+            monkeypatch.setattr(_thread, "_LOOK", 0)  # no pause is too short
             with pytest.raises(StoreLost, match=r"its file runs\.db-shm was deleted or moved.*leave the store"):
                 await store.commit(save(lease, 2))
         async with SqliteStore(file) as store:
@@ -304,7 +304,7 @@ async def test_a_deleted_file_can_be_copied_while_its_process_lives(file: Path, 
 
 OWNER = """
 import sys, anyio
-from tests.checkpoint._builders import save, started
+from tests.checkpoint._builders import claimed, save, started
 from stagepost.checkpoint import CheckpointError, SqliteStore
 
 async def main():
@@ -337,7 +337,7 @@ async def test_p9_two_processes_do_not_run_one_run_though_lock_and_file_were_rep
             beside(file, ".lock").unlink(missing_ok=True)
             async with SqliteStore(file, lock_timeout=0) as store:
                 found = [run.run_id for run in (await store.find()).items]
-                leases = [await store.claim(run_id, "me") for run_id in found] or [await started(store)]
+                leases = [await claimed(store, run_id) for run_id in found] or [await started(store)]
                 assert owner.process.stdin is not None
                 await owner.process.stdin.send(b"go\n")
                 assert await owner.rest() == ["StoreLost", "StoreLost", "left"]
@@ -388,7 +388,7 @@ def idle(store: SqliteStore) -> None:
 
 
 async def test_copying_the_wal_is_no_loss(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 0)  # copied behind each batch
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 0)  # copied behind each batch
     with fail_after(10):
         async with SqliteStore(file) as store:
             lease = await started(store)
@@ -409,7 +409,7 @@ async def copied(file: Path, number: int | None) -> int:
 async def test_an_older_copy_that_is_written_over_the_file_is_found(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 0)
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 0)
     with fail_after(10):
         async with SqliteStore(file) as store:
             first = _main_file.read_alone(file)

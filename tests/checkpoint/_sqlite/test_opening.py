@@ -282,6 +282,6 @@ async def test_all_that_opening_raises_is_a_store_error(file: Path, monkeypatch:
     def fail(connection: sqlite3.Connection) -> None:
         connection.execute("no SQL")
 
-    monkeypatch.setattr(_connect, "_restrict", fail)
+    monkeypatch.setattr(_connect, "restrict", fail)
     with pytest.raises(StoreError, match="syntax error"):
         await opening(file)

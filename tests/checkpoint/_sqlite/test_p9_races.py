@@ -21,7 +21,7 @@ async def opening(store):
     pass
 
 async def finishing(store):
-    lease = await store.claim("run", "me")
+    lease = await store.claim(await store.join("racer"), "run")
     await anyio.sleep(0)
     await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
 

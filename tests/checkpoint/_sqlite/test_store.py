@@ -8,7 +8,7 @@ import anyio
 import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
-from tests.checkpoint._builders import Batches, failed, new_run, save, sqlite_error, started
+from tests.checkpoint._builders import Batches, claimed, failed, new_run, save, sqlite_error, started
 
 from stagepost.checkpoint import (
     Lease,
@@ -23,7 +23,7 @@ from stagepost.checkpoint import (
     StoreLocked,
     StoreTakenOver,
 )
-from stagepost.checkpoint._sqlite import _connect, _retention, _writer
+from stagepost.checkpoint._sqlite import _connect, _retention, _thread
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 from stagepost.checkpoint._sqlite._queries import Query
 
@@ -60,7 +60,7 @@ async def test_a_store_that_is_not_open_refuses_everything(
     lease = Lease("run", 1, 1)
     for call in (
         lambda: store.create(new_run()),
-        lambda: store.claim("run", "me"),
+        lambda: claimed(store, "run"),
         lambda: store.commit(save(lease, 2)),
         lambda: store.load("run"),
         store.find,
@@ -68,14 +68,14 @@ async def test_a_store_that_is_not_open_refuses_everything(
         with pytest.raises(StoreClosed, match="use it inside `async with`"):
             await call()
     with pytest.raises(StoreClosed):
-        store.admit("runner")
+        await store.join("runner")
 
 
 async def test_p9_a_lease_of_an_earlier_process_is_fenced(file: Path) -> None:
     async with SqliteStore(file) as store:
         old = await started(store)
     async with SqliteStore(file) as store:
-        await store.claim("run", "second")
+        await claimed(store, "run")
         with pytest.raises(OwnershipLost, match=r"epoch 2, ours was 1"):
             await store.commit(save(old, 2))
 
@@ -97,7 +97,7 @@ async def test_a_hundred_runs_share_a_few_transactions(file: Path) -> None:
 async def test_a_wal_that_has_been_copied_is_cut_so_that_it_is_not_copied_at_every_commit(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 500_000)
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 500_000)
     monkeypatch.setattr(_connect, "LARGEST_WAL", 500_000)
     copies: list[str] = []
     batches = Batches(lambda connection: connection.set_trace_callback(copies.append))
@@ -256,7 +256,7 @@ async def test_after_an_io_error_only_reopening_helps(file: Path) -> None:
                     await store.commit(save(lease, 2))
             broken.clear()
             with pytest.raises(StoreFailed):
-                await store.claim("run", "me")
+                await claimed(store, "run")
             assert (await store.load("run")).root.seq == 1
         async with SqliteStore(file) as store:
             await store.commit(save(lease, 2))

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio import fail_after
-from tests.checkpoint._builders import new_run, save, started
+from tests.checkpoint._builders import claimed, new_run, save, started
 from tests.checkpoint._processes import Other, running
 
 from stagepost.checkpoint import (
@@ -23,12 +23,12 @@ from stagepost.checkpoint import (
     StoreLocked,
     StoreTakenOver,
 )
-from stagepost.checkpoint._sqlite import _connect, _writer
+from stagepost.checkpoint._sqlite import _connect, _thread
 
 # works on a run, and when it is told to, tries whatever an owner can do
 OWNER = """
 import sys, anyio
-from tests.checkpoint._builders import new_run, save, started
+from tests.checkpoint._builders import claimed, new_run, save, started
 from stagepost.checkpoint import CheckpointError, Closing, Commit, RunStatus, SqliteStore
 
 async def main():
@@ -42,7 +42,7 @@ async def main():
             lambda: store.commit(save(lease, 3)),
             lambda: store.commit(Commit(lease=lease, closing=Closing(RunStatus.FAILED, "woken"))),
             lambda: store.create(new_run("another")),
-            lambda: store.claim("untouched", "me"),
+            lambda: claimed(store, "untouched"),
             lambda: store.cancel("untouched"),
             lambda: store.signal("untouched", "name", b"1"),
         ):
@@ -61,8 +61,8 @@ anyio.run(main)
 COMMITTER = """
 import os, sys, anyio
 from stagepost.checkpoint import CheckpointError, SqliteStore
-from stagepost.checkpoint._sqlite import _connect, _writer
-from tests.checkpoint._builders import save, started
+from stagepost.checkpoint._sqlite import _connect, _thread
+from tests.checkpoint._builders import claimed, save, started
 
 async def work(store, name):
     lease = await started(store, name)
@@ -71,7 +71,7 @@ async def work(store, name):
         os.write(1, f"{name} {seq}\\n".encode())
 
 async def main(path):
-    _connect.LARGEST_WAL = _writer.LARGEST_WAL = 200_000
+    _connect.LARGEST_WAL = _thread.LARGEST_WAL = 200_000
     async with SqliteStore(path, durability="process") as store:
         try:
             async with anyio.create_task_group() as tasks:
@@ -87,7 +87,7 @@ anyio.run(main, sys.argv[1])
 # stops itself in the middle of its third transaction
 FROZEN = """
 import os, signal, sys, anyio
-from tests.checkpoint._builders import save, started
+from tests.checkpoint._builders import claimed, save, started
 from stagepost.checkpoint import SqliteStore
 from stagepost.checkpoint._sqlite._batch import run_batch
 
@@ -138,7 +138,7 @@ async def test_p9_a_stopped_owner_that_wakes_can_write_nothing(file: Path, linge
             with pytest.raises(StoreLocked, match=f"process {owner.process.pid} on .*take_over=True if it is stopped"):
                 await SqliteStore(file, lock_timeout=0).__aenter__()
             async with SqliteStore(file, take_over=True) as store:
-                lease = await store.claim("run", "second")
+                lease = await claimed(store, "run")
                 await store.commit(save(lease, 3, x=b"1"))
                 assert await wake(owner) == [*["StoreTakenOver"] * 6, "left"]
                 await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
@@ -159,7 +159,7 @@ async def test_p9_whenever_the_owner_is_stopped_nothing_acknowledged_is_lost_and
     file: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_connect, "BUSY_TIMEOUT", 0.1)
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 200_000)
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 200_000)
     with fail_after(30):
         async with running(COMMITTER, file) as owner:
             heard = random.Random(seed).randrange(1, 400)  # noqa: S311  # nothing to guess
@@ -179,7 +179,7 @@ async def take_over_and_wake(owner: Other, file: Path, lines: list[str]) -> None
             lines.append(await owner.line())
             os.kill(owner.process.pid, signal.SIGSTOP)
     try:
-        leases = {run.run_id: await store.claim(run.run_id, "second") for run in (await store.find()).items}
+        leases = {run.run_id: await claimed(store, run.run_id) for run in (await store.find()).items}
         sequences = {run_id: (await store.load(run_id)).root.seq for run_id in leases}
         os.kill(owner.process.pid, signal.SIGCONT)
         for more in range(1, 50):
@@ -308,7 +308,7 @@ async def test_a_plain_commit_writes_one_page(file: Path) -> None:
 async def test_an_epoch_still_fences_runs_of_one_owner(file: Path) -> None:
     async with SqliteStore(file) as store:
         lease = await started(store)
-        await store.claim("run", "second")
+        await claimed(store, "run")
         with pytest.raises(OwnershipLost):
             await store.commit(save(lease, 2))
 

@@ -34,6 +34,7 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint._sqlite import _batch
 from stagepost.checkpoint._sqlite import _statements as statements
+from stagepost.checkpoint._sqlite import _words as words
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, is_fatal, run_batch
 from stagepost.checkpoint._sqlite._changes import changes_of
 from stagepost.checkpoint._sqlite._connect import connector, create_file
@@ -141,7 +142,7 @@ def test_outcomes_of_many_items_are_saved_by_one_statement(connection: sqlite3.C
 
 
 def claim(connection: sqlite3.Connection, lease: Lease) -> None:
-    statements.claim(connection, lease.run_id, "other", reopen=False, recovering=False, shape=None)
+    connection.execute("UPDATE runs SET epoch = epoch + 1 WHERE rk = ?", (lease.row,))
 
 
 def end(connection: sqlite3.Connection, lease: Lease) -> None:
@@ -158,7 +159,7 @@ def lose_frame(connection: sqlite3.Connection, lease: Lease) -> None:
 
 SPOILS: dict[str, tuple[Spoil, type[Exception]]] = {
     "claimed": (claim, OwnershipLost),
-    "cancelled": (lambda connection, lease: statements.cancel(connection, lease.run_id), CancelRequested),
+    "cancelled": (lambda connection, lease: words.cancel(connection, lease.run_id), CancelRequested),
     "ended": (end, RunNotOpen),
     "stale": (save_before, StaleCheckpoint),
     "gone": (lose_frame, StaleCheckpoint),
@@ -285,7 +286,7 @@ def test_a_commit_behind_the_end_of_its_run_is_refused(connection: sqlite3.Conne
 
 def test_the_end_of_a_run_whose_end_was_asked_for_is_saved_with_others(connection: sqlite3.Connection) -> None:
     first, second = leases(connection, 2)
-    statements.cancel(connection, first.run_id)
+    words.cancel(connection, first.run_id)
     seen = transactions(connection)
     closing = Commit(lease=first, closing=Closing(RunStatus.CANCELLED))
     assert kinds(run_batch(connection, [change(closing), change(version(2, second))])) == [None, None]

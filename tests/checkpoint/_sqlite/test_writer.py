@@ -13,8 +13,9 @@ from anyio.lowlevel import checkpoint
 from tests.checkpoint._builders import Batches, connect, insert, rows, sqlite_error
 
 from stagepost.checkpoint import StoreClosed, StoreFailed
-from stagepost.checkpoint._sqlite import _writer
+from stagepost.checkpoint._sqlite import _thread
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
+from stagepost.checkpoint._sqlite._thread import WritingThread
 from stagepost.checkpoint._sqlite._writer import Writer
 
 
@@ -301,7 +302,7 @@ async def test_an_answer_that_comes_with_the_cancellation_is_not_lost(file: Path
             task = asyncio.create_task(caller())
             await gate.reached()
             task.cancel()
-            writer._deliver(list(writer._pending), [Outcome(7)])  # before the task has heard of it
+            writer.delivered(list(writer._pending), [Outcome(7)])  # before the task has heard of it
             await asyncio.wait([task])
             gate.open.set()
     assert seen == [7]
@@ -338,7 +339,6 @@ async def test_closing_does_not_wait_for_a_silent_disk_for_ever(file: Path) -> N
             await writer.write(insert(1))
         await writer.close()
         gate.open.set()
-        assert writer._thread is not None
         await anyio.to_thread.run_sync(writer._thread.join)
 
 
@@ -372,14 +372,14 @@ class Checkpoints:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.modes: list[str] = []
-        shrink = Writer._shrink
+        shrink = WritingThread._shrink
 
-        def counted(writer: Writer, connection: sqlite3.Connection, mode: str = "PASSIVE") -> bool:
-            done = shrink(writer, connection, mode)
+        def counted(thread: WritingThread, connection: sqlite3.Connection, mode: str = "PASSIVE") -> bool:
+            done = shrink(thread, connection, mode)
             self.modes.append(mode)
             return done
 
-        monkeypatch.setattr(Writer, "_shrink", counted)
+        monkeypatch.setattr(WritingThread, "_shrink", counted)
 
     async def reach(self, count: int) -> None:
         while len(self.modes) < count:
@@ -387,7 +387,7 @@ class Checkpoints:
 
 
 async def test_an_idle_writer_copies_the_wal_once_and_then_rests(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_writer, "_IDLE", 0.001)
+    monkeypatch.setattr(_thread, "_IDLE", 0.001)
     checkpoints = Checkpoints(monkeypatch)
     with fail_after(5):
         async with opened(file) as writer:
@@ -400,7 +400,7 @@ async def test_an_idle_writer_copies_the_wal_once_and_then_rests(file: Path, mon
 
 
 async def test_a_large_wal_is_copied_between_batches(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_writer, "LARGEST_WAL", 50_000)
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 50_000)
     checkpoints = Checkpoints(monkeypatch)
     with fail_after(5):
         async with opened(file) as writer:
@@ -441,7 +441,7 @@ async def test_a_wal_that_cannot_be_copied_is_left_for_later(file: Path) -> None
 
 
 async def test_a_database_without_a_wal_has_a_wal_of_no_size(tmp_path: Path) -> None:
-    assert Writer(tmp_path / "none.db", connect(tmp_path / "none.db"))._wal_size() == 0
+    assert Writer(tmp_path / "none.db", connect(tmp_path / "none.db"))._thread._wal_size() == 0
 
 
 def test_a_thread_that_outlives_its_loop_ends_quietly(file: Path) -> None:
@@ -451,8 +451,8 @@ def test_a_thread_that_outlives_its_loop_ends_quietly(file: Path) -> None:
     async def leave_it() -> None:
         writer = Writer(file, connect(file), run_batch=gate, limit=0.01)
         await writer.start()
-        assert writer._thread is not None
-        threads.append(writer._thread)
+        assert writer._thread._thread is not None
+        threads.append(writer._thread._thread)
         with pytest.raises(StoreFailed):
             await writer.write(insert(1))
         await writer.close()

@@ -9,7 +9,7 @@ from .._records import Closing, Commit, Keep, Lease, RunStatus
 from .._store import CheckpointStore
 from .._waiting import Effect, EffectStatus
 from ..errors import BlobNotFound, CancelRequested, OwnershipLost, RunNotFound, StaleCheckpoint
-from ._words import Check, a_frame, an_item, end, equal, lease_of, new_run, refuses, started
+from ._words import Check, a_frame, an_item, claimed, end, equal, lease_of, new_run, refuses, started
 
 _DATA: Final = b"\x00\xff bytes that are no text"
 _DIGEST: Final = digest_of(_DATA)
@@ -60,7 +60,7 @@ async def check_bytes_of_a_refused_commit_are_not_stored(store: CheckpointStore)
     blobs = {_DIGEST: _DATA}
     with refuses(StaleCheckpoint):
         await store.commit(Commit(lease=lease, frame=a_frame(9), blobs=blobs))
-    newer = await store.claim("run", "somebody else")
+    newer = await claimed(store, "run")
     with refuses(OwnershipLost):
         await store.commit(Commit(lease=lease, frame=a_frame(2), blobs=blobs))
     with refuses(OwnershipLost):

@@ -6,7 +6,7 @@ from .._records import Commit, Lease, RunStatus
 from .._store import CheckpointStore
 from .._waiting import Effect, EffectStatus, NewWait, WaitKind, WaitStatus
 from ..errors import CancelRequested, EffectNotFound, OwnershipLost, RunNotFound, RunNotOpen
-from ._words import Check, end, equal, refuses, started
+from ._words import Check, claimed, end, equal, refuses, started
 
 INTENT: Final = Effect("step", "mail", EffectStatus.INTENT)
 DONE: Final = Effect("step", "mail", EffectStatus.DONE, b"1")
@@ -33,7 +33,7 @@ async def check_what_became_of_an_effect_is_saved(store: CheckpointStore) -> Non
 async def check_effects_are_fenced(store: CheckpointStore) -> None:
     """An owner that lost its run, or whose run is to end, saves no intent, and so does nothing."""
     old = await started(store, "run")
-    lease = await store.claim("run", "second")
+    lease = await claimed(store, "run")
     with refuses(OwnershipLost):
         await store.commit(Commit(lease=old, effects=[INTENT]))
     await store.cancel("run")

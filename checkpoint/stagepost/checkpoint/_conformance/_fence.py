@@ -5,15 +5,15 @@ from typing import Final
 from .._records import Closing, Commit, ItemStatus, Joined, RunStatus
 from .._store import CheckpointStore
 from ..errors import CancelRequested, OwnershipLost, RunNotFound, RunNotOpen, StaleCheckpoint
-from ._words import Check, a_frame, an_item, end, equal, one_of_each, refuses, started, started_fan
+from ._words import Check, a_frame, an_item, claimed, end, equal, one_of_each, refuses, started, started_fan
 
 
 async def check_a_claim_fences_the_owner_before(store: CheckpointStore) -> None:
     """Every part of a commit by an older claim is refused, and nothing of it is saved."""
     old = await started_fan(store, "run")
-    new = await store.claim("run", "second")
+    new = await claimed(store, "run")
     before = await store.load("run")
-    equal((new.epoch, before.run.epoch, before.run.owner), (old.epoch + 1, old.epoch + 1, "second"))
+    equal((new.epoch, before.run.epoch, before.run.owner), (old.epoch + 1, old.epoch + 1, None))
     for change in one_of_each(old):
         with refuses(OwnershipLost, change):
             await store.commit(change)
@@ -26,7 +26,7 @@ async def check_a_cancelling_run_takes_no_commit_but_its_end(store: CheckpointSt
     old = await started_fan(store, "run")
     await store.cancel("run")
     await store.cancel("run")  # a wish may be said twice
-    lease = await store.claim("run", "second")
+    lease = await claimed(store, "run")
     before = await store.load("run")
     equal((before.run.cancelling, before.run.status), (True, RunStatus.RUNNING))
     for change in one_of_each(lease):
@@ -94,7 +94,7 @@ async def check_an_ended_run_takes_no_commits(store: CheckpointStore) -> None:
             with refuses(RunNotOpen, change):
                 await store.commit(change)
         with refuses(RunNotOpen):
-            await store.claim(status, "second")
+            await claimed(store, status)
         equal(await store.load(status), before)
 
 
@@ -103,7 +103,7 @@ async def check_a_completed_run_is_never_reopened(store: CheckpointStore) -> Non
     await started(store, "run")
     await end(store, "run", RunStatus.COMPLETED)
     with refuses(RunNotOpen):
-        await store.claim("run", "me", reopen=True)
+        await claimed(store, "run", reopen=True)
 
 
 async def check_a_failed_run_is_reopened_with_its_items_waiting(store: CheckpointStore) -> None:
@@ -114,10 +114,10 @@ async def check_a_failed_run_is_reopened_with_its_items_waiting(store: Checkpoin
     ends = [ok, fan[1]._replace(status=ItemStatus.FAILED, error="broken"), fan[2]._replace(status=ItemStatus.CANCELLED)]
     await store.commit(Commit(lease=lease, frame=a_frame(2), frozen=fan))
     await store.commit(Commit(lease=lease, outcomes=ends, closing=Closing(RunStatus.FAILED, "broken")))
-    new = await store.claim("run", "second", reopen=True)
+    new = await claimed(store, "run", reopen=True)
     snapshot = await store.load("run")
     run = snapshot.run
-    equal((run.status, run.error, run.finished_at, run.owner), (RunStatus.RUNNING, None, None, "second"))
+    equal((run.status, run.error, run.finished_at, run.owner), (RunStatus.RUNNING, None, None, None))
     equal((new.epoch, run.epoch, list(snapshot.items)), (lease.epoch + 1, lease.epoch + 1, [ok, *fan[1:]]))
     await store.commit(
         Commit(lease=new, frame=a_frame(3), outcomes=[fan[1]._replace(status=ItemStatus.OK, value=b"1")])
@@ -138,7 +138,7 @@ async def check_reopening_a_running_run_claims_it(store: CheckpointStore) -> Non
     """So that `resume` of a run whose process died needs no second way."""
     lease = await started_fan(store, "run")
     items = (await store.load("run")).items
-    new = await store.claim("run", "second", reopen=True)
+    new = await claimed(store, "run", reopen=True)
     equal((new.epoch, (await store.load("run")).items), (lease.epoch + 1, items))
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from .._records import Closing, Commit, Keep, Lease, Ref, RunStatus, StoredValue
 from .._store import CheckpointStore
 from ..errors import RunNotFound, StaleCheckpoint
-from ._words import Check, a_frame, equal, lease_of, new_run, refuses, started
+from ._words import Check, a_frame, claimed, equal, lease_of, new_run, refuses, started
 
 
 async def kept(store: CheckpointStore, run_id: str, keep: Keep) -> Lease:
@@ -22,12 +22,12 @@ async def check_a_run_that_keeps_all_has_every_version(store: CheckpointStore) -
     frames = [a_frame(1), a_frame(2, x=1), a_frame(1, "fan[0]", y=1), a_frame(2, "fan[0]", y=2), a_frame(3, x=2)]
     for frame in frames[1:4]:
         await store.commit(Commit(lease=lease, frame=frame))
-    lease = await store.claim("run", "second")
+    lease = await claimed(store, "run")
     await store.commit(Commit(lease=lease, frame=frames[4], ended="fan[0]", closing=Closing(RunStatus.COMPLETED)))
     history = (await store.history("run")).items
     equal([version.frame for version in history], frames)
     equal([version.number for version in history], [1, 2, 3, 4, 5])
-    equal([version.number for version in (await store.history("run", after=2, limit=2)).items], [3, 4])
+    equal([version.number for version in (await store.history("run", after="2", limit=2)).items], [3, 4])
     equal((await store.load("run")).frames, {"": frames[4]})
 
 
@@ -69,13 +69,13 @@ async def check_a_run_that_keeps_nothing_is_gone_at_its_end(store: CheckpointSto
     """When it has completed or was cancelled, and whoever claimed it; a failed one stays, to be resumed."""
     for status in (RunStatus.COMPLETED, RunStatus.CANCELLED, RunStatus.FAILED, RunStatus.DEAD):
         await kept(store, status, Keep.NONE)
-        lease = await store.claim(status, "second")
+        lease = await claimed(store, status)
         await store.commit(Commit(lease=lease, frame=a_frame(2), closing=Closing(status)))
     for status in (RunStatus.COMPLETED, RunStatus.CANCELLED):
         with refuses(RunNotFound):
             await store.load(status)
     equal(sorted(run.run_id for run in (await store.find()).items), [RunStatus.DEAD, RunStatus.FAILED])
-    lease = await store.claim(RunStatus.FAILED, "third", reopen=True)
+    lease = await claimed(store, RunStatus.FAILED, reopen=True)
     await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
     equal(sorted(run.run_id for run in (await store.find()).items), [RunStatus.DEAD])
 

@@ -8,7 +8,20 @@ from .._records import Closing, Commit, Keep, RunStatus, StoredValue
 from .._store import CheckpointStore
 from .._waiting import Effect, EffectStatus, NewWait, WaitKind
 from ..errors import RunNotEnded, RunNotFound
-from ._words import Check, a_frame, an_item, end, equal, found_ids, lease_of, new_run, refuses, started, started_fan
+from ._words import (
+    Check,
+    a_frame,
+    an_item,
+    claimed,
+    end,
+    equal,
+    found_ids,
+    lease_of,
+    new_run,
+    refuses,
+    started,
+    started_fan,
+)
 
 _A_MOMENT = timedelta(microseconds=1)
 
@@ -40,7 +53,7 @@ async def check_a_run_that_has_ended_can_be_deleted(store: CheckpointStore) -> N
     for status in (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.DEAD):
         lease, _ = await store.create(replace(new_run("run", key="once")))
         equal(lease is not None, True)
-        lease = await store.claim("run", "me")
+        lease = await claimed(store, "run")
         await store.commit(
             Commit(
                 lease=lease,
@@ -52,7 +65,7 @@ async def check_a_run_that_has_ended_can_be_deleted(store: CheckpointStore) -> N
         )
         await store.wait(lease, NewWait("step", WaitKind.SIGNAL, "name"))
         await store.signal("run", "other name", b"1")
-        await store.commit(Commit(lease=lease, closing=Closing(status)))
+        await store.commit(Commit(lease=lease, closing=Closing(status, heard=1)))
         await store.delete("run")
         with refuses(RunNotFound):
             await store.load("run")
@@ -95,7 +108,7 @@ async def check_a_run_that_was_opened_again_is_not_pruned(store: CheckpointStore
     """Its end is forgotten when it is resumed."""
     await started(store, "run")
     await end(store, "run", RunStatus.FAILED)
-    await store.claim("run", "me", reopen=True)
+    await claimed(store, "run", reopen=True)
     equal(await store.prune(datetime(3000, 1, 1, tzinfo=UTC)), 0)
     equal(await found_ids(store), "run")
 

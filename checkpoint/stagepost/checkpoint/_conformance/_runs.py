@@ -1,6 +1,5 @@
 """Runs: created once, found again, served by one runner."""
 
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
@@ -10,12 +9,12 @@ import anyio
 from .._records import Lease, RunStatus
 from .._store import CheckpointStore
 from ..errors import RunNotFound, StoreInUse
-from ._words import Check, a_frame, at_once, end, equal, found_ids, lease_of, new_run, refuses, started
+from ._words import Check, a_frame, at_once, claimed, end, equal, found_ids, lease_of, new_run, refuses, started
 
 
 async def check_a_new_run_is_stored_with_its_first_frame(store: CheckpointStore) -> None:
     """What `create` returns is what `load` and `find` give back."""
-    new = replace(new_run("first", key="order-1"), version=3, owner="somebody", input=b'{"folder":"inbox"}')
+    new = replace(new_run("first", key="order-1"), version=3, owner=7, input=b'{"folder":"inbox"}')
     lease, info = await store.create(new)
     equal(lease_of(lease).epoch, 1)
     equal(
@@ -60,7 +59,7 @@ async def check_concurrent_creates_have_one_winner(store: CheckpointStore) -> No
     leases: list[Lease | None] = []
 
     async def create(number: int) -> None:
-        lease, _ = await store.create(replace(new_run("race"), owner=f"owner-{number}"))
+        lease, _ = await store.create(replace(new_run("race"), owner=number))
         leases.append(lease)
 
     await at_once(create, 10)
@@ -73,7 +72,7 @@ async def check_unknown_runs_are_not_found(store: CheckpointStore) -> None:
         await store.load("nobody")
     for reopen in (False, True):
         with refuses(RunNotFound):
-            await store.claim("nobody", "me", reopen=reopen)
+            await claimed(store, "nobody", reopen=reopen)
 
 
 async def check_find_filters_by_status_and_workflow(store: CheckpointStore) -> None:
@@ -104,7 +103,7 @@ async def check_find_pages_in_the_order_of_starts(store: CheckpointStore) -> Non
     first = await store.find(status=RunStatus.RUNNING, limit=3)
     *_, last = [run.run_id for run in first.items]
     await end(store, last, RunStatus.COMPLETED)
-    rest = (await store.find(status=RunStatus.RUNNING, after=first.next)).items
+    rest = (await store.find(status=RunStatus.RUNNING, after=str(first.next))).items
     equal(len({run.run_id for run in (*first.items, *rest)}), 5)
 
 
@@ -125,16 +124,18 @@ async def check_find_finds_keys_and_times(store: CheckpointStore) -> None:
 async def check_one_runner_at_a_time(store: CheckpointStore) -> None:
     """A second runner is refused while the first one holds the store, and admitted behind it."""
     for first, second in (("a", "b"), ("b", "c")):
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(store.admit(first))
-            with refuses(StoreInUse):
-                await stack.enter_async_context(store.admit(second))
+        owner = await store.join(first)
+        equal((owner.name, await store.heartbeat(owner)), (first, True))
+        with refuses(StoreInUse):
+            await store.join(second)
+        await store.leave(owner)
+        equal(await store.heartbeat(owner), promised=False)
 
 
 async def check_a_store_that_works_tells_of_no_failure(store: CheckpointStore) -> None:
     """Whoever waits for one waits on, also behind a refusal."""
     with refuses(RunNotFound):
-        await store.claim("nobody", "me")
+        await claimed(store, "nobody")
     with anyio.move_on_after(0) as limit:
         await store.failure()
     equal(limit.cancelled_caught, promised=True)

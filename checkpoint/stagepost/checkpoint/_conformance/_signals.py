@@ -6,7 +6,7 @@ from .._records import Closing, Commit, RunStatus
 from .._store import CheckpointStore
 from .._waiting import NewWait, WaitKind, WaitStatus
 from ..errors import RunNotFound, RunNotOpen
-from ._words import Check, equal, refuses, started
+from ._words import Check, claimed, equal, refuses, started
 
 
 def for_signal(place: str, name: str = "news") -> NewWait:
@@ -75,10 +75,10 @@ async def check_signals_can_be_read(store: CheckpointStore) -> None:
     equal([(signal.name, signal.value) for signal in sent], [("news", b"0"), ("more", b"7"), ("news", b"2")])
     numbers = [signal.number for signal in sent]
     equal(numbers, sorted(set(numbers)))
-    equal(list((await store.signals("run", after=numbers[0], limit=1)).items), [sent[1]])
-    equal(list((await store.signals("run", after=numbers[2])).items), [])
-    equal(list((await store.signals("unknown")).items), [])
-    lease = await store.claim("run", "me")
+    equal((await store.signals("run", after=str(numbers[0]), limit=1)).items, (sent[1],))
+    equal((await store.signals("run", after=str(numbers[2]))).items, ())
+    equal((await store.signals("unknown")).items, ())
+    lease = await claimed(store, "run")
     equal((await store.wait(lease, for_signal("step"))).value, b"0")
     equal((await store.signals("run")).items, sent)
 

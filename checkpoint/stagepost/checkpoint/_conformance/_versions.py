@@ -7,23 +7,25 @@ from .._records import Closing, Commit, ItemStatus, Migrated, Ref, RunStatus, Sh
 from .._store import CheckpointStore
 from .._waiting import NewWait, WaitKind
 from ..errors import OwnershipLost, RunNotFound
-from ._words import Check, a_frame, an_item, equal, new_run, refuses, started, started_fan
+from ._words import Check, a_frame, an_item, claimed, equal, new_run, refuses, started, started_fan
 
 
-async def check_recoveries_count_until_a_commit_settles_them(store: CheckpointStore) -> None:
-    """Only claims that say that they recover, and a dead run begins anew when it is opened again."""
-    lease = await started(store, "run")
-    for number in (1, 2):
-        lease = await store.claim("run", "me", recovering=True)
-        equal((await store.info("run")).attempts, number)
-    lease = await store.claim("run", "me")
-    await store.commit(Commit(lease=lease, frame=a_frame(2)))
-    equal((await store.info("run")).attempts, 2)
-    await store.commit(Commit(lease=lease, frame=a_frame(3), settles=True))
-    equal((await store.info("run")).attempts, 0)
-    lease = await store.claim("run", "me", recovering=True)
+async def check_deaths_of_owners_count_until_a_commit_settles_them(store: CheckpointStore) -> None:
+    """Not so claims after an owner has left, or again by the same one; a dead run begins anew when it is reopened."""
+    for run_id in ("run", "dead"):
+        await started(store, run_id)  # by an owner that is none any more
+        lease = await claimed(store, run_id)
+        equal((await store.info(run_id)).attempts, 1)
+        lease = await claimed(store, run_id)
     await store.commit(Commit(lease=lease, closing=Closing(RunStatus.DEAD, "too often")))
-    await store.claim("run", "me", reopen=True)
+    await claimed(store, "dead", reopen=True)
+    equal((await store.info("dead")).attempts, 0)
+    owner = await store.join("me")
+    for _ in range(2):
+        lease = await store.claim(owner, "run")
+    await store.commit(Commit(lease=lease, frame=a_frame(2)))
+    equal((await store.info("run")).attempts, 1)
+    await store.commit(Commit(lease=lease, frame=a_frame(3), settles=True))
     equal((await store.info("run")).attempts, 0)
 
 
@@ -39,9 +41,9 @@ async def check_the_shape_of_a_workflow_is_kept(store: CheckpointStore) -> None:
     """That with which a run was created, until a claim brings another."""
     await store.create(replace(new_run("run"), shape=Shape("one", b'{"steps": 1}')))
     equal((await store.load("run")).shape, b'{"steps": 1}')
-    await store.claim("run", "me")
+    await claimed(store, "run")
     equal((await store.load("run")).shape, b'{"steps": 1}')
-    await store.claim("run", "me", shape=Shape("two", b'{"steps": 2}'))
+    await claimed(store, "run", shape=Shape("two", b'{"steps": 2}'))
     equal((await store.load("run")).shape, b'{"steps": 2}')
     await started(store, "without")
     equal((await store.load("without")).shape, None)
@@ -50,7 +52,7 @@ async def check_the_shape_of_a_workflow_is_kept(store: CheckpointStore) -> None:
 async def check_a_migrated_run_is_replaced_as_a_whole(store: CheckpointStore) -> None:
     """Frames, values, items, and waits that are lost; only by its owner."""
     old = await started_fan(store, "run")
-    lease = await store.claim("run", "second")
+    lease = await claimed(store, "run")
     for place in ("kept", "lost"):
         await store.wait(lease, NewWait(place, WaitKind.ANSWER, place))
     frame = a_frame(7, x=1)._replace(refs={"large": Ref(7)})
@@ -68,7 +70,7 @@ async def check_a_migrated_run_is_replaced_as_a_whole(store: CheckpointStore) ->
 
 
 CHECKS: Final[tuple[Check, ...]] = (
-    check_recoveries_count_until_a_commit_settles_them,
+    check_deaths_of_owners_count_until_a_commit_settles_them,
     check_what_is_known_of_a_run_is_read_alone,
     check_the_shape_of_a_workflow_is_kept,
     check_a_migrated_run_is_replaced_as_a_whole,

@@ -7,10 +7,11 @@ requests run again, one transaction each, so that one that is too large does not
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import NamedTuple, TypeAlias
 
 from ..errors import CheckpointError, StoreTakenOver
-from ._generation import taken_over
+from ._generation import refused
 from ._row import RowChange
 from ._together import save_together
 
@@ -40,6 +41,11 @@ def is_fatal(error: Exception | None) -> bool:
     return isinstance(error, sqlite3.Error) and primary_code(error) in _FATAL
 
 
+def is_busy(error: Exception) -> bool:
+    """Whether another process holds the write lock, so that nothing was done."""
+    return isinstance(error, sqlite3.Error) and primary_code(error) == sqlite3.SQLITE_BUSY
+
+
 def is_final(error: Exception) -> bool:
     """Whether no request will do any better after this error."""
     return isinstance(error, StoreTakenOver) or is_fatal(error)
@@ -59,15 +65,16 @@ def _all_at_once(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[
         return None if results is None else list(map(_outcome, results))
     except (sqlite3.Error, ValueError, OverflowError) as error:
         roll_back(connection)
-        return [Outcome(error=error)] * len(batch) if is_fatal(error) else None
+        return [Outcome(error=error)] * len(batch) if is_fatal(error) or is_busy(error) else None
 
 
 def _one_by_one(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
     try:
         connection.execute("BEGIN IMMEDIATE")
-        if taken_over(connection):
+        refusal = refused(connection)
+        if refusal is not None:
             roll_back(connection)
-            return [Outcome(error=taken_over(connection)) for _ in batch]  # one each: they are raised in several tasks
+            return [Outcome(error=copy(refusal)) for _ in batch]  # one each: they are raised in several tasks
     except sqlite3.Error as error:  # nobody's fault in the batch: another program holds the file, or it is broken
         roll_back(connection)
         return [Outcome(error=error)] * len(batch)

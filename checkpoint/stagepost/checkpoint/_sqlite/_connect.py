@@ -5,10 +5,10 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ..errors import NotAStore, StoreNotWritable
-from ._faults import BUSY_TIMEOUT, translate
+from ._faults import BUSY_TIMEOUT, TRY, translate
 from ._files import open_known
 from ._generation import OwnedConnection, begin_generation
 from ._keys import add_digest
@@ -20,6 +20,8 @@ Durability: TypeAlias = Literal["power", "process"]
 
 MEMORY = Path(":memory:")
 LARGEST_WAL = 8 * 1024 * 1024  # bytes; once copied, a WAL is cut to this, so that a larger one tells what is not copied
+_NOTED: Final = "SELECT value FROM meta WHERE name = 'synchronous'"
+_NOTE: Final = "INSERT OR REPLACE INTO meta VALUES ('synchronous', ?)"
 _SYNCHRONOUS: dict[Durability, int] = {"power": 2, "process": 1}  # FULL and NORMAL
 
 
@@ -70,11 +72,13 @@ def connector(
         except sqlite3.Error as error:
             raise translate(error, path) from error
         try:
-            _restrict(connection)
+            restrict(connection)
             prepare(connection, path)  # before WAL, which would change the file of another application
             _set_up(connection, path, durability)
             begin_generation(connection, files, confirm)
+            note_durability(connection, durability)
             prepare_together(connection)
+            connection.execute(f"PRAGMA busy_timeout = {round(TRY * 1000)}")
         except sqlite3.Error as error:
             connection.close()
             raise translate(error, path) from error
@@ -86,16 +90,29 @@ def connector(
     return connect
 
 
+def note_durability(connection: sqlite3.Connection, durability: Durability) -> None:
+    """Write down what a commit shall survive, for those who write beside the owner."""
+    wanted = _SYNCHRONOUS[durability]
+    if synchronous(connection) != wanted:
+        connection.execute(_NOTE, (wanted,))
+
+
+def synchronous(connection: sqlite3.Connection) -> int:
+    """How the commits of a file's owner are synchronized, or of the last one that it had, as SQLite counts."""
+    found = connection.execute(_NOTED).fetchone()
+    return _SYNCHRONOUS["power"] if found is None else int(found[0])
+
+
 def connect_memory() -> sqlite3.Connection:
     """A private database in memory with the same tables."""
     check_version(sqlite3.sqlite_version_info)
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    _restrict(connection)
+    restrict(connection)
     prepare(connection, MEMORY)
     return connection
 
 
-def _restrict(connection: sqlite3.Connection) -> None:
+def restrict(connection: sqlite3.Connection) -> None:
     add_digest(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA trusted_schema = OFF")

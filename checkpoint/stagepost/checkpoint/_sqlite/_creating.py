@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from .._records import Keep, Lease, NewRun, RunInfo, RunStatus
-from ..errors import KeyRemembered
+from ..errors import CancelRequested, KeyRemembered
 from ._fence import Right
 from ._history import keep_version
 from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
@@ -20,10 +20,26 @@ INSERT INTO runs (
   SELECT ? AS rk, ? AS run_id, ? AS workflow, ? AS version, ? AS key, ?, ?, ?, ?, ?, ?, ?
 ) AS run WHERE {FREE_ID} AND {FREE_KEY} ON CONFLICT DO NOTHING
 """
+CANCELLED = "SELECT 1 FROM runs WHERE run_id = ? AND cancelling = 1"
 _LAST_KEY = """
 SELECT max(coalesce((SELECT max(rk) FROM runs), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))
 """
 _SELECT_BY_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
+
+
+class Guard(RowChange):
+    """A row that must not be there, of which nothing is changed."""
+
+    __slots__ = ()
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        """Look for it.
+
+        Raises:
+            CancelRequested: It is there.
+        """
+        if connection.execute(self.text, self.values).fetchone() is not None:
+            raise CancelRequested(self.right.lease.run_id)
 
 
 class Creation:
@@ -45,6 +61,7 @@ class Creation:
 
         Raises:
             KeyRemembered: Its id or key is that of a run that was forgotten.
+            CancelRequested: It is below a run whose end was requested.
             BlobNotFound: It refers to bytes that are not there.
         """
         lease = self.lease(last_key(connection) + 1)
@@ -65,7 +82,7 @@ class Creation:
         Args:
             key: The store's own key of the run.
         """
-        return Lease(self.run.run_id, 1, key, self.run.keep)
+        return Lease(self.run.run_id, 1, key, self.run.keep, self.run.owner)
 
     def rows(self, lease: Lease) -> Sequence[RowChange]:
         """The rows that are its own, the run itself first."""
@@ -75,7 +92,7 @@ class Creation:
         insertion = RowChange(
             INSERT_RUN, (lease.row, *about, self._now, run.keep.value, run.remembered), right, "", "new"
         )
-        rows = [insertion, frame_row(right, run.root)]
+        rows = [insertion, *map(guard, _above(run.run_id)), frame_row(right, run.root)]
         for value in run.values:
             rows += value_rows(right, value)
         if run.blobs:
@@ -101,6 +118,7 @@ class Creation:
             finished_at=None,
             trace=run.trace,
             keep=run.keep,
+            shape=None if run.shape is None else run.shape.id,
         )
 
     def _existing(self, connection: sqlite3.Connection) -> RunInfo:
@@ -113,6 +131,16 @@ class Creation:
         run_id, status, ended, start = connection.execute(SELECT_REMEMBERED, names).fetchone()
         is_same = start == digest(run.workflow.encode(), run.input)
         raise KeyRemembered(run_id, status, to_time(ended), is_same=is_same)
+
+
+def guard(run_id: str) -> Guard:
+    """Refuses what is below a run whose end was requested."""
+    return Guard(CANCELLED, (run_id,), Right(Lease(run_id, 0, 0)))
+
+
+def _above(run_id: str) -> Sequence[str]:
+    """The ids of the runs that a run is below."""
+    return [run_id[:end] for end, character in enumerate(run_id) if character == "."] if "." in run_id else ()
 
 
 def last_key(connection: sqlite3.Connection) -> int:

@@ -7,6 +7,8 @@ from ..errors import NotAStore, StoreError, StoreFailed, StoreFull, StoreLocked,
 from ._batch import is_fatal, primary_code
 
 BUSY_TIMEOUT = 5.0  # seconds that SQLite itself waits for another program's write
+TRY = 1.0  # seconds that it waits at a time, once the file is open
+ANOTHER_PROGRAM = "a program that writes to it beside stagepost"
 
 
 _REFUSED = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})
@@ -30,7 +32,7 @@ def _translate(error: sqlite3.Error, path: Path) -> StoreError:
         case code if code in _REFUSED:
             return StoreNotWritable(path, str(error))
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:  # the last: many open it at once
-            return StoreLocked(path, "a program that writes to it beside stagepost", BUSY_TIMEOUT)
+            return StoreLocked(path, ANOTHER_PROGRAM, BUSY_TIMEOUT, is_writing=True)
     return StoreError(f"{path}: {error}")
 
 

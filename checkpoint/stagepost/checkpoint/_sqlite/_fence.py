@@ -5,13 +5,22 @@ which; the caller's savepoint then undoes what came before it.
 """
 
 import sqlite3
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from .._records import Lease, RunInfo, RunStatus
-from ..errors import CancelRequested, CheckpointError, OwnershipLost, RunNotFound, RunNotOpen, StaleCheckpoint
+from ..errors import (
+    CancelRequested,
+    CheckpointError,
+    NewsFirst,
+    OwnershipLost,
+    RunNotFound,
+    RunNotOpen,
+    StaleCheckpoint,
+)
 from ._queries import SELECT_RUN
 from ._rows import to_run
 
+UNTOLD: Final = "without news"  # what a run has to be that ends
 FENCE = "EXISTS (SELECT 1 FROM runs WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running')"
 _HELD = f"SELECT 1 WHERE {FENCE}"
 
@@ -53,7 +62,7 @@ def refusal(connection: sqlite3.Connection, right: Right, path: str, expected: s
         return RunNotOpen(lease.run_id, run.status)
     if run.cancelling and not right.cancelled:
         return CancelRequested(lease.run_id)
-    return StaleCheckpoint(lease.run_id, path, expected)
+    return NewsFirst(lease.run_id) if expected == UNTOLD else StaleCheckpoint(lease.run_id, path, expected)
 
 
 def run_of(connection: sqlite3.Connection, run_id: str) -> RunInfo:

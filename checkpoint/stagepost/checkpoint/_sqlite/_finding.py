@@ -11,7 +11,7 @@ from ._ranges import Filter, Position, Ranges, Search, Span, Way
 from ._times import to_micros
 
 _STARTED: Final = ("created_at", "rk")
-_WAIT: Final = f"id, run_id, workflow, version, {WAIT_COLUMNS}"
+_WAIT: Final = f"id, run_id, workflow, version, blocked, {WAIT_COLUMNS}"
 _OF_OPEN_RUN: Final = Filter("runs.status IN ('running', 'waiting')", ())
 
 
@@ -25,16 +25,23 @@ class Filters(NamedTuple):
     until: datetime | None = None
 
 
-def search_runs(chosen: Filters, after: str | None, *, newest_first: bool) -> Search:
+def search_runs(chosen: Filters, after: str, *, newest_first: bool) -> Search:
     """Runs in the order in which they were started."""
     span = Span(newest_first=newest_first)
     if chosen.since is not None:
         span = span.above((to_micros(chosen.since.timestamp()), 0))  # rk begins at 1
     if chosen.until is not None:
         span = span.below((to_micros(chosen.until.timestamp()), 0))
-    if after is not None:
+    if after:
         span = span.after(_started(after))
     return Search(RUN_COLUMNS, span, _ways(chosen))
+
+
+def search_free(owner: int, after: str) -> Search:
+    """Running runs that only one owner can have, and has not."""
+    ranges = Ranges("runs INDEXED BY runs_status", _STARTED, "status = ?", (RunStatus.RUNNING.value,))
+    span = Span().after(_started(after)) if after else Span()
+    return Search(RUN_COLUMNS, span, [Way(ranges, [Filter("owner IS NOT ?", (owner,))])])
 
 
 def _ways(chosen: Filters) -> list[Way]:
@@ -75,9 +82,9 @@ def _started(after: str) -> Position:
         raise ValueError(f"after={after!r} is no place among runs: give the next of the page before") from None
 
 
-def search_waits(run_id: str | None, below: str | None, kind: WaitKind | None, after: str | None) -> Search:
+def search_waits(run_id: str | None, below: str | None, kind: WaitKind | None, after: str) -> Search:
     """Open waits in the order of their ids, in which those of one run, or below one, follow each other."""
-    span = Span() if after is None else Span(lower=(as_bytes(after),))
+    span = Span(lower=(as_bytes(after),)) if after else Span()
     prefixes = [f"{run_id}/"] if run_id is not None else []
     prefixes += [f"{below}."] if below is not None else []
     for prefix in prefixes:

@@ -7,6 +7,7 @@ claim nor create. To compare costs one look at a page that is in the cache; noth
 """
 
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,20 +19,45 @@ _RAISE = "UPDATE meta SET value = value + 1 WHERE name = 'generation' RETURNING 
 GENERATION = "SELECT value FROM meta WHERE name = 'generation'"
 
 
-class OwnedConnection(sqlite3.Connection):
-    """A writing connection that knows its generation, and its files.
+class WritingConnection(sqlite3.Connection, ABC):
+    """A connection that writes only as long as it may, and that knows its files.
 
     Attributes:
         path: The file, for errors.
-        generation: The number that this opening of the file has.
         files: The files that it has open.
-        main: What is known of the database file.
     """
 
     path: Path
-    generation: int
     files: Files
+
+    @abstractmethod
+    def refusal(self) -> Exception | None:
+        """Why it may write nothing, asked in each transaction."""
+
+    def is_overwritten(self) -> bool:
+        """Whether what is in the file is not what was written, as far as this connection can know."""
+        return False
+
+
+class OwnedConnection(WritingConnection):
+    """The connection of the file's owner, which knows its generation.
+
+    Attributes:
+        generation: The number that this opening of the file has.
+        main: What is known of the database file.
+    """
+
+    generation: int
     main: MainFile
+
+    def refusal(self) -> StoreTakenOver | None:
+        """The refusal of an owner that is not the last one."""
+        is_last = self.execute(GENERATION).fetchone() == (self.generation,)
+        return None if is_last else StoreTakenOver(self.path)
+
+    def is_overwritten(self) -> bool:
+        """Whether somebody has written over the file."""
+        return self.main.is_overwritten(self.files.main)
 
 
 def begin_generation(connection: OwnedConnection, files: Files, confirm: Callable[[], None]) -> None:
@@ -66,12 +92,11 @@ def lost(connection: sqlite3.Connection, *, quickly: bool = False) -> StoreLost 
         connection: The connection.
         quickly: Do not look for the WAL's index.
     """
-    if not isinstance(connection, OwnedConnection):
+    if not isinstance(connection, WritingConnection):
         return None
-    files = connection.files
     try:
-        gone = files.lost(quickly=quickly)
-        if gone is None and connection.main.is_overwritten(files.main):
+        gone = connection.files.lost(quickly=quickly)
+        if gone is None and connection.is_overwritten():
             return overwritten(connection.path)
     except OSError as error:  # it went while it was looked at
         return StoreLost(connection.path, f"it was deleted or moved: {error.strerror}")
@@ -91,10 +116,6 @@ def copy_wal(connection: sqlite3.Connection, mode: str) -> None:
         connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
 
 
-def taken_over(connection: sqlite3.Connection) -> StoreTakenOver | None:
-    """The refusal of an owner that is not the last one; never for a database that nobody else can open."""
-    if not isinstance(connection, OwnedConnection) or connection.execute(GENERATION).fetchone() == (
-        connection.generation,
-    ):
-        return None
-    return StoreTakenOver(connection.path)
+def refused(connection: sqlite3.Connection) -> Exception | None:
+    """Why a connection may write nothing; never for a database that nobody else can open."""
+    return connection.refusal() if isinstance(connection, WritingConnection) else None

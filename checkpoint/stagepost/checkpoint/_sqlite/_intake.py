@@ -7,7 +7,7 @@ take turns.
 """
 
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Final, Generic, TypeVar
 
@@ -54,6 +54,16 @@ class Intake(Generic[T]):
             size //= 2
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
         return batch
+
+    def drain(self) -> list[T]:
+        """All that waits, and no longer does."""
+        self._collect()
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def put_back(self, requests: Iterable[T]) -> None:
+        """Let requests wait again, before all that have come since."""
+        self._waiting[:0] = requests
 
     def note_commit(self, seconds: float) -> None:
         """Say how long the batch took."""

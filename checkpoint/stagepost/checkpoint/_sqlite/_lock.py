@@ -15,12 +15,15 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import sleep
 from typing import Final, NoReturn
 
 import anyio
 
 from ..errors import StoreLocked, StoreNotWritable, StoreTakenOver
 
+_STEP: Final = 0.001  # seconds between looks at whoever writes beside the owner
+_TURN: Final = 25  # looks for which it waits for them
 _POLL: Final = 0.05  # seconds between tries: flock cannot be waited for without blocking a thread for good
 
 
@@ -113,14 +116,6 @@ class FileLock:
             if fd is not None:
                 os.close(fd)
 
-    def holder(self) -> str:
-        """Who holds the lock, as written down by the holder; nothing if it has not yet."""
-        fd = _open(self.path)
-        try:
-            return os.pread(fd, 200, 0).decode(errors="replace")
-        finally:
-            os.close(fd)
-
     def _try(self) -> bool:
         """One try, at the file that is at the path now."""
         if self._fd is not None and not self._is_at_path(self._fd):
@@ -140,13 +135,87 @@ class FileLock:
             return False
 
     def _refuse(self, store: Path, waited: float) -> NoReturn:
-        holder = self.holder() or "a process that has not written its name yet"
+        holder = name_in(self.path)
         raise StoreLocked(store, holder, waited, is_ours=any(map(self._is_same, tuple(_OPEN))))
 
     def _is_same(self, other: "FileLock") -> bool:
         """Whether another lock of this process holds the file that this one wants."""
         held = other._fd  # noqa: SLF001  # of this class
         return other is not self and held is not None and self._is_at_path(held)
+
+
+class Beside:
+    """Whoever writes to a database beside its owner, as the owner sees it.
+
+    SQLite gives the write lock to whoever asks at the right moment, and an owner that commits without pause leaves
+    hardly any. So it looks from time to time whether somebody has signed the lock file, and lets them write first.
+
+    Args:
+        path: The database.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = inbox_lock_of(path)
+        self._fd: int | None = None
+
+    def holder(self) -> str | None:
+        """Who writes beside the owner at this moment."""
+        return held_by(self._path)
+
+    def give_way(self) -> bool:
+        """Wait a moment for whoever wants to write; False if they have not done so by then."""
+        for _ in range(_TURN):
+            if not self._is_there():
+                return True
+            sleep(_STEP)
+        return False
+
+    def close(self) -> None:
+        """Look no more."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+    def _is_there(self) -> bool:
+        if self._fd is None:
+            try:
+                self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+            except OSError:  # nobody has ever written beside an owner, or it is none of our business
+                return False
+        if not _try_lock(self._fd):
+            return True
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+        return False
+
+
+def held_by(path: Path) -> str | None:
+    """Who holds the lock on a file, if there is one and somebody does."""
+    if not path.exists():
+        return None
+    fd = _open(path)
+    try:
+        return None if _try_lock(fd) else name_in(path)
+    finally:
+        os.close(fd)
+
+
+def name_in(path: Path) -> str:
+    """Who has the lock on a file, or was the last to have it, as written down by the holder."""
+    try:
+        found = path.read_bytes()[:200].decode(errors="replace")
+    except OSError:
+        found = ""
+    return found or "a process that has not written its name yet"
+
+
+def lock_of(path: Path) -> Path:
+    """The lock file of whoever owns a database."""
+    return path.with_name(f"{path.name}.lock")
+
+
+def inbox_lock_of(path: Path) -> Path:
+    """The lock file of whoever writes to a database beside its owner."""
+    return path.with_name(f"{path.name}.inbox.lock")
 
 
 def _open(path: Path) -> int:

@@ -6,9 +6,9 @@ from typing import Any
 
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
-    "created_at, finished_at, trace, keep"
+    "created_at, finished_at, trace, keep, news, blocked, shape"
 )
-WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at"
+WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at, checked, refused"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
 SNAPSHOT_PARTS = {
     "shape": ("skeleton", "shapes WHERE id = (SELECT shape FROM run)"),
@@ -87,10 +87,19 @@ def history_query(run_id: str, after: int, limit: int) -> Query:
 def signals_query(run_id: str, after: int, limit: int) -> Query:
     """A page of the signals of one run."""
     text = """
-    SELECT id, name, value FROM signals INDEXED BY signals_sent
+    SELECT id, name, value, checked FROM signals INDEXED BY signals_sent
     WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND id > ? ORDER BY id LIMIT ?
     """
     return Query(text, (as_bytes(run_id), after, limit))
+
+
+def latest_query(run_id: str, after: int) -> Query:
+    """How much news a run has, and the waits that have ended since a number of it; a row without one if none has."""
+    text = f"""
+    SELECT runs.news, {WAIT_COLUMNS} FROM runs LEFT JOIN waits ON waits.rk = runs.rk AND waits.news > ?
+    WHERE run_id = CAST(? AS TEXT) ORDER BY waits.news
+    """
+    return Query(text, (after, as_bytes(run_id)))
 
 
 def ended_query(before: int) -> Query:

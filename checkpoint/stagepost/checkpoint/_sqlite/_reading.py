@@ -2,18 +2,18 @@
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
+from .._catalogue import Damage, Progress
 from .._pages import Page
 from .._records import RunInfo, RunStatus, Snapshot, Version
-from .._waiting import OpenWait, SentSignal, WaitKind
+from .._waiting import Latest, OpenWait, SentSignal, WaitKind
 from ..errors import (
     BlobNotFound,
-    CorruptBlob,
     CorruptRun,
     CorruptStore,
     OrphanedRows,
@@ -37,16 +37,15 @@ from ._queries import (
     as_bytes,
     history_query,
     ids_query,
+    latest_query,
     signals_query,
     snapshot_query,
 )
 from ._ranges import Position, Search, Way, cursor, position
-from ._rows import odd_run, suspects, to_open_wait, to_run, to_signal, to_snapshot, to_version
+from ._rows import odd_run, suspects, to_latest, to_open_wait, to_run, to_signal, to_snapshot, to_version
 
 T = TypeVar("T")
 Numbered = TypeVar("Numbered", Version, SentSignal)
-Progress: TypeAlias = Callable[[int, int], Awaitable[None]]
-Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs
 _PAGE = 100  # runs that are examined at once
 
 
@@ -85,7 +84,7 @@ class Reading(ABC):
         since: datetime | None = None,
         until: datetime | None = None,
         newest_first: bool = False,
-        after: str | None = None,
+        after: str = "",
         limit: int = 100,
     ) -> Page[RunInfo]:
         """Runs in the order in which they were started."""
@@ -95,10 +94,10 @@ class Reading(ABC):
             return Page(())  # none of no statuses
         return await self._page(search, to_run, limit)
 
-    async def history(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[Version]:
+    async def history(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[Version]:
         """What the frames of a run were before."""
         await self.info(run_id)
-        rows = await self._read(history_query(run_id, int(after), _one_more(limit)))
+        rows = await self._read(history_query(run_id, int(after or 0), _one_more(limit)))
         return _numbered([to_version(run_id, row) for row in rows], limit)
 
     async def waits(
@@ -107,15 +106,22 @@ class Reading(ABC):
         run_id: str | None = None,
         below: str | None = None,
         kind: WaitKind | None = None,
-        after: str | None = None,
+        after: str = "",
         limit: int = 100,
     ) -> Page[OpenWait]:
         """Open waits in the order of their ids."""
         return await self._page(search_waits(run_id, below, kind, after), to_open_wait, limit)
 
-    async def signals(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[SentSignal]:
+    async def news(self, run_id: str, after: int) -> Latest:
+        """What was written for a run since its owner heard of it last."""
+        rows = await self._read(latest_query(run_id, after))
+        if not rows:
+            raise RunNotFound(run_id)
+        return to_latest(run_id, rows)
+
+    async def signals(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[SentSignal]:
         """Signals that were sent to a run."""
-        rows = await self._read(signals_query(run_id, int(after), _one_more(limit)))
+        rows = await self._read(signals_query(run_id, int(after or 0), _one_more(limit)))
         return _numbered([to_signal(run_id, row) for row in rows], limit)
 
     async def blob(self, digest: str) -> bytes:

@@ -6,17 +6,18 @@ others follow one of these in the same commit, and are undone with it.
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from .._codec import joined
-from .._records import Closing, Frame, Item, Lease, Shape, StoredValue
+from .._records import Closing, Frame, Item, Lease, RunStatus, Shape, StoredValue
 from .._waiting import Effect, EffectStatus
 from ..errors import BlobNotFound
 from ._failure import failure_text, readable
-from ._fence import FENCE, Right, refusal
+from ._fence import FENCE, UNTOLD, Right, refusal
 from ._rows import dump_refs, dump_visits
 
 Row: TypeAlias = tuple[object, ...]
+_ALL: Final = (1 << 63) - 1
 
 # Python's sqlite3 looks for an adapter of each value that is not just an int, float, str or bytearray. For NULL and
 # bytes that takes half a microsecond, so what is written at every step is spared it.
@@ -43,7 +44,7 @@ INSERT OR REPLACE INTO effects (rk, place, key, status, value) SELECT ?, ?, ?, ?
 """
 CLOSE = """
 UPDATE runs SET status = ?, error = ?, finished_at = max(?, created_at) -- clocks are set back at times
-WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running'
+WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running' AND news <= ?
 """
 
 INSERT_VALUE = "INSERT OR REPLACE INTO vals (rk, path, key, gen, idx, value) VALUES (?, ?, ?, ?, ?, ?)"
@@ -137,8 +138,9 @@ def effect_row(right: Right, effect: Effect) -> RowChange:
 
 def closing_row(right: Right, closing: Closing, now: int) -> RowChange:
     """The end of a run."""
-    values = (closing.status.value, failure_text(closing), now, *right.fence)
-    return RowChange(CLOSE, values, right, "", "open")
+    heard = _ALL if closing.status is RunStatus.CANCELLED else closing.heard  # once cancelled, it hears nothing more
+    values = (closing.status.value, failure_text(closing), now, *right.fence, heard)
+    return RowChange(CLOSE, values, right, "", UNTOLD)
 
 
 def shape_row(lease: Lease, shape: Shape, workflow: str, version: int) -> RowChange:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 
 from .._codec import split_values
 from .._records import Frame, Item, ItemStatus, Keep, Ref, RunInfo, RunStatus, Snapshot, Version
-from .._waiting import Effect, EffectStatus, OpenWait, SentSignal, Wait, WaitKind, WaitStatus
+from .._waiting import Effect, EffectStatus, Latest, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
 from ._failure import split_failure
 from ._queries import SNAPSHOT_PARTS, Row, snapshot_query
@@ -29,8 +29,8 @@ def to_run(row: Row) -> RunInfo:
 
 def _to_run(row: Row) -> RunInfo:
     run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, *rest = row
-    created, finished, trace, keep = rest
-    for text in (run_id, workflow, key, error, owner):
+    created, finished, trace, keep, news, blocked, shape = rest
+    for text in (run_id, workflow, key, error, blocked):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
     why, traceback = split_failure(error)
     return RunInfo(
@@ -50,6 +50,9 @@ def _to_run(row: Row) -> RunInfo:
         trace=trace,
         keep=Keep(keep),
         traceback=traceback,
+        news=news,
+        blocked=blocked,
+        shape=shape,
     )
 
 
@@ -156,10 +159,10 @@ def _to_item(columns: Row) -> Item:
     return Item(path, visit, idx, ItemStatus(status), _json(data), _json(value), error)
 
 
-def to_wait(columns: Row) -> Wait:
+def to_wait(columns: Row) -> StoredWait:
     """The columns of `WAIT_COLUMNS`."""
-    place, kind, name, prompt, due_at, status, value, by, opened_at, ended_at, *_ = columns
-    return Wait(
+    place, kind, name, prompt, due_at, status, value, by, opened_at, ended_at, checked, refused, *_ = columns
+    return StoredWait(
         place=place,
         kind=WaitKind(kind),
         name=name,
@@ -170,7 +173,19 @@ def to_wait(columns: Row) -> Wait:
         by=by,
         opened_at=to_time(opened_at),
         ended_at=None if ended_at is None else to_time(ended_at),
+        checked=bool(checked),
+        refused=refused,
     )
+
+
+def to_latest(run_id: str, rows: Sequence[Row]) -> Latest:
+    """The rows of `latest_query`.
+
+    Raises:
+        CorruptRun: They make no sense.
+    """
+    with making_sense(run_id):
+        return Latest([to_wait(columns) for _, *columns in rows if columns[0] is not None], rows[0][0])
 
 
 def to_open_wait(columns: Row) -> OpenWait:
@@ -179,12 +194,12 @@ def to_open_wait(columns: Row) -> OpenWait:
     Raises:
         CorruptRun: They make no sense.
     """
-    name, run_id, workflow, version, *columns_of_wait = columns
+    name, run_id, workflow, version, blocked, *columns_of_wait = columns
     with making_sense(run_id):
         wait = to_wait(columns_of_wait)
         if name != f"{run_id}/{wait.place}":  # whoever pages on would start from somewhere else
             raise ValueError(f"the wait {wait.place!r} is stored as {name!r}")
-        return OpenWait(run_id, workflow, version, wait)
+        return OpenWait(run_id, workflow, version, wait, blocked)
 
 
 def to_signal(run_id: str, row: Row) -> SentSignal:
@@ -193,9 +208,9 @@ def to_signal(run_id: str, row: Row) -> SentSignal:
     Raises:
         CorruptRun: They make no sense.
     """
-    number, name, value = row
+    number, name, value, checked = row
     with making_sense(run_id):
-        return SentSignal(number, name, _json(value))
+        return SentSignal(number, name, _json(value), bool(checked))
 
 
 def _to_effect(columns: Row) -> Effect:

@@ -1,131 +1,219 @@
-"""The protocol on top of SQL: what a store has to add is how a piece of work and a query reach its connection."""
+"""The whole protocol on top of SQL: what a store has to add is how work and queries reach its connection."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from operator import itemgetter
 from typing import Any, TypeVar
 
+from .._feed import Feed
 from .._limits import Limits
+from .._ownership import Change, Lost, Owner
+from .._pages import Page
 from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape
-from .._waiting import Due, NewWait, Wait
+from .._waiting import NewWait, StoredWait
+from ..errors import CorruptRun
 from . import _keys as keys
+from . import _owners as owners
 from . import _retention as retention
 from . import _statements as statements
 from . import _waits as waits
 from ._changes import changes_of
 from ._connect import Connection
 from ._creating import Creation
+from ._finding import search_free
+from ._inbox import SqlInbox
 from ._migrating import migrate
-from ._queries import ended_query, old_keys_query
-from ._reading import Reading
+from ._queries import Row, ended_query, old_keys_query
+from ._rows import to_run
 from ._times import to_micros
 
 T = TypeVar("T")
 
 
-class Runs(Reading):
+class SqlRuns(SqlInbox):
     """Keeps runs in tables.
 
     Args:
         clock: Seconds since 1970, for the times that runs carry.
         limits: How large values may be.
+        name: What the store is called, for errors.
+        owners: How many may live at once.
+        ttl: Seconds after which an owner is dead without a heartbeat; None: it needs none.
     """
 
-    def __init__(self, clock: Callable[[], float], limits: Limits) -> None:
-        self._clock = clock
-        self.limits = limits
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        limits: Limits,
+        name: str,
+        *,
+        owners: int = 1,
+        ttl: float | None = None,
+    ) -> None:
+        super().__init__(clock, limits)
+        self._name = name
+        self._most = owners
+        self._ttl = ttl
+        self._joined: set[int] = set()  # numbers of those that live, if they need no heartbeat
+        self._feeds: dict[int, Feed] = {}  # by number of the owner
 
     @abstractmethod
-    async def _write(self, work: Callable[[Connection], T]) -> T:
-        """Run work in a transaction."""
+    async def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:
+        """Run work in a transaction.
+
+        Args:
+            work: It.
+            patient: Whether to wait as long as another process holds the write lock: not for callers from outside.
+        """
+
+    @abstractmethod
+    async def _listen(self, owner: Owner, feed: Feed) -> None:
+        """From now on put into a feed whatever is written for runs."""
+
+    def _stop_listening(self, feed: Feed) -> None:
+        """Put nothing more into a feed."""
 
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
-        return await self._write(Creation(run, self._now()))
-
-    async def claim(
-        self,
-        run_id: str,
-        owner: str,
-        *,
-        reopen: bool = False,
-        recovering: bool = False,
-        shape: Shape | None = None,
-    ) -> Lease:
-        """Become the owner of an open run, or with `reopen` of a failed one."""
-        return await self._write(
-            partial(statements.claim, run_id=run_id, owner=owner, reopen=reopen, recovering=recovering, shape=shape)
-        )
+        creation = Creation(run, self._now())
+        if self._ttl is None:
+            return await self._write(creation, patient=False)
+        return await self._burying(partial(owners.create, owner=run.owner, creation=creation))
 
     async def migrate(self, lease: Lease, migrated: Migrated) -> None:
         """Make a run one of another version of its workflow."""
         await self._write(partial(migrate, lease=lease, migrated=migrated))
 
-    async def cancel(self, run_id: str) -> None:
-        """Ask for the end of an open run."""
-        await self._write(partial(statements.cancel, run_id=run_id))
-
     def commit(self, commit: Commit) -> Coroutine[Any, Any, None]:
         """Save one change of a run."""
         return self._write(self._work(commit))  # not awaited here, as each step of a run comes by
 
-    async def wait(self, lease: Lease, wait: NewWait) -> Wait:
+    async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
         """Open a wait of a run."""
         return await self._write(partial(waits.open_wait, lease=lease, wait=wait, now=self._now()))
+
+    async def reopen(self, lease: Lease, place: str, why: str) -> StoredWait:
+        """Drop what has ended a wait."""
+        return await self._write(partial(waits.reopen, lease=lease, place=place, why=why, now=self._now()))
 
     async def park(self, lease: Lease, heard: int) -> bool:
         """Let a run rest until one of its waits ends."""
         return await self._write(partial(waits.park, lease=lease, heard=heard))
 
-    async def answer(
-        self, run_id: str, place: str, value: bytes, *, name: str | None = None, by: str | None = None
-    ) -> None:
-        """Answer a wait."""
-        await self._write(
-            partial(waits.answer, run_id=run_id, place=place, value=value, name=name, by=by, now=self._now())
-        )
+    async def join(self, name: str) -> Owner:
+        """Become an owner."""
+        number = await self._burying(partial(self._join, name=name))
+        return Owner(number, name, self._ttl)
 
-    async def signal(self, run_id: str, name: str, value: bytes, *, dedup: str | None = None) -> bool:
-        """Send a signal to a run."""
-        return await self._write(
-            partial(waits.signal, run_id=run_id, name=name, value=value, dedup=dedup, now=self._now())
-        )
+    async def heartbeat(self, owner: Owner) -> bool:
+        """Say that an owner lives."""
+        if self._ttl is None:
+            return owner.id in self._joined
+        return await self._burying(partial(owners.beat, owner=owner, expires_at=self._expiry()))
 
-    async def expire(self, now: float, limit: int = 100) -> Due:
-        """End the waits that are due."""
-        return await self._write(partial(waits.expire, now=to_micros(now), limit=limit))
+    async def acquire(self, owner: Owner, *, after: str = "", limit: int = 100) -> Page[RunInfo]:
+        """Running runs that no living owner has."""
+        if self._ttl is None:
+            return await self._page(search_free(owner.id, after), to_run, limit)
+        return _page_of(await self._burying(partial(owners.acquire, owner=owner, after=after, limit=limit)), limit)
 
-    async def release(self, child: str) -> Sequence[str]:
-        """End the waits for another run."""
-        return await self._write(partial(waits.release, child=child, now=self._now()))
+    async def claim(
+        self, owner: Owner, run_id: str, *, reopen: bool = False, force: bool = False, shape: Shape | None = None
+    ) -> Lease:
+        """Become the owner of an open run, or with `reopen` of a failed one."""
+        work = partial(owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, shape=shape)
+        lease, before = await (self._write if self._ttl is None else self._burying)(work)
+        if before != owner.id and before in self._feeds:
+            self._feeds[before].put([Lost(run_id)])
+        return lease
 
-    async def settle(self, run_id: str, place: str, key: str, value: bytes | None) -> None:
-        """Say what became of an effect in doubt."""
-        await self._write(partial(waits.settle, run_id=run_id, place=place, key=key, value=value, now=self._now()))
+    def changes(self, owner: Owner) -> AsyncIterator[Change]:
+        """What was written for runs."""
+        feed = self._feeds[owner.id] = Feed(partial(self._listen, owner))
+        return feed
+
+    async def heard(self, owner: Owner, news: Mapping[str, int]) -> None:
+        """Say that an owner was told of changes."""
+        await self._write(partial(owners.heard, owner=owner, news=dict(news), is_alone=self._most == 1))
+
+    async def block(self, owner: Owner, run_id: str, why: str | None) -> None:
+        """Write down why nobody can go on with a run."""
+        await self._write(partial(owners.block, owner=owner, run_id=run_id, why=why))
+
+    async def leave(self, owner: Owner) -> None:
+        """Be an owner no longer."""
+        self._joined.discard(owner.id)
+        self._take({owner.id: ()})
+        await self._tell(partial(owners.leave, owner=owner, tell=self._most > 1))
 
     async def delete(self, run_id: str) -> None:
         """Forget a run that has ended."""
-        await self._write(partial(retention.delete, run_id=run_id))
+        await self._write(partial(retention.delete, run_id=run_id), patient=False)
 
     async def prune(self, before: datetime, *, limit: int = 100) -> int:
         """Delete runs that ended before a time."""
         micros = to_micros(before.timestamp())
         if not await self._read(ended_query(micros)):  # asked every hour, and there is seldom anything to write
             return 0
-        return await self._write(partial(retention.prune, before=micros, limit=limit))
+        return await self._write(partial(retention.prune, before=micros, limit=limit), patient=False)
 
     async def prune_keys(self, before: datetime, *, limit: int = 100) -> int:
         """Forget keys and ids of runs that ended before a time."""
         micros = to_micros(before.timestamp())
         if not await self._read(old_keys_query(micros)):
             return 0
-        return await self._write(partial(keys.prune_keys, before=micros, limit=limit))
+        return await self._write(partial(keys.prune_keys, before=micros, limit=limit), patient=False)
+
+    def _end_feeds(self) -> None:
+        """The store is left: nobody is told anything more, and nobody is its owner."""
+        self._joined.clear()
+        self._take(dict.fromkeys(self._feeds, ()))
 
     def _work(self, commit: Commit) -> Callable[[Connection], None]:
         if commit.lease.keep is not Keep.RESULT and statements.has_more(commit):
             return partial(statements.commit, change=commit, now=self._now())
         return changes_of(commit, self._now)
 
-    def _now(self) -> int:
-        return to_micros(self._clock())
+    async def _burying(self, work: Callable[[Connection], T]) -> T:
+        """Run work after those are dead whose heartbeats have not come, and tell them what they have lost."""
+        done = partial(self._after_burying, work=work, now=self._now())
+        lost, result = await self._tell(done)
+        self._take(lost)
+        return result
+
+    def _after_burying(
+        self, connection: Connection, work: Callable[[Connection], T], now: int
+    ) -> tuple[Mapping[int, Sequence[Lost]], T]:
+        return owners.bury(connection, now, self._joined), work(connection)
+
+    def _join(self, connection: Connection, name: str) -> int:
+        number = owners.join(connection, name, store=self._name, most=self._most, expires_at=self._expiry())
+        if self._ttl is None:
+            self._joined.add(number)
+        return number
+
+    def _expiry(self) -> int | None:
+        return None if self._ttl is None else self._now() + to_micros(self._ttl)
+
+    def _take(self, lost: Mapping[int, Sequence[Lost]]) -> None:
+        """Tell owners that are dead, if they listen, what they have lost; they are told nothing more."""
+        for number, changes in lost.items():
+            feed = self._feeds.pop(number, None)
+            if feed is not None:
+                self._stop_listening(feed)
+                feed.put(changes)
+                feed.close()
+
+
+def _page_of(rows: Sequence[Row], limit: int) -> Page[RunInfo]:
+    """Runs that were changed, which come in no order."""
+    found, damaged = list[RunInfo](), list[CorruptRun]()
+    for row in sorted(rows, key=itemgetter(0)):
+        try:
+            found.append(to_run(row))
+        except CorruptRun as error:
+            damaged.append(error)
+    following = str(max(row[0] for row in rows)) if len(rows) == limit else None
+    return Page(tuple(found), following, tuple(damaged))

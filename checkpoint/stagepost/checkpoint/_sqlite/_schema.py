@@ -9,15 +9,23 @@ from typing import Final
 from ..errors import NotAStore, SqliteTooOld
 
 APPLICATION_ID = 0x57A6E905  # marks the file as a store of stagepost; positive, since it is read as a signed number
-VERSION = 3  # raise it with every change of the tables
+VERSION = 4  # raise it with every change of the tables
 NEEDED = (3, 37, 0)  # STRICT tables
 
 TABLES = """
 CREATE TABLE meta (
   name        TEXT PRIMARY KEY,           -- generation: raised at every opening for writing, compared at every commit
   value       INTEGER NOT NULL            -- copied: raised before the WAL is copied; begins at random
+                                          -- synchronous: the owner's, for whoever writes beside it
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('generation', 0), ('copied', random() & 0x3fffffffffffffff);
+
+CREATE TABLE owners (                     -- who may commit to runs: one for each runner that was opened
+  id         INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again: who is dead comes back under another one
+  name       TEXT NOT NULL,
+  expires_at INTEGER,                     -- without another heartbeat; NULL: the only owner there can be
+  dead       INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 CREATE TABLE runs (
   rk          INTEGER PRIMARY KEY AUTOINCREMENT, -- short, for the other tables; never used again, also if runs are
@@ -30,10 +38,13 @@ CREATE TABLE runs (
   input       BLOB NOT NULL,
   error       TEXT,
   cancelling  INTEGER NOT NULL DEFAULT 0, -- 1: its end is asked for, and the only commit it still takes
-  owner       TEXT NOT NULL,
+  owner       INTEGER,                    -- whose it is, or was when it ended; NULL: nobody's, as while it is parked
   shape       TEXT,                       -- what its workflow was made of when it was last claimed
   epoch       INTEGER NOT NULL,           -- raised at every claim: the fence
-  attempts    INTEGER NOT NULL DEFAULT 0, -- recoveries since the last commit
+  attempts    INTEGER NOT NULL DEFAULT 0, -- claims after the death of its owner since the last commit
+  news        INTEGER NOT NULL DEFAULT 0, -- raised by whatever is written for it from outside
+  heard       INTEGER NOT NULL DEFAULT 0, -- of these, how many somebody who may go on with it was told of
+  blocked     TEXT,                       -- why nobody can go on with it
   created_at  INTEGER NOT NULL,           -- microseconds since 1970
   finished_at INTEGER,
   trace       TEXT,                       -- which trace it belongs to; NULL: one of its own
@@ -44,6 +55,7 @@ CREATE UNIQUE INDEX runs_key ON runs (key, workflow) WHERE key IS NOT NULL;
 CREATE INDEX runs_status ON runs (status, created_at -- then rk, as in every index: the order of find
 );
 CREATE INDEX runs_workflow ON runs (workflow, created_at);
+CREATE INDEX runs_news ON runs (run_id) WHERE news > heard AND status = 'running';
 CREATE INDEX runs_ended ON runs (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE TABLE keys (                       -- keys and ids of runs that retention has deleted
@@ -125,11 +137,15 @@ CREATE TABLE waits (                      -- what parks a run
   by        TEXT,
   opened_at INTEGER NOT NULL,
   ended_at  INTEGER,
+  news      INTEGER,                      -- the number of its run's news by which it has ended
+  checked   INTEGER NOT NULL DEFAULT 1,   -- 0: whoever ended it did not know whether the value fits
+  refused   TEXT,                         -- why an answer was dropped, and the wait is open again
   PRIMARY KEY (rk, place)
 ) STRICT;
 CREATE INDEX waits_open ON waits (kind, id) WHERE status = 'open';
 CREATE INDEX waits_due ON waits (due_at) WHERE status = 'open' AND due_at IS NOT NULL;
 CREATE INDEX waits_signal ON waits (rk, name) WHERE status = 'open' AND kind = 'signal';
+CREATE INDEX waits_news ON waits (rk, news) WHERE news IS NOT NULL;
 CREATE INDEX waits_child ON waits (name) WHERE status = 'open' AND kind = 'child';
 
 CREATE TABLE signals (                    -- sent and not yet received, or kept so that none is received twice
@@ -139,6 +155,7 @@ CREATE TABLE signals (                    -- sent and not yet received, or kept 
   dedup TEXT,
   value BLOB NOT NULL,
   taken INTEGER NOT NULL DEFAULT 0,
+  checked INTEGER NOT NULL DEFAULT 1,     -- as of waits
   UNIQUE (rk, name, dedup)
 ) STRICT;
 CREATE INDEX signals_sent ON signals (rk -- then id

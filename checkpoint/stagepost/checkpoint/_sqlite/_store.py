@@ -12,24 +12,29 @@ from typing import Self, TypeVar
 
 import anyio
 
-from .._admission import Admission
+from .._feed import Feed
 from .._limits import DEFAULT, Limits
+from .._ownership import Owner
 from ..errors import NotAStore, StoreClosed, StoreError, StoreLocked
 from ._batch import run_batch
 from ._connect import Connection, Durability, connector, read_only
+from ._faults import ANOTHER_PROGRAM
 from ._files import resolve
-from ._generation import taken_over
-from ._lock import FileLock
+from ._generation import refused
+from ._inbox_store import SqliteInbox, open_inbox
+from ._lock import Beside, FileLock, lock_of, name_in
+from ._owners import changes
 from ._queries import Query, Row
 from ._reader import Reader, open_reader
-from ._runs import Runs
+from ._runs import SqlRuns
 from ._store_reader import StoreReader, check_backend, open_store_reader
-from ._writer import RunBatch, Writer
+from ._thread import Listener, RunBatch
+from ._writer import Writer
 
 T = TypeVar("T")
 
 
-class SqliteStore(Runs):
+class SqliteStore(SqlRuns):
     """Keeps runs in one SQLite file, owned by one process at a time.
 
     Beside the file stand its WAL and a lock file. Commits of concurrent runs share transactions and fsyncs.
@@ -72,14 +77,13 @@ class SqliteStore(Runs):
         clock: Callable[[], float] = time.time,
         run_batch: RunBatch = run_batch,
     ) -> None:
-        super().__init__(clock, Limits(max_value, warn_value, max_blob))
+        super().__init__(clock, Limits(max_value, warn_value, max_blob), str(path))
         self.path = Path(path)
         self._durability: Durability = durability
         self._lock_timeout = lock_timeout
         self._take_over = take_over
         self._run_batch = run_batch
         self._place = resolve(path)  # again on entering
-        self._admission = Admission(str(self.path))
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._stack = AsyncExitStack()
@@ -100,6 +104,42 @@ class SqliteStore(Runs):
             BackendNotSupported: The loop is not asyncio's (on entering).
         """
         return open_store_reader(Path(path))
+
+    @staticmethod
+    def inbox(
+        path: str | PathLike[str],
+        *,
+        max_value: int | None = DEFAULT.refuse,
+        warn_value: int | None = DEFAULT.warn,
+        max_blob: int | None = DEFAULT.blob,
+        clock: Callable[[], float] = time.time,
+    ) -> AbstractAsyncContextManager[SqliteInbox]:
+        """Read the runs of a file and write for them beside its owner: from any process, whether an owner lives or not.
+
+        What is written is answers, signals, words about effects, and cancellations; it survives what the owner's
+        commits survive. The owner hears of it within a fraction of a second, or when there is one again.
+        ::
+
+            async with SqliteStore.inbox("runs.db") as inbox:
+                await inbox.answer("digest-42", "approval", b"true", by="Ada")
+
+        Args:
+            path: The file; it is not made.
+            max_value: The most bytes of JSON that a value may have. None for no limit.
+            warn_value: Of values with more bytes than this observers are told; None for never.
+            max_blob: The most bytes that are kept beside the JSON under one digest. None for no limit.
+            clock: Seconds since 1970, for the times that waits carry.
+
+        Raises:
+            StoreNotReadable: There is no such file, or it or its folder refuses (on entering).
+            NotAStore: The file is something else (on entering).
+            SqliteTooOld: SQLite is older than 3.37 (on entering).
+            BackendNotSupported: The loop is not asyncio's (on entering).
+            StoreLocked: Somebody writes to the file, and did not let go within 5 s (on writing).
+            StoreLost: The file was deleted, moved or replaced since (on writing and reading).
+            StoreNotWritable: The file or its folder refuses (on writing).
+        """
+        return open_inbox(Path(path), clock, Limits(max_value, warn_value, max_blob))
 
     async def __aenter__(self) -> Self:
         check_backend()
@@ -124,17 +164,22 @@ class SqliteStore(Runs):
         with anyio.CancelScope(shield=True):
             await self._stack.aclose()
 
-    def admit(self, owner: str) -> AbstractAsyncContextManager[None]:
-        """Hold the store for one runner."""
-        self._open_writer()
-        return self._admission.admit(owner)
-
     async def failure(self) -> StoreError:
         """Wait until the store takes nothing more, for good, and say why."""
         return StoreClosed(str(self.path)) if self._writer is None else await self._writer.failure()
 
-    def _write(self, work: Callable[[Connection], T]) -> Coroutine[None, None, T]:
-        return self._open_writer().write(work)  # likewise not awaited
+    def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> Coroutine[None, None, T]:
+        return self._open_writer().write(work, patient=patient)  # likewise not awaited
+
+    def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> Coroutine[None, None, T]:
+        return self._open_writer().write(work, patient=patient, tells=True)
+
+    async def _listen(self, owner: Owner, feed: Feed) -> None:
+        await self._open_writer().listen(Listener(partial(changes, owner=owner.id), feed.put))
+
+    def _stop_listening(self, feed: Feed) -> None:  # noqa: ARG002  # there is one owner, and one feed
+        if self._writer is not None:
+            self._writer.stop_listening()
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._open_reader().fetch(query)
@@ -145,7 +190,7 @@ class SqliteStore(Runs):
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[FileLock]:
         self._place = path, _ = resolve(self.path)
-        lock = FileLock(path.with_name(path.name + ".lock"))
+        lock = FileLock(lock_of(path))
         if self._take_over:
             lock.try_acquire()  # if somebody holds it, it is taken when nobody can write
         else:
@@ -158,23 +203,32 @@ class SqliteStore(Runs):
     @asynccontextmanager
     async def _writing(self, lock: FileLock) -> AsyncIterator[Writer]:
         path, name = self._place
+        beside = Beside(path)
         writer = Writer(
             path,
             connector(path, self._durability, partial(lock.confirm, path), name=name),
             run_batch=self._run_batch,
-            may_checkpoint=lambda connection: lock.is_alone() and not taken_over(connection),
+            may_checkpoint=lambda connection: lock.is_alone() and not refused(connection),
+            holder=lambda: beside.holder() or ANOTHER_PROGRAM,
+            give_way=beside.give_way,
         )
         try:
             await writer.start()
             yield writer
         except StoreLocked as error:
+            holder = beside.holder()
+            if holder is not None:
+                raise StoreLocked(path, holder, error.waited, is_writing=True) from error
             if lock.is_held:
                 raise
-            raise StoreLocked(path, f"{lock.holder()} (stopped in the middle of a commit)", error.waited) from error
+            owner = f"{name_in(lock.path)} (stopped in the middle of a commit)"
+            raise StoreLocked(path, owner, error.waited) from error
         finally:
             await writer.close()
+            beside.close()
 
     def _forget(self) -> None:
+        self._end_feeds()
         self._writer = self._reader = None
 
     def _open_writer(self) -> Writer:

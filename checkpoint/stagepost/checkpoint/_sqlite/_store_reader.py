@@ -42,7 +42,14 @@ class StoreReader(Reading):
 
 @asynccontextmanager
 async def open_store_reader(given: Path) -> AsyncIterator[StoreReader]:
-    """Open a file for reading, whoever owns it, and see that it is a store.
+    """Open a file for reading, whoever owns it, and see that it is a store; raises what `opened_reader` does."""
+    async with opened_reader(given) as (reader, _, _):
+        yield StoreReader(reader)
+
+
+@asynccontextmanager
+async def opened_reader(given: Path) -> AsyncIterator[tuple[Reader, Path, Path]]:
+    """A reader of a file that is a store, the file's path without symbolic links, and the absolute one.
 
     Raises:
         StoreNotReadable: There is no such file, or it or its folder refuses.
@@ -61,7 +68,7 @@ async def open_store_reader(given: Path) -> AsyncIterator[StoreReader]:
             raise NotAStore(path, "no store was ever opened on it; give the file of one")
         check_known(version, [(name, sql) for name, sql in await reader.fetch(_TABLES)], path)
         reader.watch_beside()
-        yield StoreReader(reader)
+        yield reader, path, name
 
 
 def check_backend() -> None:

@@ -26,7 +26,7 @@ from typing import Final
 
 from .._records import Keep
 from ._changes import DELETE_BELOW, DELETE_FRAME, DELETE_ITEMS, DELETE_VALUES, SETTLE, Changes
-from ._creating import INSERT_RUN, Creation, last_key
+from ._creating import CANCELLED, INSERT_RUN, Creation, last_key
 from ._generation import GENERATION, OwnedConnection
 from ._row import (
     ADOPT,
@@ -53,7 +53,8 @@ _UNCHECKED: Final = (
     *DELETE_BELOW,
 )
 _NOTHING, _OWNER = 0, 1  # kinds of rows that change nothing, and that ask whether the file is still ours
-_KINDS: Final = dict(zip((*_CHECKED, *_UNCHECKED), count(2)))
+_REFUSED: Final = (CANCELLED,)  # what has to find nothing
+_KINDS: Final = dict(zip((*_CHECKED, *_UNCHECKED, *_REFUSED), count(2)))
 _WIDTH: Final = max(text.count("?") for text in _KINDS)
 _PADDING: Final = [(0,) * width for width in range(_WIDTH + 1)]
 _MOST: Final = 511  # rows of one statement: it is compiled once, which takes as long as to run it
@@ -70,7 +71,11 @@ def prepare_together(connection: sqlite3.Connection) -> None:
     _make_trigger(connection, "row_changes", _OWNER, _IS_OURS)
     for text, kind in _KINDS.items():
         body = _with_columns(text)
-        _make_trigger(connection, "row_changes", kind, f"{body}; {_IS_DONE}" if text in _CHECKED else body)
+        if text in _CHECKED:
+            body = f"{body}; {_IS_DONE}"
+        elif text in _REFUSED:
+            body = f"SELECT RAISE(ABORT, 'refused') WHERE EXISTS ({body})"
+        _make_trigger(connection, "row_changes", kind, body)
     for text, view in _ALIKE.items():
         _make_view(connection, view, text.count("?"))
         _make_trigger(connection, view, _OWNER, _IS_OURS)

@@ -1,7 +1,4 @@
-"""The single writer: one thread, one connection, natural group commit.
-
-Whatever has queued up while a batch was being committed becomes the next batch: a lone run pays one thread hop, a
-hundred runs share one fsync. The thread alone checkpoints the WAL, when it has nothing else to do or the WAL is large.
+"""The single writer, as the event loop sees it: requests go to the writing thread, and its answers come back.
 
 A caller that is cancelled still waits for its answer, so memory and disk never part. If no answer comes within the
 limit, or the disk fails, the writer is broken: every waiting and every later request gets the same error, and only
@@ -9,65 +6,33 @@ reopening tells what was saved. A cancel scope and a timer for each request woul
 here, so a scope is entered only by those who are cancelled, and one timer watches over the oldest request.
 
 The limit is counted in ticks of that timer, not read from a clock. While the process is stopped, the machine asleep or
-the loop held up, clocks go on and the disk may answer nobody; however long that takes, it is one tick.
+the loop held up, clocks go on and the disk may answer nobody; however long that takes, it is one tick. Nor do the ticks
+count in which another process held the write lock: then the disk is asked nothing. A caller that is cancelled meanwhile
+waits no longer, since nothing of its request is in the database.
 """
 
 import asyncio
 import math
-import os
-import queue
 import sqlite3
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from copy import copy
 from pathlib import Path
-from time import perf_counter
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import anyio
 
-from ..errors import StoreClosed, StoreError, StoreFailed, StoreLost, StoreTakenOver
-from ._batch import Outcome, Work, is_final, run_batch
-from ._connect import LARGEST_WAL
-from ._faults import translate
-from ._generation import OwnedConnection, copy_wal, lost
-from ._intake import Intake
+from ..errors import StoreClosed, StoreError, StoreFailed
+from ._batch import Outcome, run_batch
+from ._faults import ANOTHER_PROGRAM, translate
+from ._thread import Listener, Request, RunBatch, WritingThread, again
 
 T = TypeVar("T")
-ErrorT = TypeVar("ErrorT", bound=StoreError)
-RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]
 
-_IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
 _TICK: Final = 1.0  # the longest tick, in seconds
 _TICKS: Final = 30  # the fewest in a limit
-_LOOK: Final = 0.05  # seconds after which all files are looked at again before a batch
 
 
-class _Request:
-    """A piece of work, what became of it, and what its caller waits on.
-
-    Attributes:
-        work: The work.
-        since: The tick at which it was asked for.
-        outcome: What became of it; None until that is known.
-        waiter: Wakes the caller. Cancelling a task cancels what it waits on, so this carries no answer.
-    """
-
-    __slots__ = ("outcome", "since", "waiter", "work")
-
-    def __init__(self, work: Work, since: int, waiter: asyncio.Future[None]) -> None:
-        self.work = work
-        self.since = since
-        self.outcome: Outcome | None = None
-        self.waiter = waiter
-
-
-def _again(failure: ErrorT) -> ErrorT:
-    """The same error, new for each caller: one object raised in several tasks would mix their tracebacks."""
-    again = copy(failure)
-    again.__cause__ = failure.__cause__
-    return again
+def _nothing(_: sqlite3.Connection) -> None:
+    """Work that is none, to wake the thread."""
 
 
 class Writer:
@@ -78,6 +43,8 @@ class Writer:
         connect: Opens the connection; called in the thread.
         run_batch: Runs a batch in one transaction; tests give their own to inject faults.
         may_checkpoint: Whether the WAL may be copied now; asked in the thread.
+        holder: Who holds the write lock, as far as that is known; asked in the thread.
+        give_way: Waits a moment for others who want to write; whether they have; called in the thread.
         limit: Seconds that a caller waits for an answer before the store counts as failed.
         backlog: How many requests may wait; more wait outside.
     """
@@ -89,54 +56,71 @@ class Writer:
         *,
         run_batch: RunBatch = run_batch,
         may_checkpoint: Callable[[sqlite3.Connection], bool] = lambda _: True,
+        holder: Callable[[], str] = lambda: ANOTHER_PROGRAM,
+        give_way: Callable[[], bool] = lambda: True,
         limit: float = 30.0,
         backlog: int = 10_000,
     ) -> None:
         self._path = path
-        self._wal = f"{path}-wal"
-        self._connect = connect
-        self._run_batch = run_batch
-        self._may_checkpoint = may_checkpoint
+        self._thread = WritingThread(
+            path,
+            connect,
+            self,
+            run_batch=run_batch,
+            may_checkpoint=may_checkpoint,
+            holder=holder,
+            give_way=give_way,
+        )
         self._limit = limit
         self._tick = min(_TICK, limit / _TICKS)
         self._ticks = 0
+        self._excused = 0  # the last tick in which another process held the write lock
+        self._held_up = 0  # how often the thread had found that by then
         self._backlog = backlog
-        self._intake: Intake[_Request] = Intake()
-        self._pending: dict[_Request, None] = {}  # the oldest first
+        self._pending: dict[Request, None] = {}  # the oldest first
         self._watch: asyncio.TimerHandle | None = None
         self._room: anyio.Event | None = None  # made by the first who waits for it
-        self._broken: StoreFailed | StoreLost | None = None
         self._over: StoreError | None = None  # why nothing more is taken
         self._ending = anyio.Event()  # set with it
         self._closed = False
-        self._thread: threading.Thread | None = None
+        self._end: asyncio.Future[None] | None = None
 
     async def start(self) -> None:
         """Start the thread and open the connection in it; raises what opening raised."""
         self._loop = asyncio.get_running_loop()
-        self._ended = self._loop.create_future()
-        opened = self._loop.create_future()
-        self._thread = threading.Thread(
-            target=self._run, args=(opened,), name=f"stagepost {self._path.name}", daemon=True
-        )
-        self._thread.start()
+        self._end = self._loop.create_future()
         with anyio.CancelScope(shield=True):
-            await opened
+            await self._thread.start(self._loop)
 
-    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def listen(self, listener: Listener) -> None:
+        """From now on tell of whatever is written for runs, by this process or another one."""
+        self._thread.listener = listener
+        await self.write(_nothing, tells=True)
+
+    def stop_listening(self) -> None:
+        """Tell nobody any more."""
+        self._thread.listener = None
+
+    async def write(self, work: Callable[[sqlite3.Connection], T], *, patient: bool = True, tells: bool = False) -> T:
         """Run `work` in a transaction and wait until it is committed.
+
+        Args:
+            work: It.
+            patient: Whether to wait as long as another process holds the write lock.
+            tells: Whether it brings news for those who listen.
 
         Raises:
             StoreClosed: The writer is closed.
             StoreFailed: The disk has failed or is silent.
+            StoreLocked: Another process holds the write lock, and the caller does not wait any longer.
         """
-        while len(self._pending) >= self._backlog and not self._broken:
+        while len(self._pending) >= self._backlog and not self._thread.broken:
             await self._has_room()
-        if self._broken is not None or self._closed:
+        if self._thread.broken is not None or self._closed:
             raise self._refusal()
-        request = _Request(work, self._ticks, self._loop.create_future())
+        request = Request(work, self._ticks, self._loop.create_future(), patient=patient, tells=tells)
         self._pending[request] = None
-        self._intake.put(request)
+        self._thread.intake.put(request)
         if self._watch is None:
             self._watch = self._loop.call_later(self._tick, self._look)
         try:
@@ -151,33 +135,34 @@ class Writer:
     async def failure(self) -> StoreError:
         """Wait until nothing more is taken, for good, and say why."""
         await self._ending.wait()
-        return _again(cast("StoreError", self._over))
+        return again(cast("StoreError", self._over))
 
     async def close(self) -> None:
         """Commit what is queued, checkpoint the WAL, close the connection, end the thread."""
         self._closed = True
-        self._note_end(StoreClosed(str(self._path)))
-        if self._thread is None:
+        self.over(StoreClosed(str(self._path)))
+        if self._end is None:
             return
-        self._intake.close()
+        self._thread.close()
         if self._watch is not None:
             self._watch.cancel()
         with anyio.CancelScope(shield=True):
             for _ in range(self._patience):
-                if self._ended.done():
+                if self._end.done():
                     self._thread.join()
                     return
-                await asyncio.wait([self._ended], timeout=self._tick)
+                await asyncio.wait([self._end], timeout=self._tick)
 
     @property
     def _patience(self) -> int:
         """The limit, in ticks."""
         return math.ceil(self._limit / self._tick)
 
-    async def _outlast(self, request: _Request) -> None:
+    async def _outlast(self, request: Request) -> None:
         """Wait on for an answer, though cancelled; the cancellation comes again at the caller's next checkpoint."""
         task = asyncio.current_task()
         by_scope = anyio.current_effective_deadline() == -math.inf
+        request.hurry()
         while request.outcome is None:
             request.waiter = self._loop.create_future()
             with anyio.CancelScope(shield=True):
@@ -195,21 +180,34 @@ class Writer:
         await self._room.wait()
 
     def _refusal(self) -> StoreError:
-        return StoreClosed(str(self._path)) if self._broken is None else _again(self._broken)
+        broken = self._thread.broken
+        return StoreClosed(str(self._path)) if broken is None else again(broken)
 
-    # on the event loop, called by the thread
+    # what the thread reports
 
-    def _deliver(self, batch: Sequence[_Request], outcomes: Sequence[Outcome]) -> None:
+    def delivered(self, batch: Sequence[Request], outcomes: Sequence[Outcome]) -> None:
+        """What became of requests."""
         for request, outcome in zip(batch, outcomes, strict=True):
             self._answer(request, outcome)
         self._make_room()
+
+    def over(self, error: StoreError) -> None:
+        """Nothing more is taken: tell those who wait for that."""
+        self._over = self._over or error
+        self._ending.set()
+
+    def ended(self, error: BaseException | None) -> None:
+        """The thread ends."""
+        if error is not None:
+            self._break(StoreFailed(self._path, f"the writing thread died: {error!r}"))
+        cast("asyncio.Future[None]", self._end).set_result(None)
 
     def _make_room(self) -> None:
         if self._room is not None:
             self._room.set()
             self._room = None
 
-    def _answer(self, request: _Request, outcome: Outcome) -> None:
+    def _answer(self, request: Request, outcome: Outcome) -> None:
         self._pending.pop(request, None)
         if request.outcome is not None:  # it was answered when the writer broke
             return
@@ -221,121 +219,20 @@ class Writer:
         """Count a tick, see whether the oldest request has waited for too many, and look again at the next one."""
         self._watch = None
         self._ticks += 1
+        if self._thread.held_up != self._held_up:
+            self._held_up, self._excused = self._thread.held_up, self._ticks
         oldest = next(iter(self._pending), None)
         if oldest is None:
             return
-        if self._ticks - oldest.since >= self._patience:
+        if self._ticks - max(oldest.since, self._excused) >= self._patience:
             self._break(StoreFailed(self._path, f"no answer from the disk within {self._limit:g} s"))
         else:
             self._watch = self._loop.call_later(self._tick, self._look)
 
-    def _note_end(self, error: StoreError) -> None:
-        """Nothing more is taken: tell those who wait for that."""
-        self._over = self._over or error
-        self._ending.set()
-
     def _break(self, error: StoreFailed) -> None:
         """Answer everybody who waits, since nobody knows what will still be saved."""
-        self._broken = self._broken or error
-        self._note_end(self._broken)
+        self._thread.broken = broken = self._thread.broken or error
+        self.over(broken)
         for request in tuple(self._pending):
-            self._answer(request, Outcome(error=_again(self._broken)))
+            self._answer(request, Outcome(error=again(broken)))
         self._make_room()
-
-    def _end(self, error: BaseException | None) -> None:
-        if error is not None:
-            self._break(StoreFailed(self._path, f"the writing thread died: {error!r}"))
-        self._ended.set_result(None)
-
-    # in the thread
-
-    def _run(self, opened: asyncio.Future[None]) -> None:
-        try:
-            connection = self._connect()
-        except BaseException as error:  # noqa: BLE001  # it belongs to whoever opens the store
-            self._call(opened.set_exception, error)
-            self._call(self._end, None)
-            return
-        self._call(opened.set_result, None)
-        died: BaseException | None = None
-        try:
-            with closing(connection):
-                self._serve(connection)
-        except BaseException as error:  # noqa: BLE001  # reported to all who wait
-            died = error
-        self._call(self._end, died)
-
-    def _serve(self, connection: sqlite3.Connection) -> None:
-        clean, looked = True, -math.inf
-        while True:
-            try:
-                batch = self._intake.take(None if clean else _IDLE)
-            except queue.Empty:
-                clean = self._shrink(connection)
-                continue
-            if not batch:
-                self._shrink(connection, "TRUNCATE")
-                return
-            since = perf_counter()
-            if since - looked > _LOOK:
-                self._look_for_files(connection)
-                looked = since
-            outcomes = self._commit(connection, batch)
-            self._intake.note_commit(perf_counter() - since)
-            self._call(self._deliver, batch, outcomes)
-            size = connection.files.wal_size if isinstance(connection, OwnedConnection) else self._wal_size()
-            clean = size > LARGEST_WAL and self._shrink(connection)
-
-    def _commit(self, connection: sqlite3.Connection, batch: Sequence[_Request]) -> list[Outcome]:
-        """Run a batch; after a fatal error nothing touches the disk any more.
-
-        It counts only if the files are at their paths when it has been committed.
-        """
-        outcomes: list[Outcome] = []
-        if self._broken is None:
-            outcomes = self._run_batch(connection, [request.work for request in batch])
-            self._look_for_files(connection, quickly=True)
-        if self._broken is not None:
-            return [Outcome(error=_again(self._broken)) for _ in batch]
-        final = next((outcome.error for outcome in outcomes if outcome.error and is_final(outcome.error)), None)
-        if final is not None:
-            self._end_with(final)
-        return outcomes
-
-    def _look_for_files(self, connection: sqlite3.Connection, *, quickly: bool = False) -> None:
-        gone = lost(connection, quickly=quickly) if self._broken is None else None
-        if gone is not None:
-            self._broken = gone
-            self._call(self._note_end, gone)
-
-    def _end_with(self, error: Exception) -> None:
-        """Take nothing more behind an error of the disk; an owner that was taken over from is refused by itself."""
-        if isinstance(error, StoreTakenOver):
-            self._call(self._note_end, error)
-            return
-        self._broken = StoreFailed(self._path, str(error))
-        self._broken.__cause__ = error
-        self._call(self._note_end, self._broken)
-
-    def _shrink(self, connection: sqlite3.Connection, mode: str = "PASSIVE") -> bool:
-        """Copy the WAL into the database; always True, since a reader in the way only puts it off."""
-        if self._broken is not None or lost(connection):  # if lost, the next batch is told
-            return True
-        try:
-            if self._may_checkpoint(connection):
-                copy_wal(connection, mode)
-        except (sqlite3.Error, OSError):  # every commit is in the WAL, and the next batch meets a failing disk itself
-            return True
-        return True
-
-    def _wal_size(self) -> int:
-        try:
-            return os.stat(self._wal).st_size  # noqa: PTH116  # after every batch, and half the time of a Path's
-        except OSError:
-            return 0
-
-    def _call(self, function: Callable[..., object], *args: object) -> None:
-        try:
-            self._loop.call_soon_threadsafe(function, *args)
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            return

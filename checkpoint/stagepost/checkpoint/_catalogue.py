@@ -1,0 +1,115 @@
+"""What anybody may read."""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from ._pages import Page
+from ._records import RunInfo, RunStatus, Version
+from ._waiting import OpenWait, SentSignal, WaitKind
+from .errors import CorruptBlob, CorruptRun, CorruptStore, OrphanedRows, UnusedBlobs
+
+Progress: TypeAlias = Callable[[int, int], Awaitable[None]]
+Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs
+
+
+class Catalogue(Protocol):
+    """Which runs there are, and what they wait for, were sent, and were before."""
+
+    async def info(self, run_id: str) -> RunInfo:
+        """What is known of a run without its state.
+
+        Raises:
+            RunNotFound: There is none.
+        """
+        ...
+
+    async def find(
+        self,
+        *,
+        status: RunStatus | Collection[RunStatus] | None = None,
+        workflow: str | None = None,
+        key: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        newest_first: bool = False,
+        after: str = "",
+        limit: int = 100,
+    ) -> Page[RunInfo]:
+        """Runs in the order in which they were started, whatever has become of them since.
+
+        A page by one filter takes as long whatever it matches. Of several together at most 20,000 runs are looked at
+        for a page; then it ends with what was found, and `Page.next` goes on from there.
+
+        Args:
+            status: Only those with this status, or one of these.
+            workflow: Only those of this workflow.
+            key: Only those that were started with this key.
+            since: Only those that were started at this time or later.
+            until: Only those that were started before this time.
+            newest_first: Begin with the one that was started last.
+            after: `Page.next` of the page before.
+            limit: At most so many.
+
+        Returns:
+            A page; runs of which not even this can be read are in `Page.damaged`.
+        """
+        ...
+
+    async def waits(
+        self,
+        *,
+        run_id: str | None = None,
+        below: str | None = None,
+        kind: WaitKind | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Page[OpenWait]:
+        """Open waits of open runs, in the order of ``run_id/place``.
+
+        Args:
+            run_id: Only those of this run.
+            below: Only those of the runs whose ids begin with this one and a dot: a step of it has started them, or a
+                step of such a run.
+            kind: Only waits of this kind.
+            after: Only those after this: `next` of the page before, or ``run_id/place``.
+            limit: At most so many.
+        """
+        ...
+
+    async def signals(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[SentSignal]:
+        """Signals that were sent to a run, also those that it has received, in the order in which they were sent.
+
+        Args:
+            run_id: The run; one that is unknown was sent none.
+            after: Only those after this: `next` of the page before, or the number of a signal as text.
+            limit: At most so many.
+
+        Raises:
+            CorruptRun: One is not what was sent.
+        """
+        ...
+
+    async def history(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[Version]:
+        """Versions that the frames of a run had, in the order in which they were saved, if the run keeps all.
+
+        Args:
+            run_id: The run.
+            after: Only those after this: `next` of the page before, or the number of a version as text.
+            limit: At most so many.
+
+        Raises:
+            RunNotFound: There is none.
+        """
+        ...
+
+    async def check(self, *, progress: Progress | None = None) -> Sequence[Damage]:
+        """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
+
+        Args:
+            progress: Awaited now and then with how many runs were read, and how many there were at the beginning.
+
+        Raises:
+            StoreFailed: The list of the runs itself is damaged.
+        """
+        ...

@@ -1,0 +1,123 @@
+"""The owner's side of the protocol: what is done to a run by whoever has its lease."""
+
+from typing import Protocol
+
+from ._records import Commit, Lease, Migrated, NewRun, RunInfo, Snapshot
+from ._waiting import Latest, NewWait, StoredWait
+
+
+class Runs(Protocol):
+    """Runs, as their owner works on them."""
+
+    async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
+        """Store a new run with its first frame, once.
+
+        Returns:
+            The lease and what was stored; or no lease and the run that has this id, or this workflow and key, already.
+
+        Raises:
+            KeyRemembered: The id, or the workflow and key, are those of a run that retention has deleted.
+            CancelRequested: It is below a run whose end was requested.
+            BlobNotFound: It refers to bytes that are not stored and that it does not bring.
+        """
+        ...
+
+    async def load(self, run_id: str) -> Snapshot:
+        """All that is stored of a run.
+
+        Raises:
+            RunNotFound: There is none.
+            CorruptRun: It is not what was written.
+        """
+        ...
+
+    async def commit(self, commit: Commit) -> None:
+        """Save one change of a run.
+
+        Raises:
+            OwnershipLost: Somebody has claimed the run since the lease was given.
+            RunNotOpen: The run has ended.
+            CancelRequested: Its end was requested, and this is another commit.
+            NewsFirst: It ends the run, and the store holds news that its owner has not heard of.
+            StaleCheckpoint: A frame or item is not what the commit expects.
+        """
+        ...
+
+    async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
+        """Open a wait of a run, or open the one at this place again; its attempts are counted anew.
+
+        Returns:
+            It as it is stored: a wait for a signal that was sent before is answered already.
+
+        Raises:
+            CheckpointError: As by `commit`.
+        """
+        ...
+
+    async def park(self, lease: Lease, heard: int) -> bool:
+        """Let a run rest until one of its waits ends: it is nobody's until then.
+
+        It has got somewhere, so its attempts are counted anew.
+
+        Args:
+            lease: The right to commit to it.
+            heard: How much of its news its owner has heard of.
+
+        Returns:
+            Whether it rests: not so if there is more.
+
+        Raises:
+            CheckpointError: As by `commit`.
+        """
+        ...
+
+    async def news(self, run_id: str, after: int) -> Latest:
+        """What was written for a run from outside since its owner heard of it last: waits that have ended.
+
+        Args:
+            run_id: The run.
+            after: How much of its news its owner has heard of: `Latest.news` of the last time.
+
+        Raises:
+            RunNotFound: There is none.
+            CorruptRun: It is not what was written.
+        """
+        ...
+
+    async def reopen(self, lease: Lease, place: str, why: str) -> StoredWait:
+        """Drop what has ended a wait, which nobody had checked and which does not fit: the wait is open again.
+
+        Args:
+            lease: The right to commit to the run.
+            place: The step that waits.
+            why: Why it was dropped, for whoever looks at the open wait.
+
+        Returns:
+            It as it is stored: answered already, if another signal for it was queued.
+
+        Raises:
+            StaleCheckpoint: Nobody's answer, signal or word about an effect has ended it.
+            CheckpointError: As by `commit`.
+        """
+        ...
+
+    async def migrate(self, lease: Lease, migrated: Migrated) -> None:
+        """Make a run one of another version of its workflow: its frames, values and items are replaced.
+
+        Raises:
+            CheckpointError: As by `commit`.
+        """
+        ...
+
+    async def blob(self, digest: str) -> bytes:
+        """Bytes that were stored with a run, or with a commit, under their digest.
+
+        They are kept once, however many runs refer to them, for as long as one of these runs is stored.
+
+        Args:
+            digest: Their SHA-256 in hexadecimal digits.
+
+        Raises:
+            BlobNotFound: There are none.
+        """
+        ...

@@ -39,7 +39,7 @@ def search_runs(chosen: Filters, after: str, *, newest_first: bool) -> Search:
 
 def search_free(owner: int, after: str) -> Search:
     """Running runs that only one owner can have, and has not."""
-    ranges = Ranges("runs INDEXED BY runs_status", _STARTED, "status = ?", (RunStatus.RUNNING.value,))
+    ranges = Ranges("runs INDEXED BY runs_status", _STARTED, "status = ?", ((RunStatus.RUNNING.value,),))
     span = Span().after(_started(after)) if after else Span()
     return Search(RUN_COLUMNS, span, [Way(ranges, [Filter("owner IS NOT ?", (owner,))])])
 
@@ -56,7 +56,7 @@ def _ways(chosen: Filters) -> list[Way]:
     filters = {column: _is_one_of(column, values) for column, values in equal.items()}
     return [
         Way(
-            Ranges(f"runs INDEXED BY runs_{column}", _STARTED, f"{column} = ?", values),
+            Ranges(f"runs INDEXED BY runs_{column}", _STARTED, f"{column} = ?", tuple((value,) for value in values)),
             [filter_ for other, filter_ in filters.items() if other != column],
         )
         for column, values in equal.items()
@@ -95,7 +95,7 @@ def search_waits(run_id: str | None, below: str | None, kind: WaitKind | None, a
         "waits INDEXED BY waits_open",
         ("id",),
         "waits.status = 'open' AND kind = ?",
-        tuple(each.value for each in kinds),
+        tuple((each.value,) for each in kinds),
         " CROSS JOIN runs USING (rk)",
     )
     return Search(_WAIT, span, [Way(ranges, [_OF_OPEN_RUN])])

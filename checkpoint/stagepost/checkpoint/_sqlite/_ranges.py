@@ -62,15 +62,15 @@ class Ranges(NamedTuple):
     Attributes:
         table: The table, with the index.
         order: The columns of the order.
-        condition: What begins a range: that a column is equal to a value.
-        values: The value of each range.
+        condition: What all rows of a range have in common: that columns are equal to some values.
+        values: The values of each range.
         joined: What else the columns and filters of a page are about.
     """
 
     table: str
     order: tuple[str, ...]
     condition: str
-    values: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
     joined: str = ""
 
     def farthest(self, span: Span) -> Query:
@@ -100,7 +100,7 @@ class Ranges(NamedTuple):
         direction = " DESC" if span.newest_first else ""
         order = ", ".join(f"{number}{direction}" for number in range(1, len(self.order) + 1))
         text = f"{' UNION ALL '.join([one] * len(self.values))} ORDER BY {order}"
-        return text, tuple(part for value in self.values for part in (value, *bound))
+        return text, tuple(part for values in self.values for part in (*values, *bound))
 
 
 class Way(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final, TypeAlias
 
 import anyio
@@ -18,6 +18,7 @@ MANY: Final = 1000  # runs at once
 LONG: Final = 200  # steps of the run whose bytes are counted, and turns of a conversation
 Measure: TypeAlias = Callable[[int], float]
 Work: TypeAlias = Callable[[int], Coroutine[Any, Any, None]]
+Each: TypeAlias = Callable[[Work, int], float]
 Task: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 _numbers = count()
@@ -46,6 +47,23 @@ def seconds_each(work: Work, number: int) -> float:
             gc.unfreeze()
 
     return anyio.run(timed)
+
+
+def cpu_each(work: Work, number: int) -> float:
+    """Seconds of processor time, of all threads, that each of a number of things takes, after a run to warm up."""
+
+    async def counted() -> float:
+        await work(max(1, number // 10))
+        gc.collect()
+        gc.freeze()
+        try:
+            start = process_time()
+            await work(number)
+            return (process_time() - start) / number
+        finally:
+            gc.unfreeze()
+
+    return anyio.run(counted)
 
 
 def bytes_each(work: Work, number: int) -> float:

@@ -36,12 +36,14 @@ class Unfiltered(MemoryStore):
         *,
         status: RunStatus | Collection[RunStatus] | None = None,  # noqa: ARG002  # the broken promise
         workflow: str | None = None,  # noqa: ARG002  # another one
-        since: datetime | None = None,  # noqa: ARG002  # a third
-        until: datetime | None = None,  # noqa: ARG002  # a fourth
+        key: str | None = None,  # noqa: ARG002  # a third
+        since: datetime | None = None,  # noqa: ARG002  # a fourth
+        until: datetime | None = None,  # noqa: ARG002  # a fifth
+        newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
     ) -> Page[RunInfo]:
-        return await super().find(after=after, limit=limit)
+        return await super().find(newest_first=newest_first, after=after, limit=limit)
 
 
 class Careless(MemoryStore):

@@ -11,7 +11,7 @@ from typing import Any, Final
 import anyio
 
 import stagepost.workflows
-from stagepost.agents import Agent, Allow, ScriptedModel, Tasks, call, tool
+from stagepost.agents import Agent, Allow, ScriptedModel, Tasks, ToolCall, call, tool
 from stagepost.checkpoint import RunStatus, SqliteStore
 from stagepost.hub import Hub
 from stagepost.workflows import Chain, Runner, StepContext, Wait, step
@@ -133,7 +133,7 @@ async def approval(trace: Trace, folder: Path) -> None:
         trace.stop()
         return f"sent to {to}"
 
-    script = [call("send", to="Ann"), "done", call("send", to="Ann"), "done"]
+    script: list[ToolCall | str] = [call("send", to="Ann"), "done", call("send", to="Ann"), "done"]
     mailer = Agent("mailer", "Send mail.", model=ScriptedModel(script), tools=[send])
     async with running(folder, mailer) as runner:
         tasks = Tasks(runner)

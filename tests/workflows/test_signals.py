@@ -53,7 +53,7 @@ class Reads:
         self._read = store.signals
         store.signals = self._call  # type: ignore[method-assign]  # to count
 
-    async def _call(self, run_id: str, *, after: int = 0, limit: int = 100) -> Any:  # noqa: ARG002  # the store's signature
+    async def _call(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Any:  # noqa: ARG002  # the store's signature
         self.count += 1
         return await self._read(run_id, after=after, limit=1)  # page by page, however few there are
 

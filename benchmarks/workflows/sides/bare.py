@@ -7,13 +7,25 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
+import anyio
 from benchmarks.workflows.beside import bare_hears, bare_idles
 from benchmarks.workflows.history import Mark, histories, message
-from benchmarks.workflows.measure import Measure, at_once, bytes_each, database, kilobyte, seconds_each
+from benchmarks.workflows.measure import (
+    MANY,
+    SEVERAL,
+    Measure,
+    at_once,
+    bytes_each,
+    cpu_each,
+    database,
+    kilobyte,
+    seconds_each,
+)
 from benchmarks.workflows.restart import restart
 
-_TABLE = "CREATE TABLE states (run INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL) STRICT"
+_TABLE = "CREATE TABLE IF NOT EXISTS states (run INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL) STRICT"
 _SAVE = "UPDATE states SET seq = seq + 1, state = ? WHERE run = 1"
+_SAVE_ONE = "UPDATE states SET seq = seq + 1, state = ? WHERE run = ?"
 
 
 async def _tick(state: Mapping[str, int]) -> Mapping[str, int]:
@@ -53,7 +65,7 @@ def _open(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     connection.execute(_TABLE)
-    connection.execute("INSERT INTO states VALUES (1, 0, ?)", (kilobyte().encode(),))
+    connection.execute("INSERT OR IGNORE INTO states VALUES (1, 0, ?)", (kilobyte().encode(),))
     return connection
 
 
@@ -72,6 +84,27 @@ def commits(number: int) -> float:
     """Seconds per commit of one row of one kilobyte."""
     with _states() as connection:
         return seconds_each(partial(_save, connection), number)
+
+
+def only_writes(number: int) -> float:
+    """Seconds of processor time per row of one kilobyte of a thread that writes a hundred of them in a transaction."""
+    with database() as path:
+
+        def write(number: int) -> None:
+            with closing(_open(path)) as connection:
+                connection.executemany(
+                    "INSERT OR IGNORE INTO states VALUES (?, 0, x'')", ((row,) for row in range(MANY))
+                )
+                for start in range(0, number, SEVERAL):
+                    connection.execute("BEGIN IMMEDIATE")
+                    for row in range(start, min(start + SEVERAL, number)):
+                        connection.execute(_SAVE_ONE, (kilobyte().encode(), row % MANY))
+                    connection.execute("COMMIT")
+
+        async def in_a_thread(number: int) -> None:
+            await anyio.to_thread.run_sync(write, number)
+
+        return cpu_each(in_a_thread, number)
 
 
 def bytes_of_commits(number: int) -> float:
@@ -101,6 +134,7 @@ MEASURES: Mapping[str, Measure] = {
     "fan-out": worker_tasks,
     **dict.fromkeys(("1 run", "100 runs", "1,000 runs", "16 workers", "100 workers"), commits),
     "bytes": bytes_of_commits,
+    "cpu": only_writes,
     **histories(_talk),
     "heard": bare_hears,
     "idle": bare_idles,

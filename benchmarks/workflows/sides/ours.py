@@ -12,8 +12,10 @@ from benchmarks.workflows.measure import (
     MANY,
     SEVERAL,
     STEPS,
+    Each,
     Measure,
     bytes_each,
+    cpu_each,
     database,
     in_turns,
     kilobyte,
@@ -84,7 +86,7 @@ def _writing(steps: int) -> Chain:
     return Chain("writing", [step(f"write-{place}", _write) for place in range(steps)])
 
 
-def durable_chains(number: int, *, runs: int) -> float:
+def durable_chains(number: int, *, runs: int, each: Each = seconds_each) -> float:
     """Seconds per saved step of chains of ten steps, a number of them at once, from their start to their result."""
     writing = _writing(STEPS)
     with database() as path:
@@ -97,7 +99,7 @@ def durable_chains(number: int, *, runs: int) -> float:
 
                 await in_turns(number // STEPS, runs, one)
 
-        return seconds_each(run, number)
+        return each(run, number)
 
 
 def durable_fan_out(number: int, *, workers: int) -> float:
@@ -152,6 +154,7 @@ MEASURES: Mapping[str, Measure] = {
     "16 workers": partial(durable_fan_out, workers=16),
     "100 workers": partial(durable_fan_out, workers=100),
     "bytes": bytes_of_steps,
+    "cpu": partial(durable_chains, runs=MANY, each=cpu_each),
     **histories(_talk),
     "heard": ours_hears,
     "idle": ours_idles,

@@ -1,6 +1,6 @@
 """What anybody may read."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
@@ -9,6 +9,7 @@ from ._records import RunInfo, RunStatus, Version
 from ._waiting import OpenWait, SentSignal, WaitKind
 from .errors import CorruptBlob, CorruptRun, CorruptStore, OrphanedRows, UnusedBlobs
 
+Progress: TypeAlias = Callable[[int, int], Awaitable[None]]
 Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs
 
 
@@ -28,20 +29,30 @@ class Catalogue(Protocol):
         *,
         status: RunStatus | Collection[RunStatus] | None = None,
         workflow: str | None = None,
+        key: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
     ) -> Page[RunInfo]:
-        """Runs in the order of their ids; those of which not even this can be read are `damaged`.
+        """Runs in the order in which they were started, whatever has become of them since.
+
+        A page by one filter takes as long whatever it matches. Of several together at most 20,000 runs are looked at
+        for a page; then it ends with what was found, and `Page.next` goes on from there.
 
         Args:
             status: Only those with this status, or one of these.
             workflow: Only those of this workflow.
+            key: Only those that were started with this key.
             since: Only those that were started at this time or later.
             until: Only those that were started before this time.
-            after: Only those after this: `next` of the page before.
+            newest_first: Begin with the one that was started last.
+            after: `Page.next` of the page before.
             limit: At most so many.
+
+        Returns:
+            A page; runs of which not even this can be read are in `Page.damaged`.
         """
         ...
 
@@ -54,7 +65,7 @@ class Catalogue(Protocol):
         after: str | None = None,
         limit: int = 100,
     ) -> Page[OpenWait]:
-        """Open waits in the order of ``run_id/place``.
+        """Open waits of open runs, in the order of ``run_id/place``.
 
         Args:
             run_id: Only those of this run.
@@ -92,8 +103,11 @@ class Catalogue(Protocol):
         """
         ...
 
-    async def check(self) -> Sequence[Damage]:
+    async def check(self, *, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
+
+        Args:
+            progress: Awaited now and then with how many runs were read, and how many there were at the beginning.
 
         Raises:
             StoreFailed: The list of the runs itself is damaged.

@@ -1,5 +1,6 @@
 """A store that forgets at its end, for tests and for event loops other than asyncio's."""
 
+import sqlite3
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -96,6 +97,10 @@ class MemoryStore(SqlRuns):
     async def _read(self, query: Query) -> list[Row]:
         await checkpoint()
         return self._open().execute(query.text, query.values).fetchall()
+
+    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        await checkpoint()
+        return look(self._open())
 
     def _open(self) -> Connection:
         if self._connection is None:

@@ -87,7 +87,7 @@ class Ownership(Protocol):
         ...
 
     async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
-        """Running runs that no living owner has, in the order of their ids: to be claimed.
+        """Running runs that no living owner has: to be claimed.
 
         Where only one owner is admitted this writes nothing; where several are, they are this owner's from now on, and
         where another one has died with it, that counts as an attempt.

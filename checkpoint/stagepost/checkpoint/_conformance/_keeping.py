@@ -74,10 +74,10 @@ async def check_a_run_that_keeps_nothing_is_gone_at_its_end(store: CheckpointSto
     for status in (RunStatus.COMPLETED, RunStatus.CANCELLED):
         with refuses(RunNotFound):
             await store.load(status)
-    equal([run.run_id for run in (await store.find()).items], [RunStatus.DEAD, RunStatus.FAILED])
+    equal(sorted(run.run_id for run in (await store.find()).items), [RunStatus.DEAD, RunStatus.FAILED])
     lease = await claimed(store, RunStatus.FAILED, reopen=True)
     await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
-    equal([run.run_id for run in (await store.find()).items], [RunStatus.DEAD])
+    equal(sorted(run.run_id for run in (await store.find()).items), [RunStatus.DEAD])
 
 
 CHECKS: Final[tuple[Check, ...]] = (

@@ -1,6 +1,7 @@
 """Runs: created once, found again, served by one runner."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 import anyio
@@ -87,14 +88,37 @@ async def check_find_filters_by_status_and_workflow(store: CheckpointStore) -> N
     equal(await found_ids(store, workflow="' OR 1 = 1 --"), "")
 
 
-async def check_find_pages_in_the_order_of_ids(store: CheckpointStore) -> None:
-    """Pages follow each other without gap or overlap, whatever the order of creation."""
+async def check_find_pages_in_the_order_of_starts(store: CheckpointStore) -> None:
+    """Pages follow each other without gap or overlap in both directions, whatever becomes of the runs meanwhile."""
     for run_id in "dbeac":
         await started(store, run_id)
-    equal(await found_ids(store, limit=2), "ab")
-    equal(await found_ids(store, after="b", limit=2), "cd")
-    equal(await found_ids(store, after="d", limit=2), "e")
-    equal(await found_ids(store, after="e"), "")
+    for newest_first in (False, True):
+        pages = [await store.find(newest_first=newest_first, limit=2)]
+        while pages[-1].next is not None:
+            pages.append(await store.find(newest_first=newest_first, after=pages[-1].next, limit=2))
+        equal([len(page.items) for page in pages], [2, 2, 1])
+        times = [run.created_at for page in pages for run in page.items]
+        equal(times, sorted(times, reverse=newest_first))
+        equal("".join(sorted(run.run_id for page in pages for run in page.items)), "abcde")
+    first = await store.find(status=RunStatus.RUNNING, limit=3)
+    *_, last = [run.run_id for run in first.items]
+    await end(store, last, RunStatus.COMPLETED)
+    rest = (await store.find(status=RunStatus.RUNNING, after=str(first.next))).items
+    equal(len({run.run_id for run in (*first.items, *rest)}), 5)
+
+
+async def check_find_finds_keys_and_times(store: CheckpointStore) -> None:
+    """A key may be that of one run in each workflow."""
+    for run_id, workflow, key in (("a", "one", "k"), ("b", "two", "k"), ("c", "one", "l"), ("d", "one", None)):
+        await store.create(replace(new_run(run_id, key=key), workflow=workflow))
+    equal(await found_ids(store, key="k"), "ab")
+    equal(await found_ids(store, key="k", workflow="two"), "b")
+    equal(await found_ids(store, key="k", status=RunStatus.FAILED), "")
+    times = {run.run_id: run.created_at for run in (await store.find()).items}
+    first = min(times.values())
+    equal(await found_ids(store, until=first), "")
+    equal(await found_ids(store, since=first, workflow="one"), "acd")
+    equal(await found_ids(store, since=max(times.values()) + timedelta(seconds=1)), "")
 
 
 async def check_one_runner_at_a_time(store: CheckpointStore) -> None:
@@ -124,7 +148,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_concurrent_creates_have_one_winner,
     check_unknown_runs_are_not_found,
     check_find_filters_by_status_and_workflow,
-    check_find_pages_in_the_order_of_ids,
+    check_find_pages_in_the_order_of_starts,
+    check_find_finds_keys_and_times,
     check_one_runner_at_a_time,
     check_a_store_that_works_tells_of_no_failure,
 )

@@ -200,11 +200,13 @@ async def check_open_waits_are_listed_in_order(store: CheckpointStore) -> None:
     found = [f"{wait.run_id}/{wait.wait.place}" for wait in (await store.waits()).items]
     equal(found, ["a/one", "a/two", "c/one", "c/two"])
     equal([wait.run_id for wait in (await store.waits(run_id="c")).items], ["c", "c"])
-    equal([wait.wait.place for wait in (await store.waits(run_id="c", after="c/one")).items], ["two"])
-    equal(list((await store.waits(run_id="a", after="c/one")).items), [])
     equal([wait.wait.place for wait in (await store.waits(kind=WaitKind.TIMER)).items], ["one", "one"])
-    page = (await store.waits(after="a/one", limit=2)).items
-    equal([f"{wait.run_id}/{wait.wait.place}" for wait in page], ["a/two", "c/one"])
+    first = await store.waits(limit=3)
+    equal([f"{wait.run_id}/{wait.wait.place}" for wait in first.items], ["a/one", "a/two", "c/one"])
+    rest = await store.waits(after=str(first.next))
+    equal(([f"{wait.run_id}/{wait.wait.place}" for wait in rest.items], rest.next), (["c/two"], None))
+    equal([wait.wait.place for wait in (await store.waits(run_id="c", after=str(first.next))).items], ["two"])
+    equal(list((await store.waits(run_id="a", after=str(first.next))).items), [])
 
 
 async def check_open_waits_below_a_run_are_those_of_the_runs_that_its_steps_have_started(
@@ -214,11 +216,12 @@ async def check_open_waits_below_a_run_are_those_of_the_runs_that_its_steps_have
     for run_id in ("a", "a.x", "a.x.y", "a-b", "ab.x", "a.z"):
         await store.wait(await started(store, run_id), a_wait("one"))
     equal([wait.run_id for wait in (await store.waits(below="a")).items], ["a.x.y", "a.x", "a.z"])
-    equal([wait.run_id for wait in (await store.waits(below="a", after="a.x/one")).items], ["a.z"])
+    page = await store.waits(below="a", limit=2)
+    equal([wait.run_id for wait in (await store.waits(below="a", after=str(page.next))).items], ["a.z"])
     equal([wait.run_id for wait in (await store.waits(below="a.x")).items], ["a.x.y"])
     equal([wait.run_id for wait in (await store.waits(run_id="a")).items], ["a"])
     equal(
-        [f"{wait.run_id}/{wait.wait.place}" for wait in (await store.waits(after="a.x/one")).items][:3],
+        [f"{wait.run_id}/{wait.wait.place}" for wait in (await store.waits(after=str(page.next))).items][:3],
         ["a.z/one", "a/one", "ab.x/one"],
     )
 

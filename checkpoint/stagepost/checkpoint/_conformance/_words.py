@@ -114,14 +114,13 @@ async def found_ids(
     *,
     status: RunStatus | Collection[RunStatus] | None = None,
     workflow: str | None = None,
+    key: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-    after: str = "",
-    limit: int = 100,
 ) -> str:
-    """The ids that `find` gives, in its order."""
-    page = await store.find(status=status, workflow=workflow, since=since, until=until, after=after, limit=limit)
-    return "".join(run.run_id for run in page.items)
+    """The ids that `find` gives, in alphabetical order."""
+    page = await store.find(status=status, workflow=workflow, key=key, since=since, until=until)
+    return "".join(sorted(run.run_id for run in page.items))
 
 
 async def at_once(work: Callable[[int], Coroutine[None, None, None]], times: int) -> None:

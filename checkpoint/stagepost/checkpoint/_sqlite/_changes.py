@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from typing import Final
 
-from .._records import Commit, Joined, RunStatus
+from .._records import Commit, Joined, Lease, RunStatus
 from ._fence import Right, check_held
 from ._row import (
     RowChange,
@@ -23,6 +24,7 @@ DELETE_BELOW = (
     *(f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("frames", "items", "vals")),
     "DELETE FROM waits WHERE rk = ? AND place > ? AND place < ? AND status = 'open'",  # the others count as heard
 )
+_NOTHING_ELSE: Final = Commit(Lease("", 0, 0))[2:]
 SETTLE = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
 
@@ -60,6 +62,8 @@ def changes_of(commit: Commit, now: Callable[[], int]) -> Changes | RowChange:
         commit: The commit.
         now: Tells the time.
     """
+    if commit.frame is not None and commit[2:] == _NOTHING_ELSE:  # of a plain step, which is worth a look
+        return frame_row(Right(commit.lease), commit.frame)
     closing = commit.closing
     right = Right(commit.lease, int(closing is not None and closing.status is RunStatus.CANCELLED))
     rows = [] if commit.frame is None else [frame_row(right, commit.frame)]

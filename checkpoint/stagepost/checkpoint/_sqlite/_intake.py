@@ -23,19 +23,19 @@ class Intake(Generic[T]):
     Args:
         largest: How many requests make up a batch at most.
         clock: Seconds.
+
+    Attributes:
+        put: Lets a request wait for the next batch.
     """
 
     def __init__(self, *, largest: int = LARGEST, clock: Callable[[], float] = perf_counter) -> None:
         self._queue: queue.SimpleQueue[T | None] = queue.SimpleQueue()
+        self.put: Callable[[T], None] = self._queue.put
         self._largest = largest
         self._clock = clock
         self._waiting: list[T] = []
         self._is_closed = False
         self._commit_took = 0.0
-
-    def put(self, request: T) -> None:
-        """Let a request wait for the next batch."""
-        self._queue.put(request)
 
     def close(self) -> None:
         """Say that no more will come."""

@@ -49,7 +49,7 @@ WHERE run_id = ? AND status IN ('failed', 'dead') RETURNING rk
 _RETRY_ITEMS = "UPDATE items SET status = 'waiting', error = NULL WHERE rk = ? AND status IN ('failed', 'cancelled')"
 _WAIT_AGAIN = "DELETE FROM waits WHERE rk = ? AND status = 'expired'"
 _CHANGES = f"""
-SELECT CAST(run_id AS BLOB), news, owner IS ?1, cancelling FROM runs
+SELECT CAST(run_id AS BLOB), news, owner IS ?1, cancelling FROM runs INDEXED BY runs_news
 WHERE news > heard AND status = 'running' AND (owner = ?1 OR {FREE})
 """
 _HEARD = f"""

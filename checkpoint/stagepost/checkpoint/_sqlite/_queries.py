@@ -1,14 +1,9 @@
 """What is asked of the tables."""
 
-from collections.abc import Collection, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from stagepost._dataclasses import dataclass
-
-from .._records import RunStatus
-from .._waiting import WaitKind
-from ._times import to_micros
 
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
@@ -53,36 +48,7 @@ def snapshot_query(run_id: str) -> Query:
     return Query(_SNAPSHOT, (as_bytes(run_id),))
 
 
-class Filters(NamedTuple):
-    """Which runs are looked for; see `CheckpointStore.find`."""
-
-    status: RunStatus | Collection[RunStatus] | None = None
-    workflow: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-
-def runs_query(chosen: Filters, after: str, limit: int) -> Query:
-    """A page of runs in the order of their ids."""
-    filters: list[str] = ["run_id > CAST(? AS TEXT)"]
-    values: list[str | int | bytes] = [as_bytes(after)]
-    if chosen.status is not None:
-        filters.append(_has_status(chosen.status))
-    if chosen.workflow is not None:
-        filters.append("workflow = ?")
-        values.append(chosen.workflow)
-    for sign, time in ((">=", chosen.since), ("<", chosen.until)):
-        if time is not None:
-            filters.append(f"created_at {sign} ?")
-            values.append(to_micros(time.timestamp()))
-    text = f"SELECT {RUN_COLUMNS} FROM runs WHERE {' AND '.join(filters)} ORDER BY run_id LIMIT ?"
-    return Query(text, (*values, limit))
-
-
-def _has_status(chosen: RunStatus | Collection[RunStatus]) -> str:
-    """Members of the enum as constants, and one by equality: so the partial index serves."""
-    each = [f"'{RunStatus(status).value}'" for status in ([chosen] if isinstance(chosen, str) else chosen)]
-    return f"status = {each[0]}" if len(each) == 1 else f"status IN ({', '.join(each)})"
+COUNT_RUNS = Query("SELECT count(*) FROM runs", ())
 
 
 def ids_query(after: str, limit: int) -> Query:
@@ -122,19 +88,10 @@ def history_query(run_id: str, after: int, limit: int) -> Query:
 def signals_query(run_id: str, after: int, limit: int) -> Query:
     """A page of the signals of one run."""
     text = """
-    SELECT id, name, value, checked FROM signals
+    SELECT id, name, value, checked FROM signals INDEXED BY signals_sent
     WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND id > ? ORDER BY id LIMIT ?
     """
     return Query(text, (as_bytes(run_id), after, limit))
-
-
-def free_runs_query(owner: int, after: str, limit: int) -> Query:
-    """A page of the running runs that only one owner can have, and has not."""
-    text = f"""
-    SELECT {RUN_COLUMNS} FROM runs WHERE status = 'running' AND run_id > CAST(? AS TEXT) AND owner IS NOT ?
-    ORDER BY run_id LIMIT ?
-    """
-    return Query(text, (as_bytes(after), owner, limit))
 
 
 def latest_query(run_id: str, after: int) -> Query:
@@ -154,25 +111,6 @@ def ended_query(before: int) -> Query:
 def old_keys_query(before: int) -> Query:
     """Whether a key is remembered of a run that ended before a time."""
     return Query("SELECT 1 FROM keys WHERE ended_at < ? LIMIT 1", (before,))
-
-
-def waits_query(run_id: str | None, below: str | None, kind: WaitKind | None, after: str, limit: int) -> Query:
-    """A page of open waits in the order of their ids, which those of one run, or below one, follow each other in."""
-    prefixes = [f"{run_id}/"] if run_id is not None else []
-    prefixes += [f"{below}."] if below is not None else []
-    filters = ["waits.status = 'open'", "runs.status IN ('running', 'waiting')", "id > CAST(? AS TEXT)"]
-    values: list[str | int | bytes] = [max(as_bytes(text) for text in (after, *prefixes))]
-    for prefix in prefixes:
-        filters.append("id < CAST(? AS TEXT)")
-        values.append(as_bytes(f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"))
-    if kind is not None:
-        filters.append("kind = ?")
-        values.append(WaitKind(kind).value)
-    text = f"""
-    SELECT id, run_id, workflow, version, blocked, {WAIT_COLUMNS} FROM waits JOIN runs USING (rk)
-    WHERE {" AND ".join(filters)} ORDER BY id LIMIT ?
-    """
-    return Query(text, (*values, limit))
 
 
 def as_text(data: bytes) -> str:

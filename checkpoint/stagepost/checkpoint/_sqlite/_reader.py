@@ -5,11 +5,11 @@ connection without seeing each other's transaction, a cancelled one leaves nothi
 """
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Thread, current_thread
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import aiosqlite
 import anyio
@@ -20,6 +20,7 @@ from ._faults import BUSY_TIMEOUT, translate_read
 from ._generation import Files, open_known, overwritten
 from ._queries import Query, Row, as_text
 
+T = TypeVar("T")
 _GONE: Final = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # what was a store is no database, or has no such table
 _META: Final = "SELECT 1 FROM meta"
 _CHUNK: Final = 64  # rows that an iteration fetches at once; there are none here
@@ -65,6 +66,11 @@ class Reader:
             return list(await self._connection.execute_fetchall(query.text, query.values))
         except sqlite3.Error as error:
             raise await self._failure(error) from error
+
+    async def run(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        """Do some work in the reading thread, about as much as is read for one page."""
+        connection = self._connection  # aiosqlite has no public way to do several things in one turn
+        return cast("T", await connection._execute(look, connection._conn))  # type: ignore[no-untyped-call]  # noqa: SLF001  # aiosqlite's own
 
     async def _failure(self, error: sqlite3.Error) -> CheckpointError:
         """What an error of a query means."""

@@ -1,12 +1,14 @@
 """The part of the protocol that changes nothing, on top of SQL."""
 
+import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
+from operator import itemgetter
 from typing import TypeVar
 
-from .._catalogue import Damage
+from .._catalogue import Damage, Progress
 from .._pages import Page
 from .._records import RunInfo, RunStatus, Snapshot, Version
 from .._waiting import Latest, OpenWait, SentSignal, WaitKind
@@ -21,29 +23,30 @@ from ..errors import (
 )
 from ._blobs import damaged_blobs
 from ._faults import is_damage
+from ._finding import Filters, search_runs, search_waits
 from ._queries import (
+    COUNT_RUNS,
     INTEGRITY,
     ODD_RUNS,
     ORPHANS,
     SELECT_BLOB,
     SELECT_RUN,
     UNUSED_BLOBS,
-    Filters,
     Query,
     Row,
     as_bytes,
     history_query,
     ids_query,
     latest_query,
-    runs_query,
     signals_query,
     snapshot_query,
-    waits_query,
 )
-from ._rows import odd_run, to_latest, to_open_wait, to_run, to_signal, to_snapshot, to_version
+from ._ranges import Position, Search, Way, cursor, position
+from ._rows import odd_run, suspects, to_latest, to_open_wait, to_run, to_signal, to_snapshot, to_version
 
 T = TypeVar("T")
-_PAGE = 200  # runs looked at in one query
+Numbered = TypeVar("Numbered", Version, SentSignal)
+_PAGE = 100  # runs that are examined at once
 
 
 class Reading(ABC):
@@ -52,6 +55,10 @@ class Reading(ABC):
     @abstractmethod
     async def _read(self, query: Query) -> Sequence[Row]:
         """The rows of a query."""
+
+    @abstractmethod
+    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        """Look at the tables, for what takes many queries."""
 
     async def load(self, run_id: str) -> Snapshot:
         """All that is stored of a run."""
@@ -73,19 +80,25 @@ class Reading(ABC):
         *,
         status: RunStatus | Collection[RunStatus] | None = None,
         workflow: str | None = None,
+        key: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
     ) -> Page[RunInfo]:
-        """Runs in the order of their ids."""
-        return await self._page(partial(runs_query, Filters(status, workflow, since, until)), to_run, after, limit)
+        """Runs in the order in which they were started."""
+        filters = Filters(status, workflow, key, since, until)
+        search = search_runs(filters, after, newest_first=newest_first)
+        if not all(way.ranges.values for way in search.ways):
+            return Page(())  # none of no statuses
+        return await self._page(search, to_run, limit)
 
     async def history(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[Version]:
         """What the frames of a run were before."""
         await self.info(run_id)
-        rows = await self._read(history_query(run_id, int(after), limit))
-        return Page(tuple(to_version(run_id, row) for row in rows), _following(rows, limit))
+        rows = await self._read(history_query(run_id, int(after or 0), _one_more(limit)))
+        return _numbered([to_version(run_id, row) for row in rows], limit)
 
     async def waits(
         self,
@@ -97,7 +110,7 @@ class Reading(ABC):
         limit: int = 100,
     ) -> Page[OpenWait]:
         """Open waits in the order of their ids."""
-        return await self._page(partial(waits_query, run_id, below, kind), to_open_wait, after, limit)
+        return await self._page(search_waits(run_id, below, kind, after), to_open_wait, limit)
 
     async def news(self, run_id: str, after: int) -> Latest:
         """What was written for a run since its owner heard of it last."""
@@ -108,8 +121,8 @@ class Reading(ABC):
 
     async def signals(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[SentSignal]:
         """Signals that were sent to a run."""
-        rows = await self._read(signals_query(run_id, int(after), limit))
-        return Page(tuple(to_signal(run_id, row) for row in rows), _following(rows, limit))
+        rows = await self._read(signals_query(run_id, int(after or 0), _one_more(limit)))
+        return _numbered([to_signal(run_id, row) for row in rows], limit)
 
     async def blob(self, digest: str) -> bytes:
         """Bytes that a run refers to, by their digest."""
@@ -117,16 +130,19 @@ class Reading(ABC):
             return bytes(data)
         raise BlobNotFound(digest)
 
-    async def check(self) -> Sequence[Damage]:
+    async def check(self, *, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
 
         Also told are bytes that runs refer to and that are gone or changed, bytes and rows that belong to no run, and
         if all runs are well, whether SQLite finds the file well.
 
+        Args:
+            progress: Awaited now and then with how many runs were read, and how many there were at the beginning.
+
         Raises:
             StoreFailed: The list of the runs itself is damaged.
         """
-        found: list[Damage] = [*await self._damaged_runs()]
+        found: list[Damage] = [*await self._damaged_runs(progress)]
         named = {error.run_id for error in found if isinstance(error, CorruptRun)}
         try:
             found += [odd_run(row) for row in await self._read(Query(ODD_RUNS, ())) if row[0] not in named]
@@ -141,41 +157,57 @@ class Reading(ABC):
             return found or [CorruptStore(error.reason)]
         return found
 
-    async def _damaged_runs(self) -> Sequence[CorruptRun]:
-        damaged, after = list[CorruptRun](), ""
+    async def _damaged_runs(self, progress: Progress | None) -> Sequence[CorruptRun]:
+        damaged, after, done = list[CorruptRun](), "", 0
+        total = 0 if progress is None else (await self._read(COUNT_RUNS))[0][0]
         while ids := [run_id for (run_id,) in await self._read(ids_query(after, _PAGE))]:
-            for run_id in ids:
+            for run_id in await self._examine(partial(suspects, run_ids=ids)):
                 try:
                     await self.load(run_id)
                 except CorruptRun as error:
                     damaged.append(error)
-            after = ids[-1]
+                except RunNotFound:  # it was deleted since
+                    continue
+            after, done = ids[-1], done + len(ids)
+            if progress is not None:
+                await progress(done, max(done, total))
         return damaged
 
-    async def _page(
-        self,
-        query: Callable[[str, int], Query],
-        convert: Callable[[Row], T],
-        following: str | None,
-        limit: int,
-    ) -> Page[T]:
-        """The first rows after a place, their first column, that make sense: damaged ones do not count."""
-        after = following or ""
+    async def _page(self, search: Search, convert: Callable[[Row], T], limit: int) -> Page[T]:
+        """The first rows of a search; those that make no sense are named instead."""
+        wanted = _one_more(limit)
+        (ranges, filters), last = await self._way(search)
+        span = search.span if last is None else search.span.up_to(last)
+        rows = await self._read(ranges.page(search.columns, span, filters, wanted))
+        if len(rows) == wanted:
+            last = position(rows[limit - 1][: len(ranges.order)])
         found, damaged = list[T](), list[CorruptRun]()
-        while len(found) < limit:
-            wanted = limit - len(found)
-            rows = await self._read(query(after, wanted))
-            for row in rows:
-                after = str(row[0])
-                try:
-                    found.append(convert(row))
-                except CorruptRun as error:
-                    damaged.append(error)
-            if len(rows) < wanted:
-                return Page(tuple(found), None, tuple(damaged))
-        return Page(tuple(found), after, tuple(damaged))
+        for row in rows[:limit]:
+            try:
+                found.append(convert(row[len(ranges.order) :]))
+            except CorruptRun as error:
+                damaged.append(error)
+        return Page(tuple(found), None if last is None else cursor(last), tuple(damaged))
+
+    async def _way(self, search: Search) -> tuple[Way, Position | None]:
+        """The way that gets farthest, and the last place that it gets to; None if that is the end."""
+        reached: list[tuple[Position, Way]] = []
+        for way in search.ways:
+            rows = await self._read(way.ranges.farthest(search.span)) if way.filters else ()
+            if not rows:
+                return way, None
+            reached.append((position(rows[0]), way))
+        last, way = (min if search.span.newest_first else max)(reached, key=itemgetter(0))
+        return way, last
 
 
-def _following(rows: Sequence[Row], limit: int) -> str | None:
-    """Where the page after this one begins: after the number of its last row, unless it is the last page."""
-    return str(rows[-1][0]) if rows and len(rows) == limit else None
+def _one_more(limit: int) -> int:
+    """How many rows are asked for, to know whether another page follows."""
+    if limit < 1:
+        raise ValueError(f"limit={limit}: a page has one entry at least")
+    return limit + 1
+
+
+def _numbered(found: Sequence[Numbered], limit: int) -> Page[Numbered]:
+    """A page of what has numbers."""
+    return Page(tuple(found[:limit]), str(found[limit - 1].number) if len(found) > limit else None)

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from .._codec import join_values
+from .._codec import joined
 from .._records import Closing, Frame, Item, Lease, RunStatus, Shape, StoredValue
 from .._waiting import Effect, EffectStatus
 from ..errors import BlobNotFound
@@ -96,14 +96,15 @@ def frame_row(right: Right, frame: Frame) -> RowChange:
         frame.next,
         dump_visits(visits) if visits else "",
         -1 if width is None else width,
-        bytearray(join_values(state)),
+        joined(state),
         dump_refs(refs) if refs else "",
     )
-    fence = (row, lease.epoch, cancelled)
+    path, epoch = frame.path, lease.epoch
     if before == 0:
-        return RowChange(INSERT_FRAME, (row, frame.path, 1, *content, *fence), right, frame.path, "at version 0")
-    key = (row, frame.path, before)
-    return RowChange(UPDATE_FRAME, (frame.seq, *content, *key, *fence), right, frame.path, f"at version {before}")
+        values: Row = (row, path, 1, *content, row, epoch, cancelled)
+        return RowChange(INSERT_FRAME, values, right, path, "at version 0")
+    values = (frame.seq, *content, row, path, before, row, epoch, cancelled)
+    return RowChange(UPDATE_FRAME, values, right, path, f"at version {before}")
 
 
 def frozen_row(right: Right, item: Item) -> RowChange:

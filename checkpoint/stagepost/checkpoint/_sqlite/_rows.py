@@ -1,6 +1,7 @@
 """Rows to records and back."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
@@ -12,7 +13,7 @@ from .._records import Frame, Item, ItemStatus, Keep, Ref, RunInfo, RunStatus, S
 from .._waiting import Effect, EffectStatus, Latest, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
 from ._failure import split_failure
-from ._queries import SNAPSHOT_PARTS, Row
+from ._queries import SNAPSHOT_PARTS, Row, snapshot_query
 from ._times import to_time
 
 
@@ -97,6 +98,20 @@ def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
         tuple(map(_to_effect, parts["effect"])),
         parts["shape"][0][0] if parts["shape"] else None,
     )
+
+
+def suspects(connection: sqlite3.Connection, run_ids: Iterable[str]) -> list[str]:
+    """Those of some runs that cannot be read, for whatever reason."""
+    return [run_id for run_id in run_ids if not _is_readable(connection, run_id)]
+
+
+def _is_readable(connection: sqlite3.Connection, run_id: str) -> bool:
+    query = snapshot_query(run_id)
+    try:
+        to_snapshot(run_id, connection.execute(query.text, query.values).fetchall())
+    except (CheckpointError, sqlite3.Error):
+        return False
+    return True
 
 
 class Outside:

@@ -22,9 +22,10 @@ from . import _waits as waits
 from ._changes import changes_of
 from ._connect import Connection
 from ._creating import Creation
+from ._finding import search_free
 from ._inbox import Closed, SqlInbox
 from ._migrating import migrate
-from ._queries import Row, ended_query, free_runs_query, old_keys_query
+from ._queries import Row, ended_query, old_keys_query
 from ._rows import to_run
 from ._times import to_micros
 
@@ -106,7 +107,7 @@ class SqlRuns(SqlInbox):
     async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
         """Running runs that no living owner has."""
         if self._ttl is None:
-            return await self._page(partial(free_runs_query, owner.id), to_run, after, limit)
+            return await self._page(search_free(owner.id, after), to_run, limit)
         return _page_of(
             await self._burying(partial(owners.acquire, owner=owner, after=after or "", limit=limit)), limit
         )
@@ -122,9 +123,7 @@ class SqlRuns(SqlInbox):
         shape: Shape | None = None,
     ) -> Lease:
         """Become the owner of an open run, or with `reopen` of a failed one."""
-        work = partial(
-            owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts, shape=shape
-        )
+        work = partial(owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts, shape=shape)
         lease, before = await (self._write if self._ttl is None else self._burying)(work)
         if before != owner.id and before in self._feeds:
             self._feeds[before].put([Lost(run_id)])

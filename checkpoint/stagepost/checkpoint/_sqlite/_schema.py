@@ -51,8 +51,10 @@ CREATE TABLE runs (
   keep        TEXT NOT NULL CHECK (keep IN ('result', 'all', 'none')),
   remembered  INTEGER NOT NULL DEFAULT 0  -- what of it outlives it in keys: 1 its id, 2 its key, 3 both
 ) STRICT;
-CREATE UNIQUE INDEX runs_key ON runs (workflow, key) WHERE key IS NOT NULL;
-CREATE INDEX runs_open ON runs (run_id) WHERE status = 'running';
+CREATE UNIQUE INDEX runs_key ON runs (key, workflow) WHERE key IS NOT NULL;
+CREATE INDEX runs_status ON runs (status, created_at -- then rk, as in every index: the order of find
+);
+CREATE INDEX runs_workflow ON runs (workflow, created_at);
 CREATE INDEX runs_news ON runs (run_id) WHERE news > heard AND status = 'running';
 CREATE INDEX runs_ended ON runs (finished_at) WHERE finished_at IS NOT NULL;
 
@@ -140,8 +142,9 @@ CREATE TABLE waits (                      -- what parks a run
   refused   TEXT,                         -- why an answer was dropped, and the wait is open again
   PRIMARY KEY (rk, place)
 ) STRICT;
-CREATE INDEX waits_open ON waits (id) WHERE status = 'open';
+CREATE INDEX waits_open ON waits (kind, id) WHERE status = 'open';
 CREATE INDEX waits_due ON waits (due_at) WHERE status = 'open' AND due_at IS NOT NULL;
+CREATE INDEX waits_signal ON waits (rk, name) WHERE status = 'open' AND kind = 'signal';
 CREATE INDEX waits_news ON waits (rk, news) WHERE news IS NOT NULL;
 CREATE INDEX waits_child ON waits (name) WHERE status = 'open' AND kind = 'child';
 
@@ -155,6 +158,9 @@ CREATE TABLE signals (                    -- sent and not yet received, or kept 
   checked INTEGER NOT NULL DEFAULT 1,     -- as of waits
   UNIQUE (rk, name, dedup)
 ) STRICT;
+CREATE INDEX signals_sent ON signals (rk -- then id
+);
+CREATE INDEX signals_queued ON signals (rk, name) WHERE taken = 0;
 
 CREATE TABLE effects (                    -- intent before, outcome after
   rk     INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,

@@ -1,5 +1,6 @@
 """The store on an SQLite file."""
 
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -178,6 +179,9 @@ class SqliteStore(SqlRuns):
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._open_reader().fetch(query)
+
+    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._open_reader().run(look)
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[FileLock]:

@@ -2,9 +2,10 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 
@@ -16,6 +17,7 @@ from ._reader import Reader, open_reader
 from ._reading import Reading
 from ._schema import APPLICATION_ID, MASTER, check_known, check_version
 
+T = TypeVar("T")
 _MARKS = Query("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version", ())
 
 _TABLES = Query(MASTER, ())
@@ -33,6 +35,9 @@ class StoreReader(Reading):
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._reader.fetch(query)
+
+    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._reader.run(look)
 
 
 @asynccontextmanager

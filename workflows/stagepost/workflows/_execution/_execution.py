@@ -221,8 +221,11 @@ class Execution:
         told so again by whatever the next step awaits.
         """
         self._pauses += 1
-        ask = self._pauses % _ASK_EVERY == 0 or len(self.scopes) > _FEW
-        return ask or any(map(_IS_CANCELLED, self.scopes))
+        scopes = self.scopes
+        if len(scopes) == 1:  # without any on the way, as most are
+            return self._pauses % _ASK_EVERY == 0 or self.scope.cancel_called
+        ask = self._pauses % _ASK_EVERY == 0 or len(scopes) > _FEW
+        return ask or any(map(_IS_CANCELLED, scopes))
 
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Build an event and tell the observer, if there is one that wants to hear of such events."""

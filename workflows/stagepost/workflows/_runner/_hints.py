@@ -43,8 +43,8 @@ async def ended_by(store: Catalogue, run_id: str, place: str) -> str | None:
 
 async def no_wait(store: Catalogue, wait_id: str, run_id: str, place: str) -> WaitNotFound:
     """The error for an id that is none of a wait, with ids of the same run, of the same place, or alike."""
-    page = (await store.waits(limit=_PAGE)).items
-    known = {wait_id_of(wait.run_id, wait.wait): wait for wait in page if wait.wait.kind is WaitKind.ANSWER}
+    page = await store.waits(kind=WaitKind.ANSWER, limit=_PAGE)
+    known = {wait_id_of(wait.run_id, wait.wait): wait for wait in page.items}
     run, _, step = wait_id.rpartition("/")
     same = [id_ for id_, wait in known.items() if wait.run_id in (run, wait_id) or id_.endswith(f"/{step}")]
     near = tuple(dict.fromkeys((*same, *get_close_matches(wait_id, known))))[:_NEAR]

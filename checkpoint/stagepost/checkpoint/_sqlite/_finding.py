@@ -1,0 +1,101 @@
+"""How runs are found, and the waits that are open: which ranges of which index have them."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from .._records import RunStatus
+from .._waiting import WaitKind
+from ._queries import RUN_COLUMNS, WAIT_COLUMNS, as_bytes
+from ._ranges import Filter, Position, Ranges, Search, Span, Way
+from ._times import to_micros
+
+_STARTED: Final = ("created_at", "rk")
+_WAIT: Final = f"id, run_id, workflow, version, blocked, {WAIT_COLUMNS}"
+_OF_OPEN_RUN: Final = Filter("runs.status IN ('running', 'waiting')", ())
+
+
+class Filters(NamedTuple):
+    """Which runs are looked for; see `CheckpointStore.find`."""
+
+    status: RunStatus | Collection[RunStatus] | None = None
+    workflow: str | None = None
+    key: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def search_runs(chosen: Filters, after: str | None, *, newest_first: bool) -> Search:
+    """Runs in the order in which they were started."""
+    span = Span(newest_first=newest_first)
+    if chosen.since is not None:
+        span = span.above((to_micros(chosen.since.timestamp()), 0))  # rk begins at 1
+    if chosen.until is not None:
+        span = span.below((to_micros(chosen.until.timestamp()), 0))
+    if after:
+        span = span.after(_started(after))
+    return Search(RUN_COLUMNS, span, _ways(chosen))
+
+
+def search_free(owner: int, after: str | None) -> Search:
+    """Running runs that only one owner can have, and has not."""
+    ranges = Ranges("runs INDEXED BY runs_status", _STARTED, "status = ?", ((RunStatus.RUNNING.value,),))
+    span = Span().after(_started(after)) if after else Span()
+    return Search(RUN_COLUMNS, span, [Way(ranges, [Filter("owner IS NOT ?", (owner,))])])
+
+
+def _ways(chosen: Filters) -> list[Way]:
+    """By each thing that is asked for, with filters for the others; by all statuses if nothing is."""
+    equal: dict[str, tuple[str, ...]] = {}
+    if chosen.key is not None:
+        equal["key"] = (chosen.key,)
+    if chosen.workflow is not None:
+        equal["workflow"] = (chosen.workflow,)
+    if chosen.status is not None or not equal:
+        equal["status"] = _statuses(chosen.status)
+    filters = {column: _is_one_of(column, values) for column, values in equal.items()}
+    return [
+        Way(
+            Ranges(f"runs INDEXED BY runs_{column}", _STARTED, f"{column} = ?", tuple((value,) for value in values)),
+            [filter_ for other, filter_ in filters.items() if other != column],
+        )
+        for column, values in equal.items()
+    ]
+
+
+def _statuses(chosen: RunStatus | Collection[RunStatus] | None) -> tuple[str, ...]:
+    if chosen is None:
+        return tuple(status.value for status in RunStatus)
+    return tuple({RunStatus(status).value: None for status in ([chosen] if isinstance(chosen, str) else chosen)})
+
+
+def _is_one_of(column: str, values: tuple[str, ...]) -> Filter:
+    return Filter(f"{column} IN ({', '.join('?' * len(values))})", values)
+
+
+def _started(after: str) -> Position:
+    """The position that a cursor names."""
+    micros, _, row = after.partition(".")
+    try:
+        return int(micros), int(row)
+    except ValueError:
+        raise ValueError(f"after={after!r} is no place among runs: give the next of the page before") from None
+
+
+def search_waits(run_id: str | None, below: str | None, kind: WaitKind | None, after: str | None) -> Search:
+    """Open waits in the order of their ids, in which those of one run, or below one, follow each other."""
+    span = Span(lower=(as_bytes(after),)) if after else Span()
+    prefixes = [f"{run_id}/"] if run_id is not None else []
+    prefixes += [f"{below}."] if below is not None else []
+    for prefix in prefixes:
+        following = f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
+        span = span.above((as_bytes(prefix),)).below((as_bytes(following),))
+    kinds = tuple(WaitKind) if kind is None else (WaitKind(kind),)
+    ranges = Ranges(
+        "waits INDEXED BY waits_open",
+        ("id",),
+        "waits.status = 'open' AND kind = ?",
+        tuple((each.value,) for each in kinds),
+        " CROSS JOIN runs USING (rk)",
+    )
+    return Search(_WAIT, span, [Way(ranges, [_OF_OPEN_RUN])])

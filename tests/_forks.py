@@ -7,14 +7,16 @@ What it is spared is half a second for the import of all layers, or four for tha
 import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Final
+from typing import Final, TextIO
 
 LAYERS: Final = ("stagepost.hub", "stagepost.checkpoint", "stagepost.workflows", "stagepost.agents")
 LITELLM: Final = "stagepost.agents._models._litellm._vendor:load"
@@ -55,11 +57,13 @@ for name in sys.argv[1:]:
 gc.collect()
 gc.freeze()
 answers = os.dup(1)
+os.write(answers, b"0\\n")  # ready
 for line in iter(sys.stdin.readline, ""):
     child = os.fork()
     if child == 0:
         start(**json.loads(line))
         break  # and end as any process does
+    os.write(answers, b"%d\\n" % child)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.write(answers, b"%d\\n" % code)
 """
@@ -82,6 +86,7 @@ class Forks:
             text=True,
         )
         self._lock = Lock()
+        self._number()  # when it is ready: nobody's time limit runs while it imports
 
     def close(self) -> None:
         """End the server."""
@@ -97,24 +102,47 @@ class Forks:
             cwd: The folder that it runs in.
             environment: Variables that it has besides those of this process.
         """
-        assert self._server.stdin is not None
-        assert self._server.stdout is not None
         with self._lock, TemporaryDirectory() as folder:
             out, err = Path(folder, "out"), Path(folder, "err")
             out.touch()
             err.touch()
-            job = {
-                "command": command,
-                "cwd": str(cwd),
-                "environment": {**self._environment, **(environment or {})},
-                "out": str(out),
-                "err": str(err),
-                "limit": LIMIT,  # seconds; an alarm ends what takes longer
-            }
-            print(json.dumps(job), file=self._server.stdin, flush=True)
-            code = self._server.stdout.readline()
-            assert code, "the server has ended: what it has printed stands above"
-            return subprocess.CompletedProcess(command, int(code), out.read_text(), err.read_text())
+            self._start(command, cwd, environment, out, err)
+            return subprocess.CompletedProcess(command, self._number(), out.read_text(), err.read_text())
+
+    @contextmanager
+    def started(self, *command: str, cwd: Path) -> Iterator[TextIO]:
+        """Start a program that is killed when the block is left, and yield what it prints as it comes."""
+        with self._lock, TemporaryDirectory() as folder:
+            out = Path(folder, "out")
+            os.mkfifo(out)
+            process = self._start(command, cwd, None, out, Path("/dev/stderr"))
+            try:
+                with out.open() as printed:
+                    yield printed
+            finally:
+                os.kill(process, signal.SIGKILL)
+                self._number()
+
+    def _start(
+        self, command: Sequence[str], cwd: Path, environment: Mapping[str, str] | None, out: Path, err: Path
+    ) -> int:
+        assert self._server.stdin is not None
+        job = {
+            "command": command,
+            "cwd": str(cwd),
+            "environment": {**self._environment, **(environment or {})},
+            "out": str(out),
+            "err": str(err),
+            "limit": LIMIT,  # seconds; an alarm ends what takes longer
+        }
+        print(json.dumps(job), file=self._server.stdin, flush=True)
+        return self._number()
+
+    def _number(self) -> int:
+        assert self._server.stdout is not None
+        answer = self._server.stdout.readline()
+        assert answer, "the server has ended: what it has printed stands above"
+        return int(answer)
 
 
 @cache

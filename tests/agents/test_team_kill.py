@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from anyio import fail_after
 from pydantic_core import from_json
+from tests._forks import Forks
 from tests.agents._expedition import ANSWERS, IN_FLIGHT, answering, expedition, times_asked, told
 from tests.agents._mortal import Notes
-from tests.checkpoint._processes import running
 
 from stagepost.agents import Allow
 from stagepost.agents.testing import LocalServer
@@ -39,15 +40,20 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def killed(folder: Path, server: LocalServer, *held: str, says: Sequence[str] = (), asks: str = LEAD) -> None:
+async def killed(
+    forks: Forks, folder: Path, server: LocalServer, *held: str, says: Sequence[str] = (), asks: str = LEAD
+) -> None:
     """A process that is killed once it waits wherever it should, and the server has been asked."""
-    async with running(LIFE, folder, server.url, *held) as process:
+    script = folder / "life.py"
+    script.write_text(LIFE)
+    with forks.started(str(script), str(folder), server.url, *held, cwd=folder) as printed:
         due = {*held, *says}
         while due:
-            due.discard((await process.line()).strip())
+            line = await anyio.to_thread.run_sync(printed.readline, abandon_on_cancel=True)
+            assert line, "it has ended"
+            due.discard(line.strip())
         while asks not in times_asked(server):  # noqa: ASYNC110  # the server's threads have no events
             await anyio.sleep(0.01)
-        await process.kill()
 
 
 @asynccontextmanager
@@ -80,12 +86,13 @@ def tools_called(folder: Path) -> Counter[str]:
     ids=["while the other agent is asked first", "behind the other's tool, and where nothing goes on"],
 )
 async def test_p7_a_killed_team_asks_for_no_answer_twice_and_its_approval_still_waits(
-    tmp_path: Path, deaths: list[list[str]]
+    tmp_path: Path, deaths: list[list[str]], litellm_forks: Forks
 ) -> None:
     with fail_after(120):
         async with LocalServer(answering(ANSWERS)) as server:
             for held in deaths:
-                await killed(tmp_path, server, *held, says=["approval"] if held else ["approval", "nothing goes on"])
+                says = ["approval"] if held else ["approval", "nothing goes on"]
+                await killed(litellm_forks, tmp_path, server, *held, says=says)
             async with next_life(tmp_path, server) as runner:
                 state = await allowed(runner)
     assert state["output"] == "all done"
@@ -94,10 +101,12 @@ async def test_p7_a_killed_team_asks_for_no_answer_twice_and_its_approval_still_
     assert [said["response"] for said in map(from_json, told(server, "lead 2"))] == RESPONSES
 
 
-async def test_p7_what_was_in_flight_in_two_conversations_is_repeated_if_it_may_be(tmp_path: Path) -> None:
+async def test_p7_what_was_in_flight_in_two_conversations_is_repeated_if_it_may_be(
+    tmp_path: Path, litellm_forks: Forks
+) -> None:
     with fail_after(120):
         async with LocalServer(answering(IN_FLIGHT, hanging="scout 0")) as server:
-            await killed(tmp_path, server, "look Bonn", "walk Bonn", "pay 5", asks="scout 0")
+            await killed(litellm_forks, tmp_path, server, "look Bonn", "walk Bonn", "pay 5", asks="scout 0")
             async with next_life(tmp_path, server) as runner:
                 run = await runner.get("root")
                 assert await run.settled() is RunStatus.WAITING

@@ -235,6 +235,16 @@ def test_threads_may_need_a_class_at_the_same_time() -> None:
         assert made == [Wanted(1)] * 4
 
 
+def test_who_found_the_descriptor_before_another_thread_completed_the_class_gets_the_method() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Wanted:
+        x: int
+
+    found = vars(Wanted)["__repr__"]
+    wanted = Wanted(1)
+    assert found.__get__(wanted, Wanted)() == repr(wanted)
+
+
 def test_a_class_that_cannot_be_a_dataclass_says_so_when_it_is_used() -> None:
     @dataclass(frozen=True, slots=True)
     class Wrong:

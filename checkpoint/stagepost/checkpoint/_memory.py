@@ -1,6 +1,5 @@
 """A store that forgets at its end, for tests and for event loops other than asyncio's."""
 
-import sqlite3
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -98,7 +97,7 @@ class MemoryStore(SqlRuns):
         await checkpoint()
         return self._open().execute(query.text, query.values).fetchall()
 
-    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
+    async def _examine(self, look: Callable[[Connection], T]) -> T:
         await checkpoint()
         return look(self._open())
 

@@ -191,7 +191,7 @@ async def test_names_that_nobody_gave_go_with_their_runs(store: Store, clock: Cl
         await runner.serve(Chain("served", [Counted().adds("x")]))
         await hub.request("served", {})
         await (await runner.start(parent, run_id="run-7", remember_id=False)).result()
-        assert len(await store.find()) == 5
+        assert len((await store.find()).items) == 5
     await swept(store, parent, clock=clock, days=31, keys=0)
 
 

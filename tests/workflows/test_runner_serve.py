@@ -77,7 +77,7 @@ async def test_requests_without_a_key_are_runs_of_their_own(store: Store) -> Non
     async with serving(store, Chain("work", [NOTHING])) as (hub, _):
         for _ in range(2):
             await hub.request("work", {})
-        assert len(await store.find()) == 2
+        assert len((await store.find()).items) == 2
 
 
 async def test_a_requester_who_gives_up_does_not_stop_the_run(store: Store) -> None:

@@ -6,8 +6,10 @@ ends after so many rows were looked at, with what was found among them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 from ._queries import Query, Row, as_bytes, as_text
 

@@ -4,10 +4,14 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final
 
+from anyio.abc import TaskGroup
+
 from stagepost.checkpoint import (
     CancelRequested,
     CheckpointError,
+    CheckpointStore,
     Keep,
+    Owner,
     RunInfo,
     RunNotFound,
     RunNotOpen,
@@ -15,15 +19,24 @@ from stagepost.checkpoint import (
     StoreError,
     WaitKind,
 )
+from stagepost.hub import get_logger
 
 from .._execution._children import Beginning, Input, begun_with, child_id
+from .._execution._environment import Environment
 from .._execution._execution import Execution
 from .._execution._signals import Left, Parks
+from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
+from .._runs._fitness import Fitness
 from .._runs._starting import Order, check_workflow
 from ..errors import ChildFailed, RunCancelled, RunDead, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
+from ._claims import Claims
 from ._dispatcher import Dispatcher
+from ._executor import Executor
+from ._presence import Presence
 from ._run import Run
+from ._scheduler import Scheduler
+from ._watcher import Watcher
 
 _PATIENCE: Final = 1.0  # seconds that a child gets to end by itself; then its end is committed over its head
 
@@ -121,3 +134,39 @@ def _left_open_by(*errors: type[Exception]) -> Iterator[None]:
         yield
     except errors as error:
         raise Left(error) from None
+
+
+def assembled(  # noqa: PLR0917  # all that a runner consists of
+    environment: Environment,
+    owner: Owner,
+    group: TaskGroup,
+    fitness: Fitness,
+    lifespans: Lifespans,
+    slots: int | None,
+) -> Dispatcher:
+    """What works on the runs of one owner, put together.
+
+    Args:
+        environment: What runs are executed with.
+        owner: Who they belong to.
+        group: Whose tasks work on them.
+        fitness: Says which stored ones can go on.
+        lifespans: What is open around them.
+        slots: How many are worked on at once; None for no limit.
+    """
+    log = get_logger("workflows", mask=environment.secrets.mask)
+    presence = Presence(log)
+    claims = Claims(environment, owner, fitness, presence, log)
+    watcher = Watcher(environment.store, claims, presence, environment.clock, group.start_soon, log=log)
+    dispatcher = Dispatcher(environment, fitness, lifespans, presence, claims, watcher)
+    executor = Executor(environment, presence, claims, fitness, watcher, lifespans, StoredChildren(dispatcher))
+    scheduler = Scheduler(presence, executor, group, slots=slots)
+    dispatcher.use(executor, scheduler)
+    group.start_soon(watcher.run, scheduler)
+    group.start_soon(_watch, environment.store, claims)
+    return dispatcher
+
+
+async def _watch(store: CheckpointStore, claims: Claims) -> None:
+    """When the store takes nothing more, tell all who wait for runs that nobody works on."""
+    claims.lose_all(await store.failure())

@@ -1,14 +1,16 @@
 """What this runner says to the store as an owner of runs: it joins, checks and claims runs, ends and blocks them."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 import anyio
 
 from stagepost.checkpoint import (
     CheckpointError,
+    CheckpointStore,
     Closing,
     Commit,
     Lease,
@@ -42,6 +44,21 @@ _SHOWN: Final = 20  # runs that one report writes to the log, each in a line
 _REMEMBERED: Final = 1_000  # reasons; of other runs only the text is known, which the store has
 _LOOK: Final = 0.05  # seconds between looks at a run that another owner is to end
 _LEAVING: Final = (StoreClosed, RunnerStopped, RunnerNotOpen)
+
+
+@asynccontextmanager
+async def joined(store: CheckpointStore) -> AsyncIterator[Owner]:
+    """Be an owner of runs; those that are still open when this is left are free at once.
+
+    Raises:
+        StoreInUse: Another one lives, and the store admits no more.
+    """
+    owner = await store.join(f"runner-{uuid4().hex}")
+    try:
+        yield owner
+    finally:
+        with anyio.CancelScope(shield=True), suppress(CheckpointError):
+            await store.leave(owner)
 
 
 class Claims:

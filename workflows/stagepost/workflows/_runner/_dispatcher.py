@@ -60,7 +60,7 @@ class Dispatcher:
         watcher: See above.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # all that it works with, each of another type
         self,
         environment: Environment,
         fitness: Fitness,

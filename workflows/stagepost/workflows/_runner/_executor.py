@@ -49,7 +49,7 @@ class Executor:
         children: Starts the runs that their steps want.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # all that it works with, each of another type
         self,
         environment: Environment,
         presence: Presence,

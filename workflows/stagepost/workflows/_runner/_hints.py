@@ -1,13 +1,26 @@
-"""What may have been meant by whoever gives something that is refused: a wait, an effect, an id, a store."""
+"""Reading what is open, and what may have been meant by whoever gives something that is refused."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from difflib import get_close_matches
 from typing import Final
 
-from stagepost.checkpoint import Catalogue, EffectNotFound, OpenWait, WaitKind, WaitNotFound
+from pydantic import BaseModel
 
+from stagepost.checkpoint import (
+    PLAIN,
+    Catalogue,
+    EffectNotFound,
+    OpenWait,
+    RunNotFound,
+    WaitKind,
+    WaitNotFound,
+    codec_for,
+)
+
+from .._execution._children import below
 from .._runs._ids import wait_id_of
+from .._runs._registry import Registry
 from ._run import Run
 
 _PAGE = 200
@@ -87,3 +100,39 @@ def check_id(given: str, what: str = "a run") -> str:
         hint = f"give its .id, {given.id!r}" if has_it else "give a text"
         raise TypeError(f"the id of {what} is wanted, and not a {type(given).__name__}: {hint}")
     return given
+
+
+async def waits_below(store: Catalogue, registry: Registry, run_id: str | None) -> AsyncIterator[OpenWait]:
+    """All open waits; or those of one run with those of the runs that it waits for, each run once."""
+    if run_id is None:
+        async for wait in open_waits(store):
+            yield wait
+        return
+    seen, ahead = {run_id}, [run_id]
+    while ahead:
+        async for wait in _below(store, registry, ahead.pop()):
+            if wait.wait.kind is not WaitKind.CHILD:
+                yield wait
+            elif wait.wait.name not in seen and not wait.wait.name.startswith(below(wait.run_id)):
+                seen.add(wait.wait.name)
+                ahead.append(wait.wait.name)
+
+
+async def _below(store: Catalogue, registry: Registry, run_id: str) -> AsyncIterator[OpenWait]:
+    """Those of a run and of all that its steps have started, which may wait while it goes on itself."""
+    async for wait in open_waits(store, run_id=run_id):
+        yield wait
+    try:
+        starts_others = registry.starts_others(await store.info(run_id))
+    except RunNotFound:  # it has ended and was forgotten since
+        return
+    if starts_others:
+        async for wait in open_waits(store, below=run_id):
+            yield wait
+
+
+def stored(value: object, where: str) -> bytes:
+    """The stored form of a value whose type nobody has declared: a model's own, or plain JSON."""
+    if isinstance(value, BaseModel):
+        return codec_for(type(value)).dump(value, where)
+    return PLAIN.dump(value, where)

@@ -3,17 +3,15 @@
 All of it is only written. Whoever owns the run, in this process or another, hears of it from the store.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Protocol
 
-from pydantic import BaseModel
 from pydantic_core import from_json
 
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import (
-    PLAIN,
     CannotStore,
     Catalogue,
     Codec,
@@ -24,11 +22,9 @@ from stagepost.checkpoint import (
     RunNotOpen,
     WaitKind,
     WaitNotFound,
-    codec_for,
 )
 from stagepost.checkpoint import Inbox as StoreInbox
 
-from .._execution._children import below
 from .._patterns._pattern import Pattern, Servable
 from .._plans._places import step_at
 from .._runs._ids import read_wait_id, wait_id_of
@@ -36,7 +32,7 @@ from .._runs._registry import Migrations, Registry
 from .._steps._step import Receives
 from .._values._secrets import Given, Secrets
 from ..errors import RunLeftOpen, UnknownSignal
-from ._hints import check_id, ended_by, no_doubt, no_wait, open_waits
+from ._hints import check_id, ended_by, no_doubt, no_wait, open_waits, stored, waits_below
 
 
 class InboxStore(StoreInbox, Catalogue, Protocol):
@@ -98,12 +94,7 @@ class Sending:
         raise NotImplementedError
 
     async def _blocked(self, run_id: str, why: str | None) -> str | None:
-        """Why a run cannot go on.
-
-        Args:
-            run_id: The run.
-            why: What stands in its row.
-        """
+        """Why a run cannot go on, given what stands in its row."""
         raise NotImplementedError
 
     def _check_open(self) -> None:
@@ -126,7 +117,11 @@ class Sending:
         self._check_open()
         if run_id is not None:
             await self._store.info(check_id(run_id))  # raises if there is none
-        found = [wait async for wait in self._all(run_id) if kind is None or wait.wait.kind is kind]
+        found = [
+            wait
+            async for wait in waits_below(self._store, self._registry, run_id)
+            if kind is None or wait.wait.kind is kind
+        ]
         waits = [_pending(wait, await self._why(wait)) for wait in found]
         return tuple(waits if run_id is None else sorted(waits, key=attrgetter("id")))
 
@@ -274,42 +269,6 @@ class Sending:
                 return None
             return await self._blocked(child.run_id, child.blocked) if child.status.is_open else None
         return why
-
-    async def _all(self, run_id: str | None) -> AsyncIterator[OpenWait]:
-        """Open waits; those of one run with those of the runs that it waits for, each run once."""
-        if run_id is None:
-            async for wait in open_waits(self._store):
-                yield wait
-            return
-        seen, ahead = {run_id}, [run_id]
-        while ahead:
-            async for wait in self._below(ahead.pop()):
-                if wait.wait.kind is not WaitKind.CHILD:
-                    yield wait
-                elif wait.wait.name not in seen and not wait.wait.name.startswith(below(wait.run_id)):
-                    seen.add(wait.wait.name)
-                    ahead.append(wait.wait.name)
-
-    async def _below(self, run_id: str) -> AsyncIterator[OpenWait]:
-        """Those of a run and of all that its steps have started, which may wait while it goes on itself."""
-        async for wait in open_waits(self._store, run_id=run_id):
-            yield wait
-        if await self._starts_others(run_id):
-            async for wait in open_waits(self._store, below=run_id):
-                yield wait
-
-    async def _starts_others(self, run_id: str) -> bool:
-        try:
-            return self._registry.starts_others(await self._store.info(run_id))
-        except RunNotFound:  # it has ended and was forgotten since
-            return False
-
-
-def stored(value: object, where: str) -> bytes:
-    """The stored form of a value whose type nobody has declared: a model's own, or plain JSON."""
-    if isinstance(value, BaseModel):
-        return codec_for(type(value)).dump(value, where)
-    return PLAIN.dump(value, where)
 
 
 def _is_effect(found: OpenWait, key: str, place: str | None) -> bool:

@@ -15,7 +15,8 @@ lost        This process does no more for it, and it stays open: it cannot go on
 
 The rules of the table:
 
-- A run is executed only after it was stored or claimed in this very stay: to ``running`` leads no other way.
+- A run is executed only after it was stored or claimed in this very stay: to ``running`` leads no other way, and no
+  record begins there, or at an end.
 - Nothing leads out of ``ended`` and ``lost``. A run that is resumed, or tried again, gets a new record; whoever holds a
   handle of the old one keeps what it was told.
 - ``running`` is left only by the task that executes the run, except that its end may be committed over its head, by a
@@ -68,8 +69,7 @@ TRANSITIONS: Final[Mapping[Stay, frozenset[Stay]]] = {
     Stay.ENDED: frozenset(),
     Stay.LOST: frozenset(),
 }
-BEGINNINGS: Final = frozenset({Stay.STORING, Stay.QUEUED, Stay.CLAIMING, Stay.PARKED, Stay.ENDED, Stay.LOST})
-"""In which states a record may begin: a run that is executed was stored or claimed before."""
+BEGINNINGS: Final = frozenset({Stay.STORING, Stay.QUEUED, Stay.CLAIMING, Stay.PARKED})
 
 
 class IllegalTransition(RuntimeError):

@@ -1,46 +1,39 @@
 """Background runs on a store: started, recovered, resumed, served."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
 from time import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-from uuid import uuid4
 
 import anyio
 from anyio.abc import TaskGroup
-from anyio.lowlevel import cancel_shielded_checkpoint
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CheckpointStore, CorruptRun, Keep, Owner, RunInfo, RunNotFound, RunStatus, StoreError
-from stagepost.hub import Duration, Emitter, Hub, Message, Observer, check_name, get_logger, seconds
+from stagepost.checkpoint import CheckpointStore, Keep
+from stagepost.hub import Duration, Emitter, Hub, Observer, check_name, get_logger, seconds
 
 from .._engine._intermediates import Intermediate
 from .._execution._environment import Environment
-from .._lifespans import Lifespans, open_lifespans
-from .._pattern_errors import describe
+from .._lifespans import open_lifespans
 from .._patterns._given import workflow_of
 from .._patterns._pattern import Pattern, Servable
 from .._runs._fitness import Fitness
 from .._runs._registry import Migrations, Registry, family
 from .._runs._starting import Order
 from .._values._secrets import Given, Secrets
-from ..errors import RunnerNotOpen, RunParked
-from ._children import StoredChildren
-from ._claims import Claims
+from ..errors import RunnerNotOpen
+from ._children import assembled
+from ._claims import joined
 from ._dispatcher import Dispatcher
-from ._executor import Executor
 from ._hints import check_id, check_means
-from ._presence import Presence
 from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, Sweeper, kept
 from ._run import Run, stored_handle
-from ._scheduler import Scheduler
-from ._serving import Serving
+from ._serving import Serving, answered
 from ._views import Views
-from ._watcher import Watcher
 
 if TYPE_CHECKING:
     from stagepost.hub import Registry as ObserverRegistry
@@ -182,14 +175,22 @@ class Runner(Views):
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            owner = await stack.enter_async_context(self._joined())
+            owner = await stack.enter_async_context(joined(self._store))
             if self._hub is not None and self._secrets:
                 stack.enter_context(self._hub.masking(self._secrets.mask))
             lifespans = await stack.enter_async_context(open_lifespans(self._grace, self._secrets.mask))
             self._group = await stack.enter_async_context(anyio.create_task_group())
-            self._dispatcher = self._put_together(owner, self._group, lifespans)
+            environment = Environment(
+                self._store,
+                self._emitter,
+                self._hub,
+                self._deps,
+                self._clock,
+                self._secrets,
+                check_states=self._check_states,
+            )
+            self._dispatcher = assembled(environment, owner, self._group, self._fitness, lifespans, self._max_running)
             self._has_recovered = False
-            self._group.start_soon(self._watch_store, self._dispatcher)
             sweeper = Sweeper(self._store, self._clock, self._keep_for, self._keep_keys, log=self._log)
             self._group.start_soon(sweeper.run)
             self._stack = stack.pop_all()
@@ -215,41 +216,6 @@ class Runner(Views):
             finally:
                 await self._serving.leave(self._grace)
         return suppressed
-
-    @asynccontextmanager
-    async def _joined(self) -> AsyncIterator[Owner]:
-        """Own runs of the store; those that are still open when this is left are free at once."""
-        owner = await self._store.join(f"runner-{uuid4().hex}")
-        try:
-            yield owner
-        finally:
-            with anyio.CancelScope(shield=True), suppress(StoreError):
-                await self._store.leave(owner)
-
-    def _put_together(self, owner: Owner, group: TaskGroup, lifespans: Lifespans) -> Dispatcher:
-        environment = Environment(
-            self._store,
-            self._emitter,
-            self._hub,
-            self._deps,
-            self._clock,
-            self._secrets,
-            check_states=self._check_states,
-        )
-        presence = Presence(self._log)
-        claims = Claims(environment, owner, self._fitness, presence, self._log)
-        watcher = Watcher(self._store, claims, presence, self._clock, group.start_soon, log=self._log)
-        dispatcher = Dispatcher(environment, self._fitness, lifespans, presence, claims, watcher)
-        children = StoredChildren(dispatcher)
-        executor = Executor(environment, presence, claims, self._fitness, watcher, lifespans, children)
-        scheduler = Scheduler(presence, executor, group, slots=self._max_running)
-        dispatcher.use(executor, scheduler)
-        group.start_soon(watcher.run, scheduler)
-        return dispatcher
-
-    async def _watch_store(self, dispatcher: Dispatcher) -> None:
-        """When the store takes nothing more, tell all who wait for runs that nobody works on."""
-        dispatcher.claims.lose_all(await self._store.failure())
 
     async def start(
         self,
@@ -379,51 +345,10 @@ class Runner(Views):
             await dispatcher.prepare(member)
         self._registry.add(workflow)
         self._secrets.hide(self._registry.hidden)
-        self._serving.put(workflow.name, partial(self._handle, workflow))
-
-    async def _handle(self, workflow: Pattern, message: Message[object]) -> object:
-        """Answer a request with the result of its run."""
-        given = message.headers.get("idempotency-key")
-        order = Order(
-            key=message.id if given is None else given,
-            remember_key=given is not None,
-            trace=message.trace,
-            keep=self._keeping.of(workflow.name),
-            urgent=True,
-        )
-        order.check(self._secrets, workflow.name)
-        run = await self._open().start(workflow, workflow.accept(message.data), order)
-        if await run.settled() is RunStatus.WAITING:
-            raise RunParked(run.id, run.waits)
-        return workflow.reply(await run.result())
+        keep = self._keeping.of(workflow.name)
+        self._serving.put(workflow.name, partial(answered, self._open, workflow, keep, self._secrets))
 
     def _open(self) -> Dispatcher:
         if self._dispatcher is None:
             raise RunnerNotOpen
         return self._dispatcher
-
-    def _check_open(self) -> None:
-        self._open()
-
-    async def _passed_on(self) -> None:
-        await cancel_shielded_checkpoint()  # the store has told of it by now, and so the watcher has its turn
-
-    async def _definition(self, info: RunInfo) -> Pattern:
-        """As an inbox, but looking at the run: nothing is accepted for one that the code of this process misfits."""
-        is_fit = info.blocked is None and (self._has_recovered or self._fitness.is_known(info))
-        if is_fit or self._open().is_executed(info.run_id):
-            return self._registry.find(info).workflow
-        return self._fitness.check(await self._store.load(info.run_id)).definition.workflow
-
-    async def _blocked(self, run_id: str, why: str | None) -> str | None:
-        """Why a run cannot go on, as far as is known; where nobody has called `recover` it is looked at."""
-        if why is not None or self._has_recovered or self._open().is_executed(run_id):
-            return why
-        try:
-            snapshot = await self._store.load(run_id)
-        except CorruptRun as error:
-            return self._secrets.mask(describe(error))
-        except RunNotFound:
-            return None
-        reason = self._fitness.reason(snapshot) if snapshot.run.status.is_open else None
-        return None if reason is None else self._secrets.mask(describe(reason))

@@ -5,9 +5,14 @@ from contextlib import suppress
 
 import anyio
 
+from stagepost.checkpoint import Keep, RunStatus
 from stagepost.hub import Hub, HubError, Message
 
-from ..errors import HubRequired
+from .._patterns._pattern import Pattern
+from .._runs._starting import Order
+from .._values._secrets import Secrets
+from ..errors import HubRequired, RunParked
+from ._dispatcher import Dispatcher
 
 
 class Serving:
@@ -47,3 +52,33 @@ class Serving:
             for name in names:
                 with suppress(HubError):  # the hub has stopped, or somebody else has unregistered it
                     await self.check(name).unregister(name)
+
+
+async def answered(
+    opened: Callable[[], Dispatcher], workflow: Pattern, keep: Keep, secrets: Secrets, message: Message[object]
+) -> object:
+    """The answer to a request: the result of its run.
+
+    Args:
+        opened: Gives what works on runs, as long as the runner is open.
+        workflow: What was asked.
+        keep: What stays of the run.
+        secrets: Must not name it.
+        message: The request.
+
+    Raises:
+        RunParked: It waits for somebody.
+    """
+    given = message.headers.get("idempotency-key")
+    order = Order(
+        key=message.id if given is None else given,
+        remember_key=given is not None,
+        trace=message.trace,
+        keep=keep,
+        urgent=True,
+    )
+    order.check(secrets, workflow.name)
+    run = await opened().start(workflow, workflow.accept(message.data), order)
+    if await run.settled() is RunStatus.WAITING:
+        raise RunParked(run.id, run.waits)
+    return workflow.reply(await run.result())

@@ -5,10 +5,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import RunInfo, RunStatus
+from anyio.lowlevel import cancel_shielded_checkpoint
 
+from stagepost._dataclasses import dataclass
+from stagepost.checkpoint import CheckpointStore, CorruptRun, RunInfo, RunNotFound, RunStatus
+
+from .._pattern_errors import describe
+from .._patterns._pattern import Pattern
 from .._plans._run_diagram import run_diagram
+from .._runs._fitness import Fitness
 from ._dispatcher import Dispatcher
 from ._hints import check_id
 from ._inbox import PendingWait, Sending
@@ -50,6 +55,10 @@ class RunView:
 class Views(Sending, ABC):
     """Shows the runs of a runner by their ids."""
 
+    _store: CheckpointStore
+    _fitness: Fitness
+    _has_recovered: bool
+
     @abstractmethod
     def _open(self) -> Dispatcher:
         """Where runs are worked on.
@@ -57,6 +66,32 @@ class Views(Sending, ABC):
         Raises:
             RunnerNotOpen: Nobody works on runs now.
         """
+
+    def _check_open(self) -> None:
+        self._open()
+
+    async def _passed_on(self) -> None:
+        await cancel_shielded_checkpoint()  # the store has told of it by now, and so the watcher has its turn
+
+    async def _definition(self, info: RunInfo) -> Pattern:
+        """As an inbox, but looking at the run: nothing is accepted for one that the code of this process misfits."""
+        is_fit = info.blocked is None and (self._has_recovered or self._fitness.is_known(info))
+        if is_fit or self._open().is_executed(info.run_id):
+            return self._registry.find(info).workflow
+        return self._fitness.check(await self._store.load(info.run_id)).definition.workflow
+
+    async def _blocked(self, run_id: str, why: str | None) -> str | None:
+        """Why a run cannot go on, as far as is known; where nobody has called `recover` it is looked at."""
+        if why is not None or self._has_recovered or self._open().is_executed(run_id):
+            return why
+        try:
+            snapshot = await self._store.load(run_id)
+        except CorruptRun as error:
+            return self._secrets.mask(describe(error))
+        except RunNotFound:
+            return None
+        reason = self._fitness.reason(snapshot) if snapshot.run.status.is_open else None
+        return None if reason is None else self._secrets.mask(describe(reason))
 
     async def get(self, run_id: str) -> Run:
         """The handle of a run: one that is worked on here, or as it stands in the store.

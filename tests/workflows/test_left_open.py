@@ -431,7 +431,7 @@ async def test_values_that_a_step_would_read_are_looked_at_wherever_they_are(sto
     async with running(store, old := typed(kind, int, gate), grace=0) as runner:
         await runner.start(old, {"n": [1]}, run_id="work")
         await until(lambda: gate.calls == 2)
-        while len(await store.waits(run_id="work")) < 2:
+        while len((await store.waits(run_id="work")).items) < 2:
             await anyio.lowlevel.checkpoint()
     if kind == "answer":
         async with store:  # the process ends before anybody heeds it

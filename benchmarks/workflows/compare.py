@@ -129,6 +129,10 @@ def _beside(text: str, ratio: float | None) -> str:
     return text if ratio is None else f"{text} ({_digits(ratio)} ×)"
 
 
+def _percent(share: float, ratio: float | None = None) -> str:
+    return _beside(f"{share * 100:.2g} %", ratio)
+
+
 def _times(factor: float, _ratio: float | None = None) -> str:
     return f"{_digits(factor)} ×"
 
@@ -155,6 +159,10 @@ FIGURES: Final = (
     Column("written per step", "bytes", _TURNS, "≤ 6 KB", _kilobytes, _kilobytes),
     Column("start to first new step", "restart", _RESTARTS, "≤ 300 ms", _millis, _millis),
     Column("without the imports", "restart without imports", _RESTARTS, "≤ 60 ms", _millis, _millis),
+)
+BESIDE: Final = (
+    Column("heard, p99", "heard", Numbers(50, 50, 0), "≤ 300 ms", _millis, _millis),
+    Column("idle owner, of a core", "idle", Numbers(50, 50, 0), "≤ 0.1 %", _percent, _percent),
 )
 HISTORY: Final = (
     Column("on disk", "history on disk", _TURNS, "≤ 300 KB", _kilobytes, _kilobytes),

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from benchmarks.workflows.compare import (
     BARE,
+    BESIDE,
     DURABLE,
     ENGINE,
     FIGURES,
@@ -42,6 +43,7 @@ TABLES: Final[Tables] = {
     "in memory": ENGINE,
     "durable, commits ÷ raw commits": DURABLE,
     "durable": FIGURES,
+    "words of another process": BESIDE,
     "200 turns": HISTORY,
 }
 

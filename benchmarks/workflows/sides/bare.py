@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
+from benchmarks.workflows.beside import bare_hears, bare_idles
 from benchmarks.workflows.history import Mark, histories, message
 from benchmarks.workflows.measure import Measure, at_once, bytes_each, database, kilobyte, seconds_each
 from benchmarks.workflows.restart import restart
@@ -101,6 +102,8 @@ MEASURES: Mapping[str, Measure] = {
     **dict.fromkeys(("1 run", "100 runs", "1,000 runs", "16 workers", "100 workers"), commits),
     "bytes": bytes_of_commits,
     **histories(_talk),
+    "heard": bare_hears,
+    "idle": bare_idles,
     "restart": partial(restart, "bare"),
     "restart without imports": partial(restart, "bare", imports=False),
 }

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from benchmarks.workflows.beside import ours_hears, ours_idles
 from benchmarks.workflows.history import Mark, histories, message
 from benchmarks.workflows.measure import (
     MANY,
@@ -152,6 +153,8 @@ MEASURES: Mapping[str, Measure] = {
     "100 workers": partial(durable_fan_out, workers=100),
     "bytes": bytes_of_steps,
     **histories(_talk),
+    "heard": ours_hears,
+    "idle": ours_idles,
     "restart": partial(restart, "ours"),
     "restart without imports": partial(restart, "ours", imports=False),
 }

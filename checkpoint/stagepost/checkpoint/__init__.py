@@ -35,6 +35,7 @@ from ._records import (
     Version,
 )
 from ._runs import Runs
+from ._sqlite._inbox_store import SqliteInbox
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
@@ -146,6 +147,7 @@ __all__ = [
     "SentSignal",
     "Shape",
     "Snapshot",
+    "SqliteInbox",
     "SqliteStore",
     "SqliteTooOld",
     "StaleCheckpoint",

@@ -30,7 +30,7 @@ class Catalogue(Protocol):
         workflow: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        after: str = "",
+        after: str | None = None,
         limit: int = 100,
     ) -> Page[RunInfo]:
         """Runs in the order of their ids; those of which not even this can be read are `damaged`.
@@ -51,7 +51,7 @@ class Catalogue(Protocol):
         run_id: str | None = None,
         below: str | None = None,
         kind: WaitKind | None = None,
-        after: str = "",
+        after: str | None = None,
         limit: int = 100,
     ) -> Page[OpenWait]:
         """Open waits in the order of ``run_id/place``.
@@ -66,12 +66,12 @@ class Catalogue(Protocol):
         """
         ...
 
-    async def signals(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[SentSignal]:
+    async def signals(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[SentSignal]:
         """Signals that were sent to a run, also those that it has received, in the order in which they were sent.
 
         Args:
             run_id: The run; one that is unknown was sent none.
-            after: Only those after this: `next` of the page before, or the number of a signal as text.
+            after: Only those after this: `next` of the page before, or the number of a signal.
             limit: At most so many.
 
         Raises:
@@ -79,12 +79,12 @@ class Catalogue(Protocol):
         """
         ...
 
-    async def history(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[Version]:
+    async def history(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[Version]:
         """Versions that the frames of a run had, in the order in which they were saved, if the run keeps all.
 
         Args:
             run_id: The run.
-            after: Only those after this: `next` of the page before, or the number of a version as text.
+            after: Only those after this: `next` of the page before, or the number of a version.
             limit: At most so many.
 
         Raises:

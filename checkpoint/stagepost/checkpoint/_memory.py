@@ -12,9 +12,10 @@ from ._feed import Feed
 from ._limits import DEFAULT, Limits
 from ._ownership import Owner
 from ._sqlite import _owners as owners
-from ._sqlite._batch import Outcome, run_batch
+from ._sqlite._batch import run_batch
 from ._sqlite._connect import MEMORY, Connection, connect_memory
 from ._sqlite._faults import translate
+from ._sqlite._inbox import Closed
 from ._sqlite._queries import Query, Row
 from ._sqlite._runs import SqlRuns
 from .errors import StoreClosed, StoreError
@@ -60,6 +61,7 @@ class MemoryStore(SqlRuns):
 
     async def __aenter__(self) -> Self:
         self._connection = connect_memory()
+        self._sink = _Memory(self._connection, self._ring)
         self._ended = anyio.Event()
         if self._kept is not None:
             self._connection.deserialize(self._kept)
@@ -71,7 +73,7 @@ class MemoryStore(SqlRuns):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        connection, self._connection = self._open(), None
+        connection, self._connection, self._sink = self._open(), None, Closed(_NAME)
         self._kept = connection.serialize()
         connection.close()
         self._end_feeds()
@@ -82,15 +84,6 @@ class MemoryStore(SqlRuns):
         if self._connection is not None:
             await self._ended.wait()
         return StoreClosed(_NAME)
-
-    async def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:  # noqa: ARG002  # nobody else
-        (outcome,) = run_batch(self._open(), [work])
-        return cast("T", await _result(outcome))
-
-    async def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> T:  # noqa: ARG002  # likewise
-        (outcome,) = run_batch(self._open(), [work])
-        self._ring(self._open())
-        return cast("T", await _result(outcome))
 
     async def _listen(self, owner: Owner, feed: Feed) -> None:  # noqa: ARG002  # all are told whenever there is news
         await checkpoint()
@@ -110,9 +103,19 @@ class MemoryStore(SqlRuns):
         return self._connection
 
 
-async def _result(outcome: Outcome) -> object:
-    """What became of work; what is saved is reported, as by the writer of a file."""
-    await cancel_shielded_checkpoint()
-    if outcome.error is not None:
-        raise translate(outcome.error, MEMORY)
-    return outcome.result
+class _Memory:
+    """Does work at once, and rings if it brings news."""
+
+    def __init__(self, connection: Connection, ring: Callable[[Connection], None]) -> None:
+        self._connection = connection
+        self._ring = ring
+
+    async def write(self, work: Callable[[Connection], T], *, patient: bool = True, tells: bool = False) -> T:  # noqa: ARG002  # nobody else writes
+        """Do it."""
+        (outcome,) = run_batch(self._connection, [work])
+        if tells:
+            self._ring(self._connection)
+        await cancel_shielded_checkpoint()  # what is saved is reported, as by the writer of a file
+        if outcome.error is not None:
+            raise translate(outcome.error, MEMORY)
+        return cast("T", outcome.result)

@@ -86,7 +86,7 @@ class Ownership(Protocol):
         """Say that an owner lives, each quarter of its `ttl` at least; False: it is dead, and its leases are void."""
         ...
 
-    async def acquire(self, owner: Owner, *, after: str = "", limit: int = 100) -> Page[RunInfo]:
+    async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
         """Running runs that no living owner has, in the order of their ids: to be claimed.
 
         Where only one owner is admitted this writes nothing; where several are, they are this owner's from now on, and

@@ -8,6 +8,15 @@ raises `AssertionError` if it is not; no test framework is needed::
         async with MyStore() as store:
             await check(store)
 
+A store that admits several owners has to pass `SEVERAL` as well. Each of these checks also takes a function that lets
+seconds pass for the store's clock. And where others than the owner's process can write, each check of `BESIDE` takes a
+store and the `Inbox` of such a writer::
+
+    async with MyStore(owners=2, clock=clock) as store:
+        await check(store, clock.advance)
+    async with MyStore(path) as store, MyStore.inbox(path) as inbox:
+        await check(store, inbox)
+
 What nobody sees through the protocol (contents that survive the process, a disk that is full or silent) is left to the
 tests of each store.
 """
@@ -15,6 +24,7 @@ tests of each store.
 from typing import Final
 
 from ._conformance import (
+    _beside,
     _blobs,
     _effects,
     _fence,
@@ -25,14 +35,15 @@ from ._conformance import (
     _ownership,
     _retention,
     _runs,
+    _several,
     _signals,
     _values,
     _versions,
     _waits,
 )
-from ._conformance._words import Check
+from ._conformance._words import Check, CheckBeside, CheckOfSeveral
 
-__all__ = ["CHECKS", "Check"]
+__all__ = ["BESIDE", "CHECKS", "SEVERAL", "Check", "CheckBeside", "CheckOfSeveral"]
 
 CHECKS: Final[tuple[Check, ...]] = (
     *_runs.CHECKS,
@@ -50,3 +61,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_values.CHECKS,
     *_versions.CHECKS,
 )
+
+SEVERAL: Final[tuple[CheckOfSeveral, ...]] = _several.CHECKS
+
+BESIDE: Final[tuple[CheckBeside, ...]] = _beside.CHECKS

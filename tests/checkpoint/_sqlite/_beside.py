@@ -102,6 +102,6 @@ async def tried(what: str, call: object) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "owner":
-        anyio.run(own, *sys.argv[2:])
+        anyio.run(own, sys.argv[2], sys.argv[3])
     else:
-        anyio.run(write, *sys.argv[2:])
+        anyio.run(write, sys.argv[2], sys.argv[3])

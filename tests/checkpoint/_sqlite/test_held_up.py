@@ -19,21 +19,22 @@ from stagepost.checkpoint._sqlite._writer import Writer
 
 # stops itself in the middle of a transaction beside the owner, or after it has signed and before it begins one
 HOLDER = """
-import os, signal, sys, anyio
+import os, signal, sys, time, anyio
 from stagepost.checkpoint import SqliteStore
 from stagepost.checkpoint._sqlite import _inbox_store
 
 def stop(*_):
     print("holds", flush=True)
     os.kill(os.getpid(), signal.SIGSTOP)
+    time.sleep(0.5)  # the other threads are stopped first
 
 async def main(path, where):
     async with SqliteStore.inbox(path) as inbox:
         if where == "writes":
-            await inbox._writer.write(stop)
+            await inbox._sink.write(stop)
         else:
             _inbox_store._run = stop
-            await inbox._writer.write(stop)
+            await inbox._sink.write(stop)
         await inbox.signal("run", "news", b"1")
     print("done", flush=True)
 

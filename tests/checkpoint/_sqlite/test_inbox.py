@@ -169,7 +169,7 @@ async def test_what_is_written_beside_the_owner_survives_what_its_commits_surviv
 
 async def _asked(inbox: _inbox_store.SqliteInbox) -> int:
     """How SQLite synchronizes its commits."""
-    return await inbox._writer.write(lambda connection: int(connection.execute("PRAGMA synchronous").fetchone()[0]))
+    return await inbox._sink.write(lambda connection: int(connection.execute("PRAGMA synchronous").fetchone()[0]))
 
 
 async def test_an_owner_that_wants_to_lose_less_is_not_overtaken(file: Path) -> None:
@@ -177,7 +177,7 @@ async def test_an_owner_that_wants_to_lose_less_is_not_overtaken(file: Path) -> 
         async with SqliteStore(file, durability="process") as store:
             await begun(store, await store.join("me"))
             async with SqliteStore.inbox(file) as inbox:
-                await inbox._writer.write(lambda connection: setattr(connection, "synchronous", 7))
+                await inbox._sink.write(lambda connection: setattr(connection, "synchronous", 7))
                 await inbox.signal("run", "news", b"1")
                 assert await _asked(inbox) == 1
 

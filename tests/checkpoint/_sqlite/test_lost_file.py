@@ -17,7 +17,7 @@ from tests.checkpoint._builders import claimed, new_run, save, started
 from tests.checkpoint._processes import environment, running
 
 from stagepost.checkpoint import Lease, SqliteStore, StoreLost
-from stagepost.checkpoint._sqlite import _files, _main_file, _thread
+from stagepost.checkpoint._sqlite import _generation, _main_file, _thread
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 
 
@@ -496,7 +496,7 @@ async def test_a_folder_that_cannot_be_looked_into_any_more_is_a_loss(
         async with SqliteStore(file) as store:
             lease = await started(store)
             with monkeypatch.context() as closed:
-                closed.setattr(_files, "stat", refuse)
+                closed.setattr(_generation, "stat", refuse)
                 with pytest.raises(StoreLost, match="Permission denied"):
                     await store.commit(save(lease, 2))
 

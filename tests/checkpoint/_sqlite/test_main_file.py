@@ -12,8 +12,7 @@ import pytest
 from stagepost.checkpoint import StoreLost, StoreNotReadable
 from stagepost.checkpoint._sqlite import _connect, _main_file
 from stagepost.checkpoint._sqlite._connect import connector, read_only
-from stagepost.checkpoint._sqlite._files import Files
-from stagepost.checkpoint._sqlite._generation import OwnedConnection, copy_wal, lost
+from stagepost.checkpoint._sqlite._generation import Files, OwnedConnection, copy_wal, lost
 from stagepost.checkpoint._sqlite._reader import open_reader
 
 

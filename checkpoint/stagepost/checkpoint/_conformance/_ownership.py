@@ -1,45 +1,18 @@
 """Owners: they get runs that nobody has, and hear of whatever is written for theirs until they say so."""
 
-from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Final
 
-import anyio
-
-from .._ownership import Cancelled, Change, Freed, News, Owner
-from .._records import Closing, Commit, Lease, RunStatus
+from .._ownership import Cancelled, Freed, News
+from .._records import Closing, Commit, RunStatus
 from .._store import CheckpointStore
-from .._waiting import NewWait, WaitKind, WaitStatus
+from .._waiting import Effect, EffectStatus, NewWait, WaitKind, WaitStatus
 from ..errors import CancelRequested, NewsFirst, OwnerExpired, RunNotOpen, StaleCheckpoint
-from ._words import Check, a_frame, equal, lease_of, new_run, refuses, started
-
-_SOON: Final = 0.05  # seconds in which a store would have told what is not to be told
+from ._words import Check, a_frame, begun, equal, new_run, refuses, silent, started, told
 
 
 def ask(place: str = "step", kind: WaitKind = WaitKind.ANSWER) -> NewWait:
     """A wait."""
     return NewWait(place, kind, "name")
-
-
-async def begun(store: CheckpointStore, owner: Owner, run_id: str, *places: str) -> Lease:
-    """The lease of a run that waits at these places."""
-    lease = lease_of((await store.create(replace(new_run(run_id), owner=owner.id)))[0])
-    for place in places:
-        await store.wait(lease, ask(place))
-    return lease
-
-
-async def told(changes: AsyncIterator[Change], wanted: Change) -> None:
-    """A change is among what is told; what was told of before it may be told again."""
-    async for change in changes:
-        if change == wanted:
-            return
-
-
-async def silent(changes: AsyncIterator[Change]) -> None:
-    """Nothing is told."""
-    with anyio.move_on_after(_SOON):
-        raise AssertionError(f"broken promise: {await anext(changes)!r} is told, and there is nothing to tell")
 
 
 async def check_what_is_written_is_told_until_it_is_heard(store: CheckpointStore) -> None:
@@ -190,7 +163,7 @@ async def check_a_blocked_run_says_why_until_it_is_claimed(store: CheckpointStor
 
 
 async def check_an_answer_that_does_not_fit_is_dropped(store: CheckpointStore) -> None:
-    """The wait is open again and says why, and can be answered; another signal that is queued takes the place."""
+    """The wait is open again and says why; the next signal of a queue takes its place, an effect is in doubt again."""
     me = await store.join("me")
     lease = await begun(store, me, "run", "step")
     with refuses(StaleCheckpoint):
@@ -208,6 +181,12 @@ async def check_an_answer_that_does_not_fit_is_dropped(store: CheckpointStore) -
         await store.signal("run", "name", value, checked=value == b"1")
     wait = await store.reopen(lease, "signal", "no number")
     equal((wait.value, wait.checked), (b"2", False))
+    await store.wait(lease, ask("doubt", WaitKind.EFFECT))
+    await store.commit(Commit(lease=lease, effects=[Effect("doubt", "name", EffectStatus.INTENT)]))
+    for said in (b"1", None):
+        await store.settle("run", "doubt", "name", said, checked=False)
+        equal((await store.reopen(lease, "doubt", "no number")).status, WaitStatus.OPEN)
+        equal((await store.load("run")).effects, (Effect("doubt", "name", EffectStatus.INTENT),))
     equal([signal.checked for signal in (await store.signals("run")).items], [True, False])
 
 

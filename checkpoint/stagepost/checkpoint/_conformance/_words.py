@@ -1,18 +1,27 @@
 """What the checks are written with: small records, and the ways to say that a promise is broken."""
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import anyio
 
 from .._codec import PLAIN
+from .._inbox import Inbox
+from .._ownership import Change, Owner
 from .._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Lease, NewRun, RunStatus, Shape
 from .._store import CheckpointStore
+from .._waiting import NewWait, WaitKind
 from ..errors import CheckpointError
 
 Check: TypeAlias = Callable[[CheckpointStore], Awaitable[None]]
+CheckOfSeveral: TypeAlias = Callable[[CheckpointStore, Callable[[float], None]], Awaitable[None]]
+CheckBeside: TypeAlias = Callable[[CheckpointStore, Inbox], Awaitable[None]]
+
+
+_SOON: Final = 0.05  # seconds in which a store would have told what is not to be told
 
 
 def new_run(run_id: str, *, workflow: str = "conformance", key: str | None = None) -> NewRun:
@@ -76,6 +85,28 @@ async def claimed(store: CheckpointStore, run_id: str, *, reopen: bool = False, 
         return await store.claim(owner, run_id, reopen=reopen, shape=shape)
     finally:
         await store.leave(owner)
+
+
+async def begun(store: CheckpointStore, owner: Owner, run_id: str, *places: str) -> Lease:
+    """The lease of an owner's run that waits for answers at these places."""
+    lease = lease_of((await store.create(replace(new_run(run_id), owner=owner.id)))[0])
+    for place in places:
+        await store.wait(lease, NewWait(place, WaitKind.ANSWER, "name"))
+    return lease
+
+
+async def told(changes: AsyncIterator[Change], wanted: Change) -> None:
+    """A change is told; what was told of before it may be told again meanwhile."""
+    async for change in changes:
+        if change == wanted:
+            return
+    raise AssertionError(f"broken promise: {wanted!r} is told")
+
+
+async def silent(changes: AsyncIterator[Change]) -> None:
+    """Nothing is told."""
+    with anyio.move_on_after(_SOON):
+        raise AssertionError(f"broken promise: {await anext(changes)!r} is told, and there is nothing to tell")
 
 
 async def found_ids(

@@ -9,8 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from ..errors import NotAStore, StoreNotWritable
 from ._faults import BUSY_TIMEOUT, TRY, translate
-from ._files import open_known
-from ._generation import OwnedConnection, begin_generation
+from ._generation import OwnedConnection, begin_generation, open_known
 from ._keys import add_digest
 from ._schema import check_version, prepare
 from ._together import prepare_together

@@ -1,12 +1,12 @@
 """What anybody may do, on top of SQL: read, and write for runs; how it reaches the connection is left to a store."""
 
-from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .._limits import Limits
+from ..errors import StoreClosed
 from . import _words as words
 from ._connect import Connection
 from ._reading import Reading
@@ -15,26 +15,50 @@ from ._times import to_micros
 T = TypeVar("T")
 
 
+class Sink(Protocol):
+    """Where work goes that has to be done in a transaction."""
+
+    def write(
+        self, work: Callable[[Connection], T], *, patient: bool = True, tells: bool = False
+    ) -> Coroutine[Any, Any, T]:
+        """Do it.
+
+        Args:
+            work: It.
+            patient: Whether to wait as long as another process holds the write lock; callers from outside do not.
+            tells: Whether it brings news, of which whoever owns the runs, or may claim them, has to hear.
+        """
+        ...
+
+
+class Closed:
+    """The sink of a store that is not open.
+
+    Args:
+        name: What the store is called.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    async def write(self, work: Callable[[Connection], T], *, patient: bool = True, tells: bool = False) -> T:  # noqa: ARG002  # refused
+        """Refuse it."""
+        raise StoreClosed(self._name)
+
+
 class SqlInbox(Reading):
     """Writes what is for runs, whoever owns them.
 
     Args:
         clock: Seconds since 1970, for the times that waits carry.
         limits: How large values may be.
+        sink: Where work goes.
     """
 
-    def __init__(self, clock: Callable[[], float], limits: Limits) -> None:
+    def __init__(self, clock: Callable[[], float], limits: Limits, sink: Sink) -> None:
         self._clock = clock
         self.limits = limits
-
-    @abstractmethod
-    async def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> T:
-        """Run work in a transaction, and let whoever owns the runs, or may claim them, hear of it.
-
-        Args:
-            work: It.
-            patient: Whether to wait as long as another process holds the write lock, as far as this store does.
-        """
+        self._sink = sink
 
     async def answer(
         self,
@@ -73,6 +97,9 @@ class SqlInbox(Reading):
     async def expire(self, now: float, limit: int = 100) -> datetime | None:
         """End the waits that are due."""
         return await self._tell(partial(words.expire, now=to_micros(now), limit=limit), patient=True)
+
+    def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> Coroutine[Any, Any, T]:
+        return self._sink.write(work, patient=patient, tells=True)
 
     def _now(self) -> int:
         return to_micros(self._clock())

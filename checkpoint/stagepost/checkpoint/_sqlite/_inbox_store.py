@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from copy import copy
 from pathlib import Path
 from time import sleep
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import anyio
 
@@ -20,8 +20,7 @@ from ..errors import StoreError, StoreNotReadable
 from ._batch import Outcome, Work, is_busy, run_batch
 from ._connect import Connection, restrict, synchronous
 from ._faults import ANOTHER_PROGRAM, TRY, translate_read
-from ._files import Files, open_known
-from ._generation import WritingConnection
+from ._generation import Files, WritingConnection, open_known
 from ._inbox import SqlInbox
 from ._lock import FileLock, held_by, inbox_lock_of, lock_of, name_in
 from ._queries import Query, Row
@@ -64,12 +63,11 @@ class SqliteInbox(SqlInbox):
     """
 
     def __init__(self, writer: Writer, reader: Reader, clock: Callable[[], float], limits: Limits) -> None:
-        super().__init__(clock, limits)
-        self._writer = writer
+        super().__init__(clock, limits, writer)
         self._reader = reader
 
-    def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> Coroutine[None, None, T]:  # noqa: ARG002  # here all callers come from outside
-        return self._writer.write(work, patient=False)
+    def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> Coroutine[Any, Any, T]:  # noqa: ARG002  # all come from outside
+        return self._sink.write(work, patient=False)
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._reader.fetch(query)
@@ -156,18 +154,15 @@ def _connect(path: Path, name: Path) -> InboxConnection:
 
     try:
         connection, files = open_known(path, name, open_it)
+        try:
+            _set_up(connection, files)
+        except BaseException:
+            connection.close()
+            raise
     except OSError as error:
         raise StoreNotReadable(path, error.strerror or str(error)) from error
     except sqlite3.Error as error:
         raise translate_read(error, path) from error
-    try:
-        _set_up(connection, files)
-    except sqlite3.Error as error:
-        connection.close()
-        raise translate_read(error, path) from error
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 

@@ -27,13 +27,16 @@ _PAUSE: Final = 0.1  # seconds after which a file that is being written to has c
 class MainFile:
     """The database file of the connection that owns it.
 
+    Attributes:
+        marks: Time and size of the file when it was last known to be ours: as long as they are these, it is.
+
     Args:
         connection: The connection.
         path: The file.
         generation: The generation of the connection.
     """
 
-    __slots__ = ("_connection", "_copied", "_generation", "_marks", "_path", "_raised")
+    __slots__ = ("_connection", "_copied", "_generation", "_path", "_raised", "marks")
 
     def __init__(self, connection: sqlite3.Connection, path: Path, generation: int) -> None:
         self._connection = connection
@@ -41,7 +44,7 @@ class MainFile:
         self._generation = generation
         self._copied = read_alone(path)  # the number in the file; None: it is not known
         self._raised = self._latest()
-        self._marks = _marks(path)
+        self.marks = _marks(path)
 
     def is_overwritten(self, found: os.stat_result) -> bool:
         """Whether what is in the file was not written by SQLite.
@@ -49,12 +52,12 @@ class MainFile:
         Args:
             found: What was seen of it just now.
         """
-        if (found.st_mtime_ns, found.st_size) == self._marks:
+        if (found.st_mtime_ns, found.st_size) == self.marks:
             return False
         seen = None
         while (marks := _marks(self._path)) != seen:  # another program may be copying the WAL at this moment
             if self._is_ours():
-                self._marks = marks
+                self.marks = marks
                 return False
             seen = marks
             sleep(_PAUSE)
@@ -76,7 +79,7 @@ class MainFile:
             self._copied = self._raised
         marks = _marks(self._path)
         if self._is_ours():  # else it was written over meanwhile, which `is_overwritten` will find
-            self._marks = marks
+            self.marks = marks
 
     def _raise(self) -> None:
         try:

@@ -5,22 +5,25 @@ is final: it comes back under another number. So a run is free if its owner is d
 """
 
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from .._ownership import Cancelled, Change, Freed, Lost, News, Owner
 from .._records import Keep, Lease, Shape
 from ..errors import CheckpointError, OwnerExpired, RunNotOpen, RunOwned, StoreInUse
 from ._fence import run_of
-from ._queries import RUN_COLUMNS, Row
+from ._queries import RUN_COLUMNS, Row, as_text
 from ._row import shape_row
 from ._rows import making_sense
+
+T = TypeVar("T")
 
 FREE = "(owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners WHERE owners.id = runs.owner AND NOT dead))"
 _BURY = """
 UPDATE owners SET dead = 1 WHERE NOT dead AND (expires_at < ? OR (expires_at IS NULL AND id NOT IN ({joined})))
 RETURNING id, expires_at IS NOT NULL
 """
-_VOID = "UPDATE runs SET epoch = epoch + 1 WHERE owner = ? AND status = 'running' RETURNING run_id"
+_VOID = "UPDATE runs SET epoch = epoch + 1, heard = news - 1 WHERE owner = ? AND status = 'running' RETURNING run_id"
 _LIVING = "SELECT name FROM owners WHERE NOT dead"
 _TOLD = "UPDATE runs SET heard = news WHERE news > heard AND status = 'running'"
 _JOIN = "INSERT INTO owners (name, expires_at) VALUES (?, ?) RETURNING id"
@@ -46,7 +49,7 @@ WHERE run_id = ? AND status IN ('failed', 'dead') RETURNING rk
 _RETRY_ITEMS = "UPDATE items SET status = 'waiting', error = NULL WHERE rk = ? AND status IN ('failed', 'cancelled')"
 _WAIT_AGAIN = "DELETE FROM waits WHERE rk = ? AND status = 'expired'"
 _CHANGES = f"""
-SELECT run_id, news, owner IS ?1, cancelling FROM runs
+SELECT CAST(run_id AS BLOB), news, owner IS ?1, cancelling FROM runs
 WHERE news > heard AND status = 'running' AND (owner = ?1 OR {FREE})
 """
 _HEARD = f"""
@@ -56,7 +59,10 @@ _BLOCK = f"""
 UPDATE runs SET blocked = ?2 WHERE run_id = ?3 AND status IN ('running', 'waiting') AND (owner = ?1 OR {FREE})
 """
 _LEAVE = "UPDATE owners SET dead = 1 WHERE id = ?"
-_FREE_RUNS = "UPDATE runs SET owner = NULL, news = news + ? WHERE owner = ? AND status = 'running'"
+_FREE_RUNS = """
+UPDATE runs SET owner = NULL, heard = iif(?, news - 1, heard) -- so that others are told of it
+WHERE owner = ? AND status = 'running'
+"""
 
 
 def join(
@@ -89,7 +95,7 @@ def join(
 
 
 def bury(connection: sqlite3.Connection, now: int, joined: Collection[int]) -> Mapping[int, Sequence[Lost]]:
-    """Let those be dead of whom no heartbeat has come, and their leases void.
+    """Let those be dead of whom no heartbeat has come, and their leases void; others hear of their runs.
 
     Args:
         connection: The connection.
@@ -116,6 +122,18 @@ def check_lives(connection: sqlite3.Connection, owner: Owner) -> None:
 def beat(connection: sqlite3.Connection, owner: Owner, expires_at: int | None) -> bool:
     """Let an owner live until a time; False if it is dead."""
     return connection.execute(_BEAT, (expires_at, owner.id)).rowcount == 1
+
+
+def create(connection: sqlite3.Connection, owner: int, creation: Callable[[sqlite3.Connection], T]) -> T:
+    """Create a run, if its owner is living.
+
+    Raises:
+        OwnerExpired: It is not.
+    """
+    name = connection.execute(_NAME, (owner,)).fetchone()
+    if connection.execute(_LIVES, (owner,)).fetchone() is None and name is not None:
+        raise OwnerExpired(name[0])
+    return creation(connection)
 
 
 def acquire(connection: sqlite3.Connection, owner: Owner, after: str, limit: int) -> list[Row]:
@@ -159,7 +177,7 @@ def claim(
 def changes(connection: sqlite3.Connection, owner: int) -> Sequence[Change]:
     """What was written for the runs of an owner, and for free ones, that nobody has heard of."""
     rows = connection.execute(_CHANGES, (owner,)).fetchall()
-    return [_change(*row) for row in rows]
+    return [_change(as_text(run_id), *row) for run_id, *row in rows]
 
 
 def heard(connection: sqlite3.Connection, owner: Owner, news: Mapping[str, int], *, is_alone: bool) -> None:

@@ -17,7 +17,7 @@ import anyio
 from ..errors import CheckpointError, StoreNotReadable
 from ._batch import primary_code
 from ._faults import BUSY_TIMEOUT, translate_read
-from ._files import Files, open_known, overwritten
+from ._generation import Files, open_known, overwritten
 from ._queries import Query, Row, as_text
 
 _GONE: Final = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # what was a store is no database, or has no such table

@@ -75,16 +75,16 @@ class Reading(ABC):
         workflow: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        after: str = "",
+        after: str | None = None,
         limit: int = 100,
     ) -> Page[RunInfo]:
         """Runs in the order of their ids."""
         return await self._page(partial(runs_query, Filters(status, workflow, since, until)), to_run, after, limit)
 
-    async def history(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[Version]:
+    async def history(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[Version]:
         """What the frames of a run were before."""
         await self.info(run_id)
-        rows = await self._read(history_query(run_id, int(after or 0), limit))
+        rows = await self._read(history_query(run_id, int(after), limit))
         return Page(tuple(to_version(run_id, row) for row in rows), _following(rows, limit))
 
     async def waits(
@@ -93,7 +93,7 @@ class Reading(ABC):
         run_id: str | None = None,
         below: str | None = None,
         kind: WaitKind | None = None,
-        after: str = "",
+        after: str | None = None,
         limit: int = 100,
     ) -> Page[OpenWait]:
         """Open waits in the order of their ids."""
@@ -106,9 +106,9 @@ class Reading(ABC):
             raise RunNotFound(run_id)
         return to_latest(run_id, rows)
 
-    async def signals(self, run_id: str, *, after: str = "", limit: int = 100) -> Page[SentSignal]:
+    async def signals(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[SentSignal]:
         """Signals that were sent to a run."""
-        rows = await self._read(signals_query(run_id, int(after or 0), limit))
+        rows = await self._read(signals_query(run_id, int(after), limit))
         return Page(tuple(to_signal(run_id, row) for row in rows), _following(rows, limit))
 
     async def blob(self, digest: str) -> bytes:
@@ -156,10 +156,11 @@ class Reading(ABC):
         self,
         query: Callable[[str, int], Query],
         convert: Callable[[Row], T],
-        after: str,
+        following: str | None,
         limit: int,
     ) -> Page[T]:
         """The first rows after a place, their first column, that make sense: damaged ones do not count."""
+        after = following or ""
         found, damaged = list[T](), list[CorruptRun]()
         while len(found) < limit:
             wanted = limit - len(found)

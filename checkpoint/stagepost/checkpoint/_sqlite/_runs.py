@@ -22,7 +22,7 @@ from . import _waits as waits
 from ._changes import changes_of
 from ._connect import Connection
 from ._creating import Creation
-from ._inbox import SqlInbox
+from ._inbox import Closed, SqlInbox
 from ._migrating import migrate
 from ._queries import Row, ended_query, free_runs_query, old_keys_query
 from ._rows import to_run
@@ -51,21 +51,12 @@ class SqlRuns(SqlInbox):
         owners: int = 1,
         ttl: float | None = None,
     ) -> None:
-        super().__init__(clock, limits)
+        super().__init__(clock, limits, Closed(name))
         self._name = name
         self._most = owners
         self._ttl = ttl
         self._joined: set[int] = set()  # numbers of those that live, if they need no heartbeat
         self._feeds: dict[int, Feed] = {}  # by number of the owner
-
-    @abstractmethod
-    async def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:
-        """Run work in a transaction.
-
-        Args:
-            work: It.
-            patient: Whether to wait as long as another process holds the write lock: not for callers from outside.
-        """
 
     @abstractmethod
     async def _listen(self, owner: Owner, feed: Feed) -> None:
@@ -76,7 +67,10 @@ class SqlRuns(SqlInbox):
 
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
-        return await self._write(Creation(run, self._now()), patient=False)
+        creation = Creation(run, self._now())
+        if self._ttl is None:
+            return await self._write(creation, patient=False)
+        return await self._burying(partial(owners.create, owner=run.owner, creation=creation))
 
     async def migrate(self, lease: Lease, migrated: Migrated) -> None:
         """Make a run one of another version of its workflow."""
@@ -84,7 +78,7 @@ class SqlRuns(SqlInbox):
 
     def commit(self, commit: Commit) -> Coroutine[Any, Any, None]:
         """Save one change of a run."""
-        return self._write(self._work(commit))  # not awaited here, as each step of a run comes by
+        return self._sink.write(self._work(commit))  # not awaited here, as each step of a run comes by
 
     async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
         """Open a wait of a run."""
@@ -100,23 +94,22 @@ class SqlRuns(SqlInbox):
 
     async def join(self, name: str) -> Owner:
         """Become an owner."""
-        number, lost = await self._write(partial(self._join, name=name, now=self._now()), patient=False)
-        self._take(lost)
+        number = await self._burying(partial(self._join, name=name))
         return Owner(number, name, self._ttl)
 
     async def heartbeat(self, owner: Owner) -> bool:
         """Say that an owner lives."""
         if self._ttl is None:
             return owner.id in self._joined
-        return await self._write(partial(self._beat, owner=owner, now=self._now()))
+        return await self._burying(partial(owners.beat, owner=owner, expires_at=self._expiry()))
 
-    async def acquire(self, owner: Owner, *, after: str = "", limit: int = 100) -> Page[RunInfo]:
+    async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
         """Running runs that no living owner has."""
         if self._ttl is None:
             return await self._page(partial(free_runs_query, owner.id), to_run, after, limit)
-        rows, lost = await self._write(partial(self._acquire, owner=owner, after=after, limit=limit, now=self._now()))
-        self._take(lost)
-        return _page_of(rows, limit)
+        return _page_of(
+            await self._burying(partial(owners.acquire, owner=owner, after=after or "", limit=limit)), limit
+        )
 
     async def claim(
         self,
@@ -129,9 +122,10 @@ class SqlRuns(SqlInbox):
         shape: Shape | None = None,
     ) -> Lease:
         """Become the owner of an open run, or with `reopen` of a failed one."""
-        lease, before = await self._write(
-            partial(owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts, shape=shape)
+        work = partial(
+            owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts, shape=shape
         )
+        lease, before = await (self._write if self._ttl is None else self._burying)(work)
         if before != owner.id and before in self._feeds:
             self._feeds[before].put([Lost(run_id)])
         return lease
@@ -178,29 +172,34 @@ class SqlRuns(SqlInbox):
         self._joined.clear()
         self._take(dict.fromkeys(self._feeds, ()))
 
+    def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> Coroutine[Any, Any, T]:
+        return self._sink.write(work, patient=patient)
+
     def _work(self, commit: Commit) -> Callable[[Connection], None]:
         if commit.lease.keep is not Keep.RESULT and statements.has_more(commit):
             return partial(statements.commit, change=commit, now=self._now())
         return changes_of(commit, self._now)
 
-    def _join(self, connection: Connection, name: str, now: int) -> tuple[int, Mapping[int, Sequence[Lost]]]:
-        lost = owners.bury(connection, now, self._joined)
-        number = owners.join(connection, name, store=self._name, most=self._most, expires_at=self._expiry(now))
+    async def _burying(self, work: Callable[[Connection], T]) -> T:
+        """Run work after those are dead whose heartbeats have not come, and tell them what they have lost."""
+        done = partial(self._after_burying, work=work, now=self._now())
+        lost, result = await self._tell(done)
+        self._take(lost)
+        return result
+
+    def _after_burying(
+        self, connection: Connection, work: Callable[[Connection], T], now: int
+    ) -> tuple[Mapping[int, Sequence[Lost]], T]:
+        return owners.bury(connection, now, self._joined), work(connection)
+
+    def _join(self, connection: Connection, name: str) -> int:
+        number = owners.join(connection, name, store=self._name, most=self._most, expires_at=self._expiry())
         if self._ttl is None:
             self._joined.add(number)
-        return number, lost
+        return number
 
-    def _beat(self, connection: Connection, owner: Owner, now: int) -> bool:
-        return owners.beat(connection, owner, self._expiry(now))
-
-    def _acquire(
-        self, connection: Connection, owner: Owner, after: str, limit: int, now: int
-    ) -> tuple[Sequence[Row], Mapping[int, Sequence[Lost]]]:
-        lost = owners.bury(connection, now, self._joined)
-        return owners.acquire(connection, owner, after, limit), lost
-
-    def _expiry(self, now: int) -> int | None:
-        return None if self._ttl is None else now + to_micros(self._ttl)
+    def _expiry(self) -> int | None:
+        return None if self._ttl is None else self._now() + to_micros(self._ttl)
 
     def _take(self, lost: Mapping[int, Sequence[Lost]]) -> None:
         """Tell owners that are dead, if they listen, what they have lost; they are told nothing more."""
@@ -220,4 +219,5 @@ def _page_of(rows: Sequence[Row], limit: int) -> Page[RunInfo]:
             found.append(to_run(row))
         except CorruptRun as error:
             damaged.append(error)
-    return Page(found, str(max(row[0] for row in rows)) if len(rows) == limit else None, damaged)
+    following = str(max(row[0] for row in rows)) if len(rows) == limit else None
+    return Page(tuple(found), following, tuple(damaged))

@@ -1,7 +1,7 @@
 """The store on an SQLite file."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from os import PathLike
@@ -16,10 +16,10 @@ from .._limits import DEFAULT, Limits
 from .._ownership import Owner
 from ..errors import NotAStore, StoreClosed, StoreError, StoreLocked
 from ._batch import run_batch
-from ._connect import Connection, Durability, connector, read_only
+from ._connect import Durability, connector, read_only
 from ._faults import ANOTHER_PROGRAM
-from ._files import resolve
-from ._generation import refused
+from ._generation import refused, resolve
+from ._inbox import Closed
 from ._inbox_store import SqliteInbox, open_inbox
 from ._lock import Beside, FileLock, lock_of, name_in
 from ._owners import changes
@@ -146,7 +146,7 @@ class SqliteStore(SqlRuns):
             raise NotAStore(self.path, "a path is wanted, no address: give a file; MemoryStore() keeps runs in memory")
         async with AsyncExitStack() as stack:
             lock = await stack.enter_async_context(self._locked())
-            self._writer = await stack.enter_async_context(self._writing(lock))
+            self._sink = self._writer = await stack.enter_async_context(self._writing(lock))
             path, name = self._place
             self._reader = await stack.enter_async_context(open_reader(read_only(path), path, name))
             self._reader.watch_beside()
@@ -167,14 +167,10 @@ class SqliteStore(SqlRuns):
         """Wait until the store takes nothing more, for good, and say why."""
         return StoreClosed(str(self.path)) if self._writer is None else await self._writer.failure()
 
-    def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> Coroutine[None, None, T]:
-        return self._open_writer().write(work, patient=patient)  # likewise not awaited
-
-    def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> Coroutine[None, None, T]:
-        return self._open_writer().write(work, patient=patient, tells=True)
-
     async def _listen(self, owner: Owner, feed: Feed) -> None:
-        await self._open_writer().listen(Listener(partial(changes, owner=owner.id), feed.put))
+        if self._writer is None:
+            raise StoreClosed(str(self.path))
+        await self._writer.listen(Listener(partial(changes, owner=owner.id), feed.put))
 
     def _stop_listening(self, feed: Feed) -> None:  # noqa: ARG002  # there is one owner, and one feed
         if self._writer is not None:
@@ -226,11 +222,7 @@ class SqliteStore(SqlRuns):
     def _forget(self) -> None:
         self._end_feeds()
         self._writer = self._reader = None
-
-    def _open_writer(self) -> Writer:
-        if self._writer is None:
-            raise StoreClosed(str(self.path))
-        return self._writer
+        self._sink = Closed(str(self.path))
 
     def _open_reader(self) -> Reader:
         if self._reader is None:

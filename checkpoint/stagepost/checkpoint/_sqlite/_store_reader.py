@@ -10,7 +10,7 @@ import anyio
 
 from ..errors import BackendNotSupported, NotAStore, StoreNotReadable
 from ._connect import read_only
-from ._files import resolve
+from ._generation import resolve
 from ._queries import Query, Row
 from ._reader import Reader, open_reader
 from ._reading import Reading

@@ -35,7 +35,7 @@ RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcom
 _IDLE: Final = 0.5  # seconds without a request before the WAL is checkpointed
 _HEAR: Final = 0.2  # seconds after which SQLite is asked whether another process has written
 _LOOK: Final = 0.05  # seconds after which all files are looked at again before a batch
-_WAY: Final = 0.02  # seconds after which those who write beside the owner have their turn
+_WAY: Final = 0.02  # seconds of batches without a pause after which those who write beside the owner have their turn
 _VAIN: Final = 1.0  # the same if they have not used it
 _TRIES: Final = 5  # each takes what SQLite waits for the write lock, a second
 _PAUSE: Final = 0.01  # seconds between them, lest an error that comes at once keep a processor busy
@@ -149,10 +149,10 @@ class WritingThread:
         self._holder = holder
         self._give_way = give_way
         self._way_at = 0.0  # when it has to be given again
+        self._done_at = 0.0  # when the last batch was done
         self._is_closing = False
         self._heard_at = 0.0
         self._version: object = None
-        self._thread: threading.Thread | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
         """Start, and open the connection; the result is ready when that is done, or says why not."""
@@ -170,8 +170,7 @@ class WritingThread:
 
     def join(self) -> None:
         """Wait until it has ended."""
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
 
     def _run(self, opened: asyncio.Future[None]) -> None:
         try:
@@ -204,7 +203,7 @@ class WritingThread:
                 self._shrink(connection, "TRUNCATE")
                 return
             rested, since = 0.0, perf_counter()
-            if since > self._way_at:
+            if since > self._way_at and since < self._done_at + _WAY:  # else there was a pause
                 self._way_at = since + (_WAY if self._give_way() else _VAIN)
             if since - looked > _LOOK:
                 self._look_for_files(connection)
@@ -220,7 +219,7 @@ class WritingThread:
 
     def _do(self, connection: sqlite3.Connection, batch: Sequence[Request], since: float) -> None:
         outcomes = self._commit(connection, batch)
-        now = perf_counter()
+        self._done_at = now = perf_counter()
         self.intake.note_commit(now - since)
         if self.listener is not None and any(request.tells for request in batch):
             self._tell(connection, self.listener)  # first, so that whoever has written it finds that it was told

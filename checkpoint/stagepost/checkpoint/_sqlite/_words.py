@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from .._waiting import WaitKind, WaitStatus
-from ..errors import AlreadyAnswered, EffectNotFound, RunNotOpen, WaitNotFound
+from ..errors import AlreadyAnswered, EffectNotFound, RunNotFound, RunNotOpen, WaitNotFound
 from ._fence import run_of
 from ._times import LAST, to_time
 
@@ -23,6 +23,7 @@ UPDATE waits SET status = ?, value = ?, by = ?, news = ?, checked = ?, refused =
 WHERE rk = ? AND place = ? AND kind = ? AND status = 'open'
 """
 _RK = "(SELECT rk FROM runs WHERE run_id = ?)"
+_STANDS = "SELECT status, status IN ('running', 'waiting'), cancelling FROM runs WHERE run_id = ?"
 _STATUS = f"SELECT kind, status, name FROM waits WHERE rk = {_RK} AND place = ?"
 _SEND = f"""
 INSERT INTO signals (rk, name, dedup, value, checked) VALUES ({_RK}, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id
@@ -33,15 +34,15 @@ ORDER BY waits.rowid LIMIT 1 -- as they were opened: clocks are set back at time
 """
 _RECEIVED = "UPDATE signals SET taken = 1 WHERE id = ?"
 _DUE = """
-SELECT run_id, place, kind FROM waits JOIN runs USING (rk)
+SELECT run_id, place, kind FROM waits INDEXED BY waits_due CROSS JOIN runs USING (rk)
 WHERE waits.status = 'open' AND due_at <= ? AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT ?
 """
 _NEXT_DUE = f"""
-SELECT due_at FROM waits JOIN runs USING (rk)
+SELECT due_at FROM waits INDEXED BY waits_due CROSS JOIN runs USING (rk)
 WHERE waits.status = 'open' AND due_at <= {LAST} AND runs.status IN ('running', 'waiting') ORDER BY due_at LIMIT 1
 """
 _PARENTS = """
-SELECT run_id, place FROM waits JOIN runs USING (rk)
+SELECT run_id, place FROM waits INDEXED BY waits_child CROSS JOIN runs USING (rk)
 WHERE kind = 'child' AND name = ? AND waits.status = 'open' AND runs.status IN ('running', 'waiting')
 """
 _SETTLE = f"UPDATE effects SET status = 'done', value = ? WHERE rk = {_RK} AND place = ? AND key = ?"
@@ -160,11 +161,12 @@ def _end(
 
 
 def _check_open(connection: sqlite3.Connection, run_id: str) -> None:
-    run = run_of(connection, run_id)
-    if not run.status.is_open:
-        raise RunNotOpen(run_id, run.status)
-    if run.cancelling:
-        raise RunNotOpen(run_id, "being cancelled")
+    found = connection.execute(_STANDS, (run_id,)).fetchone()
+    if found is None:
+        raise RunNotFound(run_id)
+    status, is_open, cancelling = found
+    if not is_open or cancelling:
+        raise RunNotOpen(run_id, "being cancelled" if is_open else status)
 
 
 def _refuse(connection: sqlite3.Connection, run_id: str, place: str) -> NoReturn:

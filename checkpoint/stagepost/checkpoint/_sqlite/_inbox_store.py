@@ -157,18 +157,15 @@ def _connect(path: Path, name: Path) -> InboxConnection:
 
     try:
         connection, files = open_known(path, name, open_it)
+        try:
+            _set_up(connection, files)
+        except BaseException:
+            connection.close()
+            raise
     except OSError as error:
         raise StoreNotReadable(path, error.strerror or str(error)) from error
     except sqlite3.Error as error:
         raise translate_read(error, path) from error
-    try:
-        _set_up(connection, files)
-    except sqlite3.Error as error:
-        connection.close()
-        raise translate_read(error, path) from error
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 

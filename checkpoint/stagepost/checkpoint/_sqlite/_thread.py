@@ -153,7 +153,6 @@ class WritingThread:
         self._is_closing = False
         self._heard_at = 0.0
         self._version: object = None
-        self._thread: threading.Thread | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
         """Start, and open the connection; the result is ready when that is done, or says why not."""
@@ -171,8 +170,7 @@ class WritingThread:
 
     def join(self) -> None:
         """Wait until it has ended."""
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
 
     def _run(self, opened: asyncio.Future[None]) -> None:
         try:

@@ -199,10 +199,17 @@ class Claims:
             self._log.error("more runs left open", runs=len(noted) - _SHOWN)
 
     def reason(self, info: RunInfo) -> Exception | None:
-        """Why a run does not go on, as its row says; the very error, if it was found here and not long ago."""
-        if info.blocked is None or not info.status.is_open:
+        """Why a run that is to go on does not; the very error, if it was found here and not long ago.
+
+        Of one that rests its row may say so because of code that was there before: what counts is whether it fits now.
+        """
+        if info.blocked is None or info.status is not RunStatus.RUNNING:
             return None
         return self._reasons.get(info.run_id) or RunLeftOpen(info.run_id, info.blocked)
+
+    async def unblock(self, run_id: str) -> None:
+        """A run can go on again."""
+        await self._store.block(self.owner, run_id, None)
 
     def lose_all(self, failure: StoreError) -> None:
         """The store takes nothing more, so that all are left open."""

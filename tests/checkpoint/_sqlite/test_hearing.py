@@ -82,6 +82,9 @@ async def test_a_store_that_is_left_tells_nothing_more(file: Path) -> None:
             await anext(changes)
         with pytest.raises(StoreClosed):
             await anext(later)
+        store.changes(me)
+        with pytest.raises(StoreClosed):
+            await store.leave(me)
         async with store:
             assert await store.heartbeat(me) is False
             await store.join("again")

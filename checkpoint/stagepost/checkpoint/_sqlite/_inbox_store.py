@@ -18,7 +18,7 @@ import anyio
 from .._limits import Limits
 from ..errors import StoreError, StoreNotReadable
 from ._batch import Outcome, Work, is_busy, run_batch
-from ._connect import Connection, restrict, synchronous
+from ._connect import Connection, leave_wal, restrict, synchronous
 from ._faults import ANOTHER_PROGRAM, TRY, translate_read
 from ._generation import Files, WritingConnection, open_known
 from ._inbox import SqlInbox
@@ -171,7 +171,7 @@ def _connect(path: Path, name: Path) -> InboxConnection:
 
 def _set_up(connection: InboxConnection, files: Files) -> None:
     restrict(connection)
-    connection.execute("PRAGMA wal_autocheckpoint = 0")  # the owner copies the WAL, and knows when the file has changed
+    leave_wal(connection)
     connection.path, connection.files = files.path, files
     connection.synchronous = -1
     connection.synchronize()

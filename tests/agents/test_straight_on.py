@@ -230,7 +230,9 @@ async def test_p8_a_call_that_has_begun_is_made_though_others_have_used_up_the_b
     loop = lead.as_workflow()
 
     async def end_of_second() -> None:
-        while not [info for info in (await store.find(status=RunStatus.FAILED)).items if info.run_id.startswith("r.second")]:
+        while not [
+            info for info in (await store.find(status=RunStatus.FAILED)).items if info.run_id.startswith("r.second")
+        ]:
             await anyio.lowlevel.checkpoint()
         over.set()
 

@@ -17,11 +17,13 @@ from stagepost.workflows import (
     FoldError,
     Graph,
     GraphError,
+    Inbox,
     ItemAccounts,
     ItemFailure,
     Parallel,
     ParallelError,
     Pattern,
+    PendingWait,
     RecoveryReport,
     Retry,
     Run,
@@ -221,3 +223,13 @@ Chain("wrong", [7])  # type: ignore[list-item]  # no step
 Chain("wrong", [load], state=dict)  # type: ignore[arg-type]  # no model
 Parallel("wrong", summarize, over=7)  # type: ignore[arg-type]  # neither a key nor a function
 step("wrong")  # type: ignore[call-overload]  # no function
+
+
+async def beside_a_runner() -> None:
+    async with SqliteStore.inbox("runs.db") as store:
+        inbox = Inbox(store, workflows=[digest], secrets={"key": "value"})
+        assert_type(await inbox.waits("digest-42"), Sequence[PendingWait])
+        await inbox.answer("digest-42/approval", {"ok": True}, by="Ada")
+        assert_type(await inbox.signal("digest-42", "paid", 1), bool)
+        await inbox.settle("digest-42", "transfer", retry=True)
+        await inbox.cancel("digest-42")

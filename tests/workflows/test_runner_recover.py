@@ -9,6 +9,7 @@ from tests.workflows._words import NOTHING, Counted, Gate, Recorder, Store, leav
 from stagepost.checkpoint import (
     CannotRead,
     MemoryStore,
+    Owner,
     RunNotOpen,
     RunStatus,
 )

@@ -15,10 +15,8 @@ async def measure(number: int) -> tuple[float, float]:
     """Milliseconds until the first run rests, and for each answer until the run has ended."""
     work = Chain("work", [Parallel("fan", Wait("ask"), over="items", workers=10)])
     with tempfile.TemporaryDirectory() as folder:
-        async with (
-            SqliteStore(Path(folder) / "runs.db", durability="process") as store,
-            Runner(store, workflows=[work]) as runner,
-        ):
+        store = SqliteStore(Path(folder) / "runs.db", durability="process")
+        async with store, Runner(store, workflows=[work]) as runner:
             began = perf_counter()
             run = await runner.start(work, {"items": list(range(number))}, run_id="r")
             await run.settled()

@@ -17,11 +17,13 @@ from stagepost.workflows import (
     FoldError,
     Graph,
     GraphError,
+    Inbox,
     ItemAccounts,
     ItemFailure,
     Parallel,
     ParallelError,
     Pattern,
+    PendingWait,
     RecoveryReport,
     Retry,
     Run,
@@ -269,3 +271,13 @@ def _parts_of_the_kit(context: StepContext, following: Next, join: Join) -> None
     assert_type(following("a", dict, 1), str | None)
     joins: list[Join] = [join, _join]
     assert_type(len(joins), int)
+
+
+async def beside_a_runner() -> None:
+    async with SqliteStore.inbox("runs.db") as store:
+        inbox = Inbox(store, workflows=[digest], secrets={"key": "value"})
+        assert_type(await inbox.waits("digest-42"), Sequence[PendingWait])
+        await inbox.answer("digest-42/approval", {"ok": True}, by="Ada")
+        assert_type(await inbox.signal("digest-42", "paid", 1), bool)
+        await inbox.settle("digest-42", "transfer", retry=True)
+        await inbox.cancel("digest-42")

@@ -51,7 +51,7 @@ class Reads:
     def __init__(self, store: Store) -> None:
         self.count = 0
         self._read = store.signals
-        store.signals = self._call  # type: ignore[method-assign]  # to count
+        store.signals = self._call  # type: ignore[method-assign, assignment]  # to count
 
     async def _call(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Any:  # noqa: ARG002  # the store's signature
         self.count += 1
@@ -271,7 +271,7 @@ async def test_a_read_that_fails_is_made_again(store: Store) -> None:
                 raise OSError("no")
             return await signals(run_id, after=after, limit=limit)
 
-        store.signals = fail_once  # type: ignore[method-assign]  # to refuse
+        store.signals = fail_once  # type: ignore[method-assign, assignment]  # to refuse
         gate.open.set()
         with pytest.raises(Exception, match="no"):
             await run.result()

@@ -122,11 +122,14 @@ class Claims:
         run = snapshot.run
         shape = prepared.definition.workflow.shape
         lease = await self._store.claim(self.owner, run.run_id, reopen=reopen, shape=shape)
-        if prepared.migrated is not None:
-            await self._store.migrate(lease, prepared.migrated)
+        migrated = prepared.migrated
+        if reopen and migrated is not None:  # items that had failed wait again
+            migrated = prepared.definition.migrated(await self._store.load(run.run_id))
+        if migrated is not None:
+            await self._store.migrate(lease, migrated)
         for place, why in prepared.unfit.items():
             await self._store.reopen(lease, place, self._secrets.mask(why))
-        if prepared.migrated is not None or prepared.unfit or reopen:
+        if migrated is not None or prepared.unfit or reopen:
             return await self._store.load(run.run_id), lease
         is_attempt = run.owner not in (None, self.owner.id)
         return snapshot._replace(run=run._replace(attempts=run.attempts + is_attempt)), lease

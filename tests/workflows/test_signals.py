@@ -51,7 +51,7 @@ class Reads:
     def __init__(self, store: Store) -> None:
         self.count = 0
         self._read = store.signals
-        store.signals = self._call  # type: ignore[method-assign, assignment]  # to count
+        store.signals = self._call  # type: ignore[method-assign]  # to count
 
     async def _call(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Any:  # noqa: ARG002  # the store's signature
         self.count += 1

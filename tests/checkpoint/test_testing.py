@@ -50,6 +50,7 @@ class Unfiltered(MemoryStore):
         key: str | None = None,  # noqa: ARG002  # a third
         since: datetime | None = None,  # noqa: ARG002  # a fourth
         until: datetime | None = None,  # noqa: ARG002  # a fifth
+        below: str | None = None,  # noqa: ARG002  # a sixth
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,

@@ -32,6 +32,7 @@ class Catalogue(Protocol):
         key: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        below: str | None = None,
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
@@ -47,7 +48,9 @@ class Catalogue(Protocol):
             key: Only those that were started with this key.
             since: Only those that were started at this time or later.
             until: Only those that were started before this time.
-            newest_first: Begin with the one that was started last.
+            below: Only those whose ids begin with this one and a dot, which steps of that run have started, or steps of
+                such runs; in the order of their ids.
+            newest_first: Begin with the last one.
             after: `Page.next` of the page before.
             limit: At most so many.
 

@@ -23,10 +23,13 @@ class Filters(NamedTuple):
     key: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    below: str | None = None
 
 
 def search_runs(chosen: Filters, after: str | None, *, newest_first: bool) -> Search:
-    """Runs in the order in which they were started."""
+    """Runs in the order in which they were started; those below another one in the order of their ids."""
+    if chosen.below is not None:
+        return _search_below(chosen, chosen.below, after, newest_first=newest_first)
     span = Span(newest_first=newest_first)
     if chosen.since is not None:
         span = span.above((to_micros(chosen.since.timestamp()), 0))  # rk begins at 1
@@ -35,6 +38,24 @@ def search_runs(chosen: Filters, after: str | None, *, newest_first: bool) -> Se
     if after:
         span = span.after(_started(after))
     return Search(RUN_COLUMNS, span, _ways(chosen))
+
+
+def _search_below(chosen: Filters, run_id: str, after: str | None, *, newest_first: bool) -> Search:
+    span = _span_below(run_id, newest_first=newest_first)
+    if after:
+        span = span.after((as_bytes(after),))
+    filters = [_is_one_of(column, values) for column, values in _equal(chosen).items()]
+    for sign, time in ((">=", chosen.since), ("<", chosen.until)):
+        if time is not None:
+            filters.append(Filter(f"created_at {sign} ?", (to_micros(time.timestamp()),)))
+    is_possible = chosen.status is None or bool(_statuses(chosen.status))
+    ranges = Ranges("runs", ("run_id",), "run_id > ?", ((f"{run_id}.",),) if is_possible else ())
+    return Search(RUN_COLUMNS, span, [Way(ranges, filters)])
+
+
+def _span_below(run_id: str, *, newest_first: bool = False) -> Span:
+    """The ids of the runs below one: they begin with its id and a dot."""
+    return Span(newest_first=newest_first).above((as_bytes(f"{run_id}."),)).below((as_bytes(f"{run_id}/"),))
 
 
 def search_free(owner: int, after: str | None) -> Search:
@@ -46,13 +67,9 @@ def search_free(owner: int, after: str | None) -> Search:
 
 def _ways(chosen: Filters) -> list[Way]:
     """By each thing that is asked for, with filters for the others; by all statuses if nothing is."""
-    equal: dict[str, tuple[str, ...]] = {}
-    if chosen.key is not None:
-        equal["key"] = (chosen.key,)
-    if chosen.workflow is not None:
-        equal["workflow"] = (chosen.workflow,)
-    if chosen.status is not None or not equal:
-        equal["status"] = _statuses(chosen.status)
+    equal = _equal(chosen)
+    if not equal:
+        equal["status"] = _statuses(None)
     filters = {column: _is_one_of(column, values) for column, values in equal.items()}
     return [
         Way(
@@ -61,6 +78,18 @@ def _ways(chosen: Filters) -> list[Way]:
         )
         for column, values in equal.items()
     ]
+
+
+def _equal(chosen: Filters) -> dict[str, tuple[str, ...]]:
+    """Columns that have to be one of some values."""
+    equal: dict[str, tuple[str, ...]] = {}
+    if chosen.key is not None:
+        equal["key"] = (chosen.key,)
+    if chosen.workflow is not None:
+        equal["workflow"] = (chosen.workflow,)
+    if chosen.status is not None:
+        equal["status"] = _statuses(chosen.status)
+    return equal
 
 
 def _statuses(chosen: RunStatus | Collection[RunStatus] | None) -> tuple[str, ...]:

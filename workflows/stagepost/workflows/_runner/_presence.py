@@ -95,8 +95,7 @@ class Record:
         cancelled: Whether its cancellation was requested while it was claimed or executed.
         awaited: Whether other runs may wait for its end: not so only of runs that this process has begun, and that
             have not parked without a record since.
-        told: How much news of it the store has told of.
-        is_hearing: Whether a task is reading that news.
+        told: How much news of it the store has told of; `is_hearing` while a task reads that.
         freed: Whether the store has said that it goes on, though its execution has not returned yet.
         must_go_on: Whether it is taken up though it rests.
         refused: Why it was not executed when its turn had come.

@@ -258,10 +258,7 @@ class Dispatcher:
             await answer.get()
         else:
             self._scheduler.submit(record)
-            while record.stay is Stay.CLAIMING:
-                await record.changed()
-            if record.refused is not None:
-                raise record.refused
+            await self._claimed(record)
         return run
 
     async def _going_on(self, run_id: str, *, urgent: bool) -> Run | None:
@@ -271,7 +268,15 @@ class Dispatcher:
             return None
         if urgent:
             self._scheduler.hasten(record)
+        await self._claimed(record)
         return handle_of(record)
+
+    async def _claimed(self, record: Record) -> None:
+        """Wait while a run is claimed, and raise what hinders that."""
+        while record.stay is Stay.CLAIMING:
+            await record.changed()
+        if record.refused is not None:
+            raise record.refused
 
     async def _reopen(self, record: Record, answer: Answer[None]) -> None:
         """Claim a run now, whether there is a slot for it or not: from then on it is open."""

@@ -11,9 +11,11 @@ from ._codec import PLAIN, Codec, TypedCodec, codec_for, join_values, plain_form
 from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
 from ._limits import Limits
 from ._memory import MemoryStore
+from ._pages import Page
 from ._records import (
     Closing,
     Commit,
+    Continued,
     Frame,
     Item,
     ItemStatus,
@@ -27,12 +29,14 @@ from ._records import (
     RunStatus,
     Shape,
     Snapshot,
+    Statement,
     StoredValue,
     Version,
 )
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
+from ._tables import Tables
 from ._waiting import Due, Effect, EffectStatus, NewWait, OpenWait, SentSignal, Wait, WaitKind, WaitStatus
 from .errors import (
     AlreadyAnswered,
@@ -48,6 +52,8 @@ from .errors import (
     CorruptStore,
     EffectNotFound,
     KeyRemembered,
+    LabelRefused,
+    ListTooShort,
     NotAStore,
     OrphanedRows,
     OwnershipLost,
@@ -56,6 +62,8 @@ from .errors import (
     RunNotOpen,
     SqliteTooOld,
     StaleCheckpoint,
+    StatementFailed,
+    StatementRefused,
     StoreClosed,
     StoreError,
     StoreFailed,
@@ -67,6 +75,7 @@ from .errors import (
     StoreNotWritable,
     StoreTakenOver,
     UnusedBlobs,
+    UnusedLists,
     ValueTooLarge,
     WaitNotFound,
 )
@@ -89,6 +98,7 @@ __all__ = [
     "Closing",
     "Codec",
     "Commit",
+    "Continued",
     "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
@@ -105,8 +115,10 @@ __all__ = [
     "JsonValue",
     "Keep",
     "KeyRemembered",
+    "LabelRefused",
     "Lease",
     "Limits",
+    "ListTooShort",
     "MemoryStore",
     "Migrated",
     "NewRun",
@@ -115,6 +127,7 @@ __all__ = [
     "OpenWait",
     "OrphanedRows",
     "OwnershipLost",
+    "Page",
     "Ref",
     "RunInfo",
     "RunNotEnded",
@@ -127,6 +140,9 @@ __all__ = [
     "SqliteStore",
     "SqliteTooOld",
     "StaleCheckpoint",
+    "Statement",
+    "StatementFailed",
+    "StatementRefused",
     "StoreClosed",
     "StoreConfig",
     "StoreError",
@@ -141,8 +157,10 @@ __all__ = [
     "StoreRegistry",
     "StoreTakenOver",
     "StoredValue",
+    "Tables",
     "TypedCodec",
     "UnusedBlobs",
+    "UnusedLists",
     "ValueTooLarge",
     "Version",
     "Wait",

@@ -59,12 +59,15 @@ class Ref(NamedTuple):
     """Where a value of a frame lives that has rows of its own.
 
     Attributes:
-        gen: How often it was written as a whole.
-        length: How many elements it has, each in a row; None for one value in one row.
+        number: Which of the run's values and lists with rows of their own. A run counts them, and no two that it has
+            written, at whatever path, have the same number.
+        length: How many elements of a list belong to this version; None for one value in one row.
+        maker: Whose list it is: the store's own key of the run that began it; 0 for the run itself.
     """
 
-    gen: int
+    number: int
     length: int | None = None
+    maker: int = 0
 
 
 class Shape(NamedTuple):
@@ -80,21 +83,54 @@ class Shape(NamedTuple):
 
 
 class StoredValue(NamedTuple):
-    """A row of a value outside of its frame.
+    """A row outside of the frames: a large value, or an element of a list.
 
     Attributes:
-        path: The frame's path.
-        key: The value's key in the state.
-        gen: Its generation; a first row (`idx` 0) of a new one deletes those before.
-        idx: Which element; 0 for a value in one row.
+        path: Path of the frame that refers to it.
+        number: See `Ref`.
+        idx: Which element of a list; with 0 the list begins. None for a value in one row.
         value: JSON.
+        maker: See `Ref`.
+        blobs: Digests of bytes that this element, or one added with it, refers to. They are kept as long as it is.
     """
 
     path: str
-    key: str
-    gen: int
-    idx: int
+    number: int
+    idx: int | None
     value: bytes
+    maker: int = 0
+    blobs: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """A list that begins with the elements of another run's list under the same key, which are not copied.
+
+    It stands for the list where a run is started::
+
+        await runner.start(turn, {"messages": Continued("turn-1", 4, then=[question])}, run_id="turn-2")
+
+    Attributes:
+        run_id: That run. It may have ended, and be deleted afterwards.
+        length: How many of its elements.
+        then: What comes after these.
+    """
+
+    run_id: str
+    length: int
+    then: Sequence[object] = ()
+
+
+class Statement(NamedTuple):
+    """A statement on tables of the application in the store's own database.
+
+    Attributes:
+        text: SQL, with ``?`` for values.
+        values: What is bound to these.
+    """
+
+    text: str
+    values: Sequence[str | int | float | bytes | None] = ()
 
 
 class Frame(NamedTuple):
@@ -161,6 +197,7 @@ class RunInfo(NamedTuple):
         trace: Which trace it belongs to; None if nobody gave it one.
         keep: What stays of it.
         traceback: Traceback of the error that it failed with, as text.
+        labels: What it was labelled with when it was started.
     """
 
     run_id: str
@@ -179,6 +216,7 @@ class RunInfo(NamedTuple):
     trace: str | None = None
     keep: Keep = Keep.RESULT
     traceback: str | None = None
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +227,13 @@ class Version:
         number: Its place in the history of its run, from 1.
         frame: It.
         saved_at: When it was saved (UTC).
+        epoch: By which claim of the run (`RunInfo.epoch`).
     """
 
     number: int
     frame: Frame
     saved_at: datetime
+    epoch: int
 
 
 class Snapshot(NamedTuple):
@@ -206,6 +246,8 @@ class Snapshot(NamedTuple):
         waits: What it waits for, or has waited for.
         effects: What it has done to the world outside.
         shape: Skeleton of the workflow as it was when the run was last claimed; None if nobody has said.
+        numbers: The highest number that one of its values and lists with rows of their own has; see `Ref`.
+        saved_at: When each frame was last saved (UTC), by path, and each item, as ``path[3]``.
     """
 
     run: RunInfo
@@ -214,6 +256,8 @@ class Snapshot(NamedTuple):
     waits: Sequence[Wait] = ()
     effects: Sequence[Effect] = ()
     shape: bytes | None = None
+    numbers: int = 0
+    saved_at: Mapping[str, datetime] = MappingProxyType({})
 
     @property
     def root(self) -> Frame:
@@ -256,6 +300,10 @@ class NewRun:
         remember_id: Whether its id stays taken when retention has deleted it: somebody has given it.
         remember_key: The same of its key.
         blobs: Bytes that it refers to, by digest; None for those that have to be stored already.
+        continued: Keys of the root frame whose lists begin with those of other runs. The elements that `values` add
+            to them, and the references to them in `root`, have the numbers that they would have as lists of its own;
+            the store says in what it loads whose lists they are.
+        labels: What it can be found by.
     """
 
     run_id: str
@@ -272,6 +320,8 @@ class NewRun:
     remember_id: bool = False
     remember_key: bool = False
     blobs: Mapping[str, bytes | None] = field(default_factory=dict)
+    continued: Mapping[str, Continued] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def remembered(self) -> int:
@@ -327,9 +377,11 @@ class Commit(NamedTuple):
         ended: Path of an item's frame that is no longer needed.
         joined: Items to be deleted.
         effects: What became of effects.
-        settles: Whether this is the first commit since the run was recovered, which so has got somewhere.
+        progresses: Whether this is the first commit since the run was recovered, which so has got somewhere.
         closing: The run's end.
         blobs: Bytes that the run refers to from now on, by digest; None for those that are stored already, if they are.
+        dropped: What the frame referred to before and no longer does; it is deleted, unless the history names it.
+        also: Statements on tables of the application, executed in the same transaction.
     """
 
     lease: Lease
@@ -340,6 +392,8 @@ class Commit(NamedTuple):
     ended: str | None = None
     joined: Joined | None = None
     effects: Sequence[Effect] = ()
-    settles: bool = False
+    progresses: bool = False
     closing: Closing | None = None
     blobs: Mapping[str, bytes | None] = MappingProxyType({})
+    dropped: Sequence[Ref] = ()
+    also: Sequence[Statement] = ()

@@ -7,12 +7,14 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ._limits import Limits
+from ._pages import Page
 from ._records import Commit, Lease, Migrated, NewRun, RunInfo, RunStatus, Shape, Snapshot, Version
+from ._tables import Tables
 from ._waiting import Due, NewWait, OpenWait, SentSignal, Wait, WaitKind
 from .errors import CorruptRun, StoreError
 
 
-class CheckpointStore(Protocol):
+class CheckpointStore(Tables, Protocol):
     """Keeps runs. Each method is atomic, and what returned has been saved as durably as the store promises.
 
     A store is an async context manager; outside of it every method raises `StoreClosed`.
@@ -57,6 +59,9 @@ class CheckpointStore(Protocol):
         Raises:
             KeyRemembered: The id, or the workflow and key, are those of a run that retention has deleted.
             BlobNotFound: It refers to bytes that are not stored and that it does not bring.
+            RunNotFound: One of its lists begins with that of a run that is not there.
+            ListTooShort: It begins with more elements than that one has.
+            LabelRefused: It has too many labels, or one that is no text.
         """
         ...
 
@@ -241,6 +246,26 @@ class CheckpointStore(Protocol):
         """
         ...
 
+    async def elements(
+        self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
+    ) -> Page[bytes]:
+        """JSON of elements of a list that has rows of its own (`Ref`), in their order.
+
+        Those of lists that it begins with are included. No elements, if a frame has nothing of the kind at this key.
+
+        Args:
+            run_id: The run.
+            path: Path of the frame.
+            key: Key of the list in its state.
+            after: How many elements to leave out, or `Page.next` of the page before.
+            limit: At most so many.
+
+        Raises:
+            RunNotFound: There is none.
+            CorruptRun: Elements are missing.
+        """
+        ...
+
     async def blob(self, digest: str) -> bytes:
         """Bytes that were stored with a run, or with a commit, under their digest.
 
@@ -258,7 +283,8 @@ class CheckpointStore(Protocol):
         """Forget a run that has ended, with all that is stored of it. Its id and key are free again.
 
         Those of a run that retention has deleted are freed, too. The runs that its steps have started (their ids begin
-        with its own and a dot) go with it, if they have ended.
+        with its own and a dot) go with it, if they have ended. Elements of its lists, and the bytes that these refer
+        to, stay while another run refers to them: one that goes on with such a list (`Continued`).
 
         Raises:
             RunNotFound: There is none.

@@ -65,7 +65,7 @@ async def full_run(store: SqliteStore, run_id: str) -> Lease:
         Commit(
             lease=lease,
             frame=frame(2, x=b"1", k=b'["a","b"]')._replace(visits={"node": 1}, refs={"k": Ref(1, 2)}),
-            values=[StoredValue("", "k", 1, idx, value) for idx, value in enumerate((b'"a"', b'"b"'))],
+            values=[StoredValue("", 1, idx, value) for idx, value in enumerate((b'"a"', b'"b"'))],
             frozen=[Item("fan", 0, 0, ItemStatus.WAITING, b"1")],
             effects=[Effect("step", "mail", EffectStatus.DONE, b"1")],
         )

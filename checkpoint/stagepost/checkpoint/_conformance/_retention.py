@@ -46,7 +46,7 @@ async def check_a_run_that_has_ended_can_be_deleted(store: CheckpointStore) -> N
                 lease=lease,
                 frame=a_frame(2),
                 frozen=[an_item("fan", 0)],
-                values=[StoredValue("", "large", 2, 0, b"1")],
+                values=[StoredValue("", 2, None, b"1")],
                 effects=[Effect("step", "key", EffectStatus.INTENT)],
             )
         )

@@ -10,7 +10,7 @@ from ..errors import OwnershipLost, RunNotFound
 from ._words import Check, a_frame, an_item, equal, new_run, refuses, started, started_fan
 
 
-async def check_recoveries_count_until_a_commit_settles_them(store: CheckpointStore) -> None:
+async def check_recoveries_count_until_a_commit_gets_somewhere(store: CheckpointStore) -> None:
     """Only claims that say that they recover, and a dead run begins anew when it is opened again."""
     lease = await started(store, "run")
     for number in (1, 2):
@@ -19,7 +19,7 @@ async def check_recoveries_count_until_a_commit_settles_them(store: CheckpointSt
     lease = await store.claim("run", "me")
     await store.commit(Commit(lease=lease, frame=a_frame(2)))
     equal((await store.info("run")).attempts, 2)
-    await store.commit(Commit(lease=lease, frame=a_frame(3), settles=True))
+    await store.commit(Commit(lease=lease, frame=a_frame(3), progresses=True))
     equal((await store.info("run")).attempts, 0)
     lease = await store.claim("run", "me", recovering=True)
     await store.commit(Commit(lease=lease, closing=Closing(RunStatus.DEAD, "too often")))
@@ -55,7 +55,7 @@ async def check_a_migrated_run_is_replaced_as_a_whole(store: CheckpointStore) ->
         await store.wait(lease, NewWait(place, WaitKind.ANSWER, place))
     frame = a_frame(7, x=1)._replace(refs={"large": Ref(7)})
     item = an_item("other", 0)._replace(status=ItemStatus.OK, value=b"2")
-    migrated = Migrated(2, [frame], [StoredValue("", "large", 7, 0, b"10")], [item], ["lost"])
+    migrated = Migrated(2, [frame], [StoredValue("", 7, None, b"10")], [item], ["lost"])
     with refuses(OwnershipLost):
         await store.migrate(old, migrated)
     equal(len((await store.load("run")).frames), 2)
@@ -68,7 +68,7 @@ async def check_a_migrated_run_is_replaced_as_a_whole(store: CheckpointStore) ->
 
 
 CHECKS: Final[tuple[Check, ...]] = (
-    check_recoveries_count_until_a_commit_settles_them,
+    check_recoveries_count_until_a_commit_gets_somewhere,
     check_what_is_known_of_a_run_is_read_alone,
     check_the_shape_of_a_workflow_is_kept,
     check_a_migrated_run_is_replaced_as_a_whole,

@@ -1,28 +1,35 @@
 """A commit as the rows that it changes, known before anything is done, so that many commits can be done together."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from .._records import Commit, Joined, RunStatus
+from .._records import Commit, Joined, Keep, RunStatus
+from ._applications import Application, Checked
 from ._fence import Right, check_held
 from ._row import (
     RowChange,
     blob_rows,
     closing_row,
+    dropped_row,
     effect_row,
+    element_blob_rows,
     frame_row,
     frozen_row,
     outcome_row,
     value_rows,
+    version_row,
 )
 
 DELETE_FRAME = "DELETE FROM frames WHERE rk = ? AND path = ?"
-DELETE_VALUES = "DELETE FROM vals WHERE rk = ? AND path = ?"
+DELETE_VALUES = tuple(f"DELETE FROM {table} WHERE rk = ? AND path = ?" for table in ("vals", "list_refs"))
 DELETE_ITEMS = "DELETE FROM items WHERE rk = ? AND path = ? AND visit = ?"
 DELETE_BELOW = tuple(
-    f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("frames", "items", "vals")
+    f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("frames", "items")
 )
-SETTLE = "UPDATE runs SET attempts = 0 WHERE rk = ?"
+DELETE_VALUES_BELOW = tuple(
+    f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("vals", "list_refs")
+)
+PROGRESS = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
 
 class Changes:
@@ -31,12 +38,14 @@ class Changes:
     Attributes:
         rows: The rows, in the order in which they are changed.
         is_fenced: Whether one of them is refused where the run is no longer ours to change.
+        also: What is done to tables of the application.
     """
 
-    __slots__ = ("_right", "is_fenced", "rows")
+    __slots__ = ("_right", "also", "is_fenced", "rows")
 
-    def __init__(self, right: Right, rows: Sequence[RowChange]) -> None:
+    def __init__(self, right: Right, rows: Sequence[RowChange], also: Application | None = None) -> None:
         self.rows = rows
+        self.also = also
         self.is_fenced = any(row.expected is not None for row in rows)
         self._right = right
 
@@ -50,48 +59,69 @@ class Changes:
             check_held(connection, self._right)
         for row in self.rows:
             row(connection)
+        if self.also is not None:
+            self.also(connection)
 
 
-def changes_of(commit: Commit, now: Callable[[], int]) -> Changes | RowChange:
-    """What a commit changes beside the history.
+def changes_of(commit: Commit, now: int, checked: Checked) -> Changes | RowChange:
+    """What a commit changes.
 
     Args:
         commit: The commit.
-        now: Tells the time.
+        now: The time.
+        checked: What is known of statements on tables of the application.
     """
     closing = commit.closing
     right = Right(commit.lease, int(closing is not None and closing.status is RunStatus.CANCELLED))
-    rows = [] if commit.frame is None else [frame_row(right, commit.frame)]
+    rows = [] if commit.frame is None else [frame_row(right, commit.frame, now)]
     if commit.frozen:
-        rows += [frozen_row(right, item) for item in commit.frozen]
+        rows += [frozen_row(right, item, now) for item in commit.frozen]
     if commit.outcomes:
-        rows += [outcome_row(right, item) for item in commit.outcomes]
+        rows += [outcome_row(right, item, now) for item in commit.outcomes]
     if commit.ended is not None or commit.joined is not None:
         rows += _deletions(right, commit.ended, commit.joined)
-    for value in commit.values:
-        rows += value_rows(right, value)
+    if commit.values or commit.dropped:
+        rows += _outside(right, commit, now)
     if commit.effects:
         rows += [effect_row(right, effect) for effect in commit.effects]
     if commit.blobs:
         rows += blob_rows(right, commit.blobs)
-    if commit.settles:
-        rows.append(RowChange(SETTLE, (right.lease.row,), right))
+        rows += element_blob_rows(right, commit.values)
+    if commit.progresses:
+        rows.append(RowChange(PROGRESS, (right.lease.row,), right))
+    if commit.lease.keep is Keep.ALL and commit.frame is not None:
+        rows.append(version_row(right, commit.frame))
     if closing is not None:
-        rows.append(closing_row(right, closing, now()))
-    return rows[0] if len(rows) == 1 and rows[0].expected is not None else Changes(right, rows)
+        rows.append(closing_row(right, closing, now))
+    if len(rows) == 1 and rows[0].expected is not None and not commit.also:
+        return rows[0]
+    return Changes(right, rows, Application(commit.also, checked) if commit.also else None)
 
 
-def _deletions(right: Right, ended: str | None, joined: Joined | None) -> Sequence[RowChange]:
-    rows = []
-    if ended is not None:
-        rows += [RowChange(text, (right.lease.row, ended), right) for text in (DELETE_FRAME, DELETE_VALUES)]
-    if joined is not None:
-        rows += _join(right, joined)
+def _outside(right: Right, commit: Commit, now: int) -> Sequence[RowChange]:
+    """Values outside of the frame. What it no longer refers to goes, unless the history does."""
+    rows: list[RowChange] = []
+    if commit.lease.keep is not Keep.ALL:
+        path = "" if commit.frame is None else commit.frame.path
+        rows += [dropped_row(right, path, ref) for ref in commit.dropped]
+    for value in commit.values:
+        rows += value_rows(right, value, now)
     return rows
 
 
-def _join(right: Right, joined: Joined) -> Sequence[RowChange]:
+def _deletions(right: Right, ended: str | None, joined: Joined | None) -> Sequence[RowChange]:
+    rows, has_history = [], right.lease.keep is Keep.ALL
+    if ended is not None:
+        texts = (DELETE_FRAME,) if has_history else (DELETE_FRAME, *DELETE_VALUES)
+        rows += [RowChange(text, (right.lease.row, ended), right) for text in texts]
+    if joined is not None:
+        rows += _join(right, joined, has_history=has_history)
+    return rows
+
+
+def _join(right: Right, joined: Joined, *, has_history: bool) -> Sequence[RowChange]:
     """Delete the items of a fan-out and whatever its failed items left below them: paths that start with ``path[``."""
     items = RowChange(DELETE_ITEMS, (right.lease.row, joined.path, joined.visit), right)
     below = (right.lease.row, f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
-    return [items, *(RowChange(text, below, right) for text in DELETE_BELOW)]
+    texts = DELETE_BELOW if has_history else (*DELETE_BELOW, *DELETE_VALUES_BELOW)
+    return [items, *(RowChange(text, below, right) for text in texts)]

@@ -1,12 +1,15 @@
 """The part of the protocol that changes nothing, on top of SQL."""
 
+import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TypeAlias, TypeVar
 
+from .._pages import Page
 from .._records import RunInfo, RunStatus, Snapshot, Version
+from .._tables import Cell
 from .._waiting import OpenWait, SentSignal, WaitKind
 from ..errors import (
     BlobNotFound,
@@ -15,8 +18,11 @@ from ..errors import (
     CorruptStore,
     OrphanedRows,
     RunNotFound,
+    StatementFailed,
+    StoreError,
     StoreFailed,
     UnusedBlobs,
+    UnusedLists,
 )
 from ._blobs import damaged_blobs
 from ._faults import is_damage
@@ -27,10 +33,12 @@ from ._queries import (
     SELECT_BLOB,
     SELECT_RUN,
     UNUSED_BLOBS,
+    UNUSED_LISTS,
     Filters,
     Query,
     Row,
     as_bytes,
+    elements_query,
     history_query,
     ids_query,
     runs_query,
@@ -38,10 +46,10 @@ from ._queries import (
     snapshot_query,
     waits_query,
 )
-from ._rows import odd_run, to_open_wait, to_run, to_signal, to_snapshot, to_version
+from ._rows import odd_run, to_history, to_open_wait, to_run, to_signal, to_snapshot
 
 T = TypeVar("T")
-Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs
+Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs | UnusedLists
 _PAGE = 200  # runs looked at in one query
 
 
@@ -84,8 +92,28 @@ class Reading(ABC):
 
     async def history(self, run_id: str, *, after: int = 0, limit: int = 100) -> Sequence[Version]:
         """What the frames of a run were before."""
-        await self.info(run_id)
-        return [to_version(run_id, row) for row in await self._read(history_query(run_id, after, limit))]
+        return to_history(run_id, await self._read(history_query(run_id, after, limit)))
+
+    async def elements(
+        self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
+    ) -> Page[bytes]:
+        """JSON of elements of a list, in their order."""
+        begin = int(after)
+        rows = await self._read(elements_query(run_id, path, key, begin, limit + 1))  # one more tells whether to go on
+        if not rows:
+            await self.info(run_id)
+        if any(idx != begin + place for place, (idx, _) in enumerate(rows)):
+            raise CorruptRun(run_id, f"its list {key!r} lacks elements")
+        found = tuple(bytes(data) for _, data in rows[:limit])
+        return Page(found, str(begin + limit) if len(rows) > limit else None)
+
+    async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
+        """The rows of a SELECT."""
+        wrapped = Query(f"SELECT * FROM (\n{text.rstrip().removesuffix(';')}\n)", values)
+        try:
+            return [tuple(row) for row in await self._read(wrapped)]
+        except (sqlite3.Error, ValueError, OverflowError, StoreError) as error:
+            raise StatementFailed(text, str(error)) from error
 
     async def waits(
         self,
@@ -125,6 +153,7 @@ class Reading(ABC):
             found += [odd_run(row) for row in await self._read(Query(ODD_RUNS, ())) if row[0] not in named]
             found += await damaged_blobs(self._read)
             found += [OrphanedRows(*row) for row in await self._read(Query(ORPHANS, ())) if row[1]]
+            found += [UnusedLists(*row) for row in await self._read(Query(UNUSED_LISTS, ())) if row[0]]
             found += [UnusedBlobs(*row) for row in await self._read(Query(UNUSED_BLOBS, ())) if row[0]]
             if not found:
                 found += [CorruptStore(text) for (text,) in await self._read(Query(INTEGRITY, ())) if text != "ok"]

@@ -6,13 +6,15 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from .._labels import check_labels
 from .._limits import Limits
-from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape
+from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape, Statement
 from .._waiting import Due, NewWait, Wait
 from . import _keys as keys
 from . import _retention as retention
 from . import _statements as statements
 from . import _waits as waits
+from ._applications import Application, Checked
 from ._changes import changes_of
 from ._connect import Connection
 from ._creating import Creation
@@ -34,6 +36,7 @@ class Runs(Reading):
 
     def __init__(self, clock: Callable[[], float], limits: Limits) -> None:
         self._clock = clock
+        self._checked = Checked()
         self.limits = limits
 
     @abstractmethod
@@ -42,6 +45,8 @@ class Runs(Reading):
 
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
+        if run.labels:
+            check_labels(run.labels)
         return await self._write(Creation(run, self._now()))
 
     async def claim(
@@ -60,7 +65,7 @@ class Runs(Reading):
 
     async def migrate(self, lease: Lease, migrated: Migrated) -> None:
         """Make a run one of another version of its workflow."""
-        await self._write(partial(migrate, lease=lease, migrated=migrated))
+        await self._write(partial(migrate, lease=lease, migrated=migrated, now=self._now()))
 
     async def cancel(self, run_id: str) -> None:
         """Ask for the end of an open run."""
@@ -122,10 +127,14 @@ class Runs(Reading):
             return 0
         return await self._write(partial(keys.prune_keys, before=micros, limit=limit))
 
+    async def execute(self, *statements: Statement) -> None:
+        """Execute statements on tables of the application in one transaction."""
+        await self._write(Application(statements, self._checked))
+
     def _work(self, commit: Commit) -> Callable[[Connection], None]:
-        if commit.lease.keep is not Keep.RESULT and statements.has_more(commit):
-            return partial(statements.commit, change=commit, now=self._now())
-        return changes_of(commit, self._now)
+        if commit.lease.keep is Keep.NONE and statements.is_forgotten(commit):
+            return partial(statements.commit_last, change=commit, now=self._now(), checked=self._checked)
+        return changes_of(commit, self._now(), self._checked)
 
     def _now(self) -> int:
         return to_micros(self._clock())

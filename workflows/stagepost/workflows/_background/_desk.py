@@ -297,6 +297,9 @@ class Desk:
     ) -> None:
         try:
             lease, info = await self._store.create(new)
+            snapshot = Snapshot(info, {"": new.root})
+            if lease is not None and new.continued:  # the store says whose lists its own are
+                snapshot = await self._store.load(new.run_id)
         except Exception as error:  # noqa: BLE001  # of whoever starts it, and of no other run
             answer.fail(error)
             return
@@ -316,7 +319,6 @@ class Desk:
             self._line.join(job)
             answer.give((job.run, info))
             return
-        snapshot = Snapshot(info, {"": new.root})
         active = self._shift.enter(job, snapshot, lease, has_slot=has_slot)
         answer.give((job.run, info))
         await self._shift.work(snapshot, active, recovered=False)

@@ -61,6 +61,7 @@ class Means:
             ledger=Ledger(journal),
             limits=self.store.limits,
             check_states=self.check_states,
+            labels=run.labels,
         )
         execution.restore(snapshot)
         return execution

@@ -1,9 +1,10 @@
 """One sequential strand of a run: where it stands, what it has written, how it is saved."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from stagepost.checkpoint import (
     Attachments,
@@ -26,11 +27,13 @@ from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
 from .._plans._plan import Place, Plan, Position, Within
 from .._steps._context import StepContext
+from .._values._append import NO_BLOBS
 from .._values._layout import Layout, lay_out
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged, release
 from ..errors import WorkflowError
 
+NO_REFS: Final[Mapping[str, Ref]] = MappingProxyType({})
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
 
 
@@ -159,7 +162,7 @@ class Branch:
         seen = merged(self._inherited, own) if self._inherited else own
         visits = self.position.visits if visits is None else visits
         try:
-            position = self.plan.settle(after, visits, seen, self.trail)
+            position = self.plan.land(after, visits, seen, self.trail)
         except WorkflowError as error:
             self.execution.secrets.clean(error)
             open_end = Position(after, visits)
@@ -223,7 +226,7 @@ class Branch:
         """Commit what a step has changed, if the run is stored; returns which values have rows of their own then."""
         refs = self.refs
         if self.execution.journal is not None:
-            layout = lay_out(self.path, self.seq + 1, self.refs, updates, own)
+            layout = lay_out(self.path, self.execution.numbers, self.refs, updates, own, blobs or NO_BLOBS)
             parts = self._all_parts(own, layout, position, joined)
             if blobs:
                 parts["blobs"] = blobs
@@ -256,6 +259,8 @@ class Branch:
         parts = Parts(frame=self._frame(own, layout.refs, position))
         if layout.rows:
             parts["values"] = layout.rows
+        if layout.dropped:
+            parts["dropped"] = layout.dropped
         if position.next is None:
             parts["closing"] = Closing(RunStatus.COMPLETED)
         return parts
@@ -324,15 +329,18 @@ def first_frame(
     *,
     seq: int = 1,
     inherited: Values | None = None,
+    refs: Mapping[str, Ref] = NO_REFS,
+    left_out: Collection[str] = (),
 ) -> Frame:
     """Where a branch begins. The run's own frame is stored before its first step, an item's with its first step."""
     position = first_position(plan, merged(inherited or {}, own))
-    return Frame(path, seq, position.next, to_bytes(own), position.visits)
+    state = to_bytes({key: value for key, value in own.items() if key not in left_out} if left_out else own)
+    return Frame(path, seq, position.next, state, position.visits, None, refs)
 
 
 def first_position(plan: Plan, seen: Values) -> Position:
     """Where a branch begins that sees these values."""
-    return plan.settle(plan.start, {}, seen, ())
+    return plan.land(plan.start, {}, seen, ())
 
 
 def to_bytes(values: Values) -> Mapping[str, bytes]:

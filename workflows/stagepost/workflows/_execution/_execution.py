@@ -1,9 +1,12 @@
 """What all branches of one run share while a process works on it."""
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 from operator import attrgetter
 from time import perf_counter, time
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from anyio import CancelScope
@@ -104,6 +107,8 @@ class Execution:
         scopes: This one, and those of the fan-outs under way.
         listeners: Are told the places of waits that end.
         kept: Bytes beside the state of a run in memory, by digest.
+        labels: What it can be found by, and its children too.
+        numbers: Counts its values and lists with rows of their own.
     """
 
     run_id: str
@@ -137,6 +142,8 @@ class Execution:
     listeners: list[Listener] = field(default_factory=list)
     signals: SignalBox = field(init=False)
     kept: dict[str, bytes] | None = None
+    labels: Mapping[str, str] = MappingProxyType({})
+    numbers: Iterator[int] = field(default_factory=partial(count, 1))
     _blobs: Blobs | None = None
     _pauses: int = 0
     _cancelled: list[Item] = field(default_factory=list)
@@ -152,6 +159,7 @@ class Execution:
     def restore(self, snapshot: Snapshot) -> None:
         """Take up what a process before this one has left."""
         self.frames = {path: frame for path, frame in snapshot.frames.items() if path}
+        self.numbers = numbers_behind(snapshot)
         for item in snapshot.items:
             value = None if item.value is None else Value(item.value)
             record = ItemRecord(item.idx, Value(item.input), item.status, value, item.error)
@@ -294,6 +302,12 @@ class Execution:
 
     async def _end(self, closing: Closing) -> None:
         await self.save(Parts(closing=closing, outcomes=self.take_cancelled()))
+
+
+def numbers_behind(snapshot: Snapshot) -> Iterator[int]:
+    """Counts on from the values and lists that a run has."""
+    named = [ref.number for frame in snapshot.frames.values() for ref in frame.refs.values() if not ref.maker]
+    return count(1 + max(snapshot.numbers, *named, 0))
 
 
 def _saved(parts: Parts) -> tuple[str, int | None]:

@@ -13,6 +13,8 @@ from stagepost.checkpoint import (
     Joined,
     Lease,
     NewWait,
+    Ref,
+    Statement,
     StoredValue,
     Wait,
 )
@@ -30,6 +32,8 @@ class Parts(TypedDict, total=False):
     effects: tuple[Effect, ...]
     closing: Closing
     blobs: Mapping[str, bytes | None]
+    dropped: tuple[Ref, ...]
+    also: tuple[Statement, ...]
 
 
 class Watch(Protocol):
@@ -72,7 +76,7 @@ class Journal:
     def save(self, parts: Parts) -> Coroutine[Any, Any, None]:
         """Commit one change; what raises here ends the run in this process."""
         if self._is_attempt:
-            return self._settle(parts)
+            return self._progress(parts)
         return self._store.commit(Commit(self._lease, **parts))
 
     async def wait(self, wait: NewWait) -> Wait:
@@ -105,7 +109,7 @@ class Journal:
         """Let the run rest, unless more of its waits have ended than this process has heard of."""
         return await self._store.park(self._lease, heard)
 
-    async def _settle(self, parts: Parts) -> None:
+    async def _progress(self, parts: Parts) -> None:
         """Make the first commit since the run was recovered, which so has got somewhere."""
-        await self._store.commit(Commit(self._lease, **parts, settles=True))
+        await self._store.commit(Commit(self._lease, **parts, progresses=True))
         self._is_attempt = False

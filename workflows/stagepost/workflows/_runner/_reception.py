@@ -7,7 +7,17 @@ from typing import TypeAlias
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
-from stagepost.checkpoint import KeyRemembered, RunInfo, RunNotOpen, RunStatus, Snapshot
+from stagepost.checkpoint import (
+    CheckpointError,
+    KeyRemembered,
+    ListTooShort,
+    NewRun,
+    RunInfo,
+    RunNotFound,
+    RunNotOpen,
+    RunStatus,
+    Snapshot,
+)
 
 from .._background._desk import Desk
 from .._background._means import Means
@@ -16,12 +26,13 @@ from .._execution._blobs import check_blobs
 from .._execution._sizes import check_input
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
+from .._runs._continuing import check_continued, continued_in, read_older
 from .._runs._fitness import Fitness
 from .._runs._handles import handle_of
 from .._runs._orders import Order
 from .._runs._registry import Registry
 from .._runs._run import Run
-from .._runs._starting import check_same, check_workflow, new_run
+from .._runs._starting import check_same, check_workflow, lookup, new_run
 from ..errors import RunCancelled, RunForgotten
 from ._inbox import Inbox
 from ._stored_children import StoredChildren
@@ -73,7 +84,7 @@ class Reception:
             RunForgotten: That one was deleted by retention.
         """
         check_hub(workflow.name, workflow.plan, self._means.hub)
-        new = new_run(workflow, state, self._means.owner, order)
+        new, missing = await self._new(workflow, state, order)
         self._means.secrets.check(new.input, f"the input of {workflow.name!r}")
         check_input(self.store.limits, new)
         check_blobs(new.blobs, f"the input of {workflow.name!r}", self.store.limits, self._means.secrets)
@@ -83,12 +94,24 @@ class Reception:
             run, info = await self.desk.begin(new, workflow, urgent=order.urgent, intermediates=order.intermediates)
         except KeyRemembered as known:
             raise RunForgotten(known.run_id, known.status, known.ended_at, is_same=known.is_same) from None
+        except (RunNotFound, ListTooShort) as error:
+            raise missing or error from None
         if run is not None:
             return run
         check_workflow(info, workflow.name)
         if not order.any_input:
             check_same(info, new)
         return await self.attach(info, urgent=order.urgent)
+
+    async def _new(self, workflow: Pattern, state: Start, order: Order) -> tuple[NewRun, CheckpointError | None]:
+        """A run before its first step, and why it cannot begin, if a list that it goes on with is not there."""
+        continued = continued_in(state)
+        check_continued(workflow, continued)
+        try:
+            older = await read_older(self.store, continued)
+        except (RunNotFound, ListTooShort) as missing:
+            return lookup(workflow, state, self._means.owner, order), missing
+        return new_run(workflow, state, self._means.owner, order, older), None
 
     async def attach(self, info: RunInfo, *, claim: bool = True, urgent: bool = False) -> Run:
         """A handle of a stored run, whatever its status.

@@ -1,6 +1,8 @@
 """How a run is to be started."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from stagepost.checkpoint import Keep
 
@@ -21,6 +23,7 @@ class Order:
         trace: The trace that it belongs to.
         intermediates: A list that gets its states.
         urgent: Whether it takes no slot.
+        labels: What it can be found by.
         any_input: Whether the run that has its id already may have begun with something else.
     """
 
@@ -32,6 +35,7 @@ class Order:
     trace: str | None = None
     intermediates: list[Intermediate] | None = None
     urgent: bool = False
+    labels: Mapping[str, str] = MappingProxyType({})
     any_input: bool = False
 
     def check(self, secrets: Secrets, workflow: str) -> None:
@@ -50,3 +54,5 @@ class Order:
         secrets.check_text(self.run_id, f"the id of a run of {workflow!r}")
         secrets.check_text(self.key, f"the key of a run of {workflow!r}")
         secrets.check_text(self.trace, f"the trace of a run of {workflow!r}")
+        for text in (*self.labels.keys(), *self.labels.values()):
+            secrets.check_text(text, f"a label of a run of {workflow!r}")

@@ -21,13 +21,15 @@ def check_labels(labels: Mapping[str, str]) -> None:
         raise LabelRefused(f"there are {len(labels)} of them, and a run may have {MOST}")
     for name, value in labels.items():
         for text in (name, value):
-            if not isinstance(text, str) or not 0 < len(text) <= LONGEST or not _is_valid(text):
+            if not _is_valid(text):
                 raise LabelRefused(f"{name!r:.80}: {value!r:.80} is not a pair of texts of 1 to {LONGEST} characters")
 
 
-def _is_valid(text: str) -> bool:
+def _is_valid(text: object) -> bool:
+    if not isinstance(text, str):
+        return False
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return 0 < len(text) <= LONGEST

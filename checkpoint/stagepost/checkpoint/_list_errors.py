@@ -5,7 +5,7 @@ from typing import Final
 from ._root_error import CheckpointError
 
 _REMEDY: Final = (
-    "PRAGMA foreign_keys = ON; DELETE FROM lists WHERE (maker, number) NOT IN (SELECT maker, number FROM list_refs "
+    "DELETE FROM lists WHERE (maker, number) NOT IN (SELECT maker, number FROM list_refs "
     "UNION SELECT base_maker, base_number FROM lists WHERE base_maker IS NOT NULL); DELETE FROM elements WHERE "
     "(maker, number) NOT IN (SELECT maker, number FROM lists)"
 )

@@ -1,4 +1,4 @@
-"""Tables of the application in the store's own database, so that a step and what it writes there are one transaction."""
+"""Tables of the application in the store's own database: a step and what it writes there are one transaction."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol, TypeAlias

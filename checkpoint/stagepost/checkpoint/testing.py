@@ -22,9 +22,11 @@ from ._conformance import (
     _items,
     _keeping,
     _keys,
+    _lists,
     _retention,
     _runs,
     _signals,
+    _tables,
     _values,
     _versions,
     _waits,
@@ -47,4 +49,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_effects.CHECKS,
     *_values.CHECKS,
     *_versions.CHECKS,
+    *_lists.CHECKS,
+    *_tables.CHECKS,
 )

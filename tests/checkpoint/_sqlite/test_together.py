@@ -35,6 +35,7 @@ from stagepost.checkpoint import (
 from stagepost.checkpoint._sqlite import _batch
 from stagepost.checkpoint._sqlite import _statements as statements
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, is_fatal, run_batch
+from stagepost.checkpoint._sqlite._applications import Checked
 from stagepost.checkpoint._sqlite._changes import changes_of
 from stagepost.checkpoint._sqlite._connect import connector, create_file
 from stagepost.checkpoint._sqlite._creating import Creation
@@ -68,7 +69,7 @@ def leases(connection: sqlite3.Connection, count: int = 5) -> list[Lease]:
 
 def fan(connection: sqlite3.Connection) -> Lease:
     (lease,) = leases(connection, 1)
-    statements.commit(connection, Commit(lease=lease, frozen=ITEMS), 0)
+    change(Commit(lease=lease, frozen=ITEMS))(connection)
     return lease
 
 
@@ -82,7 +83,7 @@ def outcome(idx: int, lease: Lease) -> Commit:
 
 
 def change(commit: Commit) -> Work:
-    return changes_of(commit, lambda: 0)
+    return changes_of(commit, 0, Checked())
 
 
 def stored(connection: sqlite3.Connection, lease: Lease) -> Snapshot:
@@ -145,7 +146,7 @@ def claim(connection: sqlite3.Connection, lease: Lease) -> None:
 
 
 def end(connection: sqlite3.Connection, lease: Lease) -> None:
-    statements.commit(connection, Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)), 0)
+    change(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))(connection)
 
 
 def save_before(connection: sqlite3.Connection, lease: Lease) -> None:
@@ -219,16 +220,23 @@ def everything(lease: Lease) -> list[Commit]:
             lease=lease, effects=[Effect("b", "one", EffectStatus.DONE, b"3"), Effect("b", "two", EffectStatus.UNDONE)]
         ),
         Commit(lease=lease, frame=Frame("", 4, "c", {}, refs=refs), values=[StoredValue("", 3, None, b"4")]),
-        Commit(lease=lease, frame=Frame("", 5, "d", {}, refs=refs), values=[StoredValue("", 4, None, b"5")], dropped=[Ref(3)]),
+        Commit(
+            lease=lease,
+            frame=Frame("", 5, "d", {}, refs=refs),
+            values=[StoredValue("", 4, None, b"5")],
+            dropped=[Ref(3)],
+        ),
         Commit(lease=lease, frame=Frame("", 6, "e", {}, refs=refs), values=[StoredValue("", 5, 0, b"6")]),
         Commit(lease=lease, frame=Frame("", 7, None, {}, refs=refs), closing=Closing(RunStatus.COMPLETED)),
     ]
 
 
 def everywhere(connection: sqlite3.Connection, lease: Lease) -> list[list[object]]:
-    tables = ("frames", "items", "vals", "effects")
-    query = "SELECT * FROM {} WHERE rk = ?"
-    rows = [connection.execute(query.format(table), (lease.row,)).fetchall() for table in tables]
+    tables = ("frames", "items", "vals", "effects", "history")
+    queries = [f"SELECT * FROM {table} WHERE rk = ?" for table in tables]
+    queries += [f"SELECT * FROM {table} WHERE maker = ?" for table in ("lists", "elements", "element_blobs")]
+    queries.append("SELECT rk, path, number, length FROM list_refs WHERE rk = ?")
+    rows = [connection.execute(query, (lease.row,)).fetchall() for query in queries]
     status = connection.execute("SELECT status, attempts, finished_at FROM runs WHERE rk = ?", (lease.row,)).fetchall()
     return [[row[1:] for row in sorted(found)] for found in rows] + [status]
 
@@ -238,7 +246,7 @@ def test_commits_leave_the_same_together_and_one_by_one(connection: sqlite3.Conn
     alone, together = leases(connection, 2)
     connection.execute("UPDATE runs SET attempts = 1")
     for commit in everything(alone)[:until]:
-        statements.commit(connection, commit, 0)
+        change(commit)(connection)
     seen = transactions(connection)
     outcomes = run_batch(connection, [change(commit) for commit in everything(together)[:until]])
     assert (kinds(outcomes), seen) == ([None] * until, [])

@@ -89,7 +89,12 @@ class _Guard:
         self.changes_tables = False
 
     def __call__(
-        self, action: int, first: str | None, second: str | None, database: str | None, trigger: str | None
+        self,
+        action: int,
+        first: str | None,
+        second: str | None,
+        database: str | None,
+        _trigger: str | None,
     ) -> int:
         if action in _READS or self._may(action, first or "", second or "", database):
             return sqlite3.SQLITE_OK

@@ -23,9 +23,7 @@ from ._row import (
 DELETE_FRAME = "DELETE FROM frames WHERE rk = ? AND path = ?"
 DELETE_VALUES = tuple(f"DELETE FROM {table} WHERE rk = ? AND path = ?" for table in ("vals", "list_refs"))
 DELETE_ITEMS = "DELETE FROM items WHERE rk = ? AND path = ? AND visit = ?"
-DELETE_BELOW = tuple(
-    f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("frames", "items")
-)
+DELETE_BELOW = tuple(f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("frames", "items"))
 DELETE_VALUES_BELOW = tuple(
     f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("vals", "list_refs")
 )
@@ -80,13 +78,10 @@ def changes_of(commit: Commit, now: int, checked: Checked) -> Changes | RowChang
         rows += [outcome_row(right, item, now) for item in commit.outcomes]
     if commit.ended is not None or commit.joined is not None:
         rows += _deletions(right, commit.ended, commit.joined)
-    if commit.values or commit.dropped:
+    if commit.values or commit.dropped or commit.blobs:
         rows += _outside(right, commit, now)
     if commit.effects:
         rows += [effect_row(right, effect) for effect in commit.effects]
-    if commit.blobs:
-        rows += blob_rows(right, commit.blobs)
-        rows += element_blob_rows(right, commit.values)
     if commit.progresses:
         rows.append(RowChange(PROGRESS, (right.lease.row,), right))
     if commit.lease.keep is Keep.ALL and commit.frame is not None:
@@ -106,6 +101,9 @@ def _outside(right: Right, commit: Commit, now: int) -> Sequence[RowChange]:
         rows += [dropped_row(right, path, ref) for ref in commit.dropped]
     for value in commit.values:
         rows += value_rows(right, value, now)
+    if commit.blobs:
+        rows += blob_rows(right, commit.blobs)
+        rows += element_blob_rows(right, commit.values)
     return rows
 
 

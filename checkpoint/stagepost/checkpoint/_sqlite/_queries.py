@@ -32,9 +32,9 @@ SNAPSHOT_PARTS = {
     "item": ("path, visit, idx, status, input, value, error, saved_at", "items WHERE rk = (SELECT rk FROM run)"),
     **_OUTSIDE,
     "number": (
-        "max(coalesce((SELECT max(number) FROM vals WHERE rk = (SELECT rk FROM run)), 0), "
-        "coalesce((SELECT max(number) FROM lists WHERE maker = (SELECT rk FROM run)), 0))",
-        "run",
+        "coalesce(max(number), 0)",
+        """(SELECT number FROM vals WHERE rk = (SELECT rk FROM run)
+        UNION ALL SELECT max(number) FROM lists WHERE maker = (SELECT rk FROM run))""",
     ),
     "wait": (WAIT_COLUMNS, "waits WHERE rk = (SELECT rk FROM run)"),
     "effect": ("place, key, status, value", "effects WHERE rk = (SELECT rk FROM run)"),
@@ -62,7 +62,7 @@ WITH RECURSIVE run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)),
 ref (number, length, maker) AS (
   SELECT json_extract(key.value, '$[0]'), json_extract(key.value, '$[1]'), json_extract(key.value, '$[2]')
   FROM frames, json_each(frames.refs) AS key
-  WHERE rk = (SELECT rk FROM run) AND path = CAST(? AS TEXT) AND key.key = CAST(? AS TEXT)
+  WHERE frames.rk = (SELECT rk FROM run) AND frames.path = CAST(? AS TEXT) AND key.key = CAST(? AS TEXT)
 ),
 parts (maker, number, stop) AS (
   SELECT iif(maker = 0, (SELECT rk FROM run), maker), number, length FROM ref

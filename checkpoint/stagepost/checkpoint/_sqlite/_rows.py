@@ -17,7 +17,6 @@ from ._failure import split_failure
 from ._queries import HISTORY_PARTS, SNAPSHOT_PARTS, Row
 from ._times import to_time
 
-
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -34,7 +33,7 @@ def to_run(row: Row) -> RunInfo:
 def _to_run(row: Row) -> RunInfo:
     run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, *rest = row
     created, finished, trace, keep, labels = rest
-    for text in (run_id, workflow, key, error, owner):
+    for text in (run_id, workflow, key, error, owner, labels):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
     why, traceback = split_failure(error)
     return RunInfo(

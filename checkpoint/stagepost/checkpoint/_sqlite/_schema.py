@@ -140,9 +140,10 @@ CREATE TABLE elements (
   idx      INTEGER NOT NULL,
   value    BLOB NOT NULL,
   saved_at INTEGER NOT NULL,
-  PRIMARY KEY (maker, number, idx),
-  FOREIGN KEY (maker, number) REFERENCES lists ON DELETE CASCADE
+  PRIMARY KEY (maker, number, idx)
 ) STRICT, WITHOUT ROWID;
+CREATE TRIGGER elements_of_none AFTER DELETE ON lists -- no foreign key, which would be looked up at each append
+BEGIN DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number; END;
 
 CREATE TRIGGER lists_unused AFTER DELETE ON list_refs -- with the last reference, whatever has deleted it
 WHEN NOT EXISTS (SELECT 1 FROM list_refs WHERE maker = OLD.maker AND number = OLD.number)
@@ -235,10 +236,11 @@ CREATE TABLE element_blobs (              -- which elements of lists do
   number INTEGER NOT NULL,
   idx    INTEGER NOT NULL,
   digest TEXT NOT NULL,
-  PRIMARY KEY (maker, number, idx, digest),
-  FOREIGN KEY (maker, number, idx) REFERENCES elements ON DELETE CASCADE
+  PRIMARY KEY (maker, number, idx, digest)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX element_blobs_digest ON element_blobs (digest);
+CREATE TRIGGER element_blobs_of_none AFTER DELETE ON elements
+BEGIN DELETE FROM element_blobs WHERE maker = OLD.maker AND number = OLD.number AND idx = OLD.idx; END;
 CREATE TRIGGER blobs_unused AFTER DELETE ON blob_refs -- with the last reference, whatever has deleted it
 WHEN NOT EXISTS (SELECT 1 FROM blob_refs WHERE digest = OLD.digest)
 AND NOT EXISTS (SELECT 1 FROM element_blobs WHERE digest = OLD.digest)

@@ -226,7 +226,7 @@ class Branch:
         """Commit what a step has changed, if the run is stored; returns which values have rows of their own then."""
         refs = self.refs
         if self.execution.journal is not None:
-            layout = lay_out(self.path, self.execution.numbers, self.refs, updates, own, blobs or NO_BLOBS)
+            layout = lay_out(self.path, self.execution.numbers, self.refs, updates, own, blobs=blobs or NO_BLOBS)
             parts = self._all_parts(own, layout, position, joined)
             if blobs:
                 parts["blobs"] = blobs

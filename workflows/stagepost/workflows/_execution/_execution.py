@@ -6,7 +6,6 @@ from functools import partial
 from itertools import count
 from operator import attrgetter
 from time import perf_counter, time
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from anyio import CancelScope
@@ -142,7 +141,7 @@ class Execution:
     listeners: list[Listener] = field(default_factory=list)
     signals: SignalBox = field(init=False)
     kept: dict[str, bytes] | None = None
-    labels: Mapping[str, str] = MappingProxyType({})
+    labels: Mapping[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=partial(count, 1))
     _blobs: Blobs | None = None
     _pauses: int = 0

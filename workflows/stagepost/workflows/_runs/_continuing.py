@@ -45,9 +45,7 @@ async def _read(store: CheckpointStore, key: str, wanted: Continued) -> list[byt
     parts: list[bytes] = []
     after: str | None = "0"
     while after is not None and len(parts) < wanted.length:
-        page = await store.elements(
-            wanted.run_id, "", key, after=after, limit=min(_PAGE, wanted.length - len(parts))
-        )
+        page = await store.elements(wanted.run_id, "", key, after=after, limit=min(_PAGE, wanted.length - len(parts)))
         parts += page.items
         after = page.next
     if len(parts) != wanted.length:

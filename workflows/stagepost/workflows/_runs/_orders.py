@@ -1,8 +1,7 @@
 """How a run is to be started."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from stagepost.checkpoint import Keep
 
@@ -35,7 +34,7 @@ class Order:
     trace: str | None = None
     intermediates: list[Intermediate] | None = None
     urgent: bool = False
-    labels: Mapping[str, str] = MappingProxyType({})
+    labels: Mapping[str, str] = field(default_factory=dict)
     any_input: bool = False
 
     def check(self, secrets: Secrets, workflow: str) -> None:

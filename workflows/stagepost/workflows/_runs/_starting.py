@@ -20,7 +20,6 @@ from ._continuing import Older, continued_in, stored_form
 from ._ids import new_run_id
 from ._orders import Order
 
-
 _NONE: Final[Older] = MappingProxyType({})
 _BEYOND: Final = 2**62  # elements that no list has
 _NOWHERE: Final = Frame("", 1, None, {})
@@ -53,14 +52,12 @@ def new_run(
         workflow.plan.schema.read(values)
     numbers = count(1)
     begun = {key: Ref(next(numbers), each.length) for key, each in older.items() if each.length}
-    layout = lay_out("", numbers, begun, added, values, new.blobs)
+    layout = lay_out("", numbers, begun, added, values, blobs=new.blobs)
     root = first_frame(workflow.plan, values, refs=layout.refs, left_out=begun)
     return replace(new, root=root, values=layout.rows)
 
 
-def lookup(
-    workflow: Pattern, state: Mapping[str, object] | BaseModel | None, owner: str, order: Order
-) -> NewRun:
+def lookup(workflow: Pattern, state: Mapping[str, object] | BaseModel | None, owner: str, order: Order) -> NewRun:
     """A run that is found if it is there already and refused otherwise: its lists cannot begin as they should.
 
     Whoever starts a run again finds it, although those that it went on with are deleted.

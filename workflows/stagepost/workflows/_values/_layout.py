@@ -37,6 +37,7 @@ def lay_out(
     refs: Mapping[str, Ref],
     updates: Values,
     own: Values,
+    *,
     blobs: Mapping[str, bytes | None] = NO_BLOBS,
 ) -> Layout:
     """Place what a step has changed.

@@ -72,8 +72,11 @@ async def test_rows_of_runs_that_were_deleted_by_hand_are_told_by_table(file: Pa
 
 async def test_lists_that_nothing_refers_to_are_told_together(file: Path) -> None:
     await filled(file, "a")
-    rows = ["(97, 1, 0, x'31', 0)", "(98, 1, 0, x'31', 0)", "(98, 1, 1, x'32', 0)"]
-    by_hand(file, f"INSERT INTO elements VALUES {', '.join(rows)}", "INSERT INTO lists (maker, number) VALUES (98, 1)")
+    by_hand(
+        file,
+        "INSERT INTO elements VALUES (97, 1, 0, x'31', 0), (98, 1, 0, x'31', 0), (98, 1, 1, x'32', 0)",
+        "INSERT INTO lists (maker, number) VALUES (98, 1)",
+    )
     (error,) = await found(file)
     assert isinstance(error, UnusedLists)
     assert (error.count, error.elements, error.run_id) == (2, 3, None)

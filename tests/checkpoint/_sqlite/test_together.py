@@ -34,8 +34,8 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint._sqlite import _batch
 from stagepost.checkpoint._sqlite import _statements as statements
-from stagepost.checkpoint._sqlite._batch import Outcome, Work, is_fatal, run_batch
 from stagepost.checkpoint._sqlite._applications import Checked
+from stagepost.checkpoint._sqlite._batch import Outcome, Work, is_fatal, run_batch
 from stagepost.checkpoint._sqlite._changes import changes_of
 from stagepost.checkpoint._sqlite._connect import connector, create_file
 from stagepost.checkpoint._sqlite._creating import Creation
@@ -232,9 +232,9 @@ def everything(lease: Lease) -> list[Commit]:
 
 
 def everywhere(connection: sqlite3.Connection, lease: Lease) -> list[list[object]]:
-    tables = ("frames", "items", "vals", "effects", "history")
-    queries = [f"SELECT * FROM {table} WHERE rk = ?" for table in tables]
-    queries += [f"SELECT * FROM {table} WHERE maker = ?" for table in ("lists", "elements", "element_blobs")]
+    of_run, of_lists = "SELECT * FROM {} WHERE rk = ?", "SELECT * FROM {} WHERE maker = ?"
+    queries = [of_run.format(table) for table in ("frames", "items", "vals", "effects", "history")]
+    queries += [of_lists.format(table) for table in ("lists", "elements", "element_blobs")]
     queries.append("SELECT rk, path, number, length FROM list_refs WHERE rk = ?")
     rows = [connection.execute(query, (lease.row,)).fetchall() for query in queries]
     status = connection.execute("SELECT status, attempts, finished_at FROM runs WHERE rk = ?", (lease.row,)).fetchall()

@@ -158,13 +158,13 @@ BEGIN DELETE FROM lists WHERE (maker, number) IN (
     AND (SELECT count(*) FROM lists AS o WHERE o.base_maker = list.base_maker AND o.base_number = list.base_number) = 1
   ) SELECT maker, number FROM unused
 ); END;
-CREATE TRIGGER lists_left AFTER DELETE ON list_refs -- of what its writer has added nobody knows
-WHEN OLD.length IS NULL
+CREATE TRIGGER lists_left AFTER DELETE ON list_refs -- elements that nobody refers to, if no run appends any more
+WHEN NOT EXISTS (SELECT 1 FROM list_refs WHERE maker = OLD.maker AND number = OLD.number AND length IS NULL)
 BEGIN DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number AND idx >= max(
   coalesce((SELECT max(length) FROM list_refs WHERE maker = OLD.maker AND number = OLD.number), 0),
   coalesce((SELECT max(base_length) FROM lists WHERE base_maker = OLD.maker AND base_number = OLD.number), 0)
 ); END;
-CREATE TRIGGER lists_based AFTER DELETE ON lists -- the same of the list that one began with, if that has no writer
+CREATE TRIGGER lists_based AFTER DELETE ON lists -- the same of the list that one began with
 WHEN OLD.base_maker IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM list_refs WHERE maker = OLD.base_maker AND number = OLD.base_number AND length IS NULL
 )

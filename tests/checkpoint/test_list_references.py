@@ -132,7 +132,6 @@ async def act(store: MemoryStore, world: World, deed: Deed) -> None:  # noqa: C9
     match kind, status:
         case "start", None:
             await start(store, world, run_id, other, count)
-            before = world.lists[run_id]
         case "append", "open":
             await append(store, world, run_id, count)
         case "drop", "open":
@@ -154,8 +153,8 @@ async def act(store: MemoryStore, world: World, deed: Deed) -> None:  # noqa: C9
             left = {run.run_id for run in await store.find()}
             for gone in set(world.lists) - left:
                 world.forget(gone)
-    if world.keep is Keep.ALL and run_id in world.lists and before and before not in world.past[run_id][-1:]:
-        world.past[run_id].append(before)
+    if world.keep is Keep.ALL and world.lists.get(run_id, before) != before and kind != "migrate":
+        world.past[run_id].append(world.lists[run_id])
 
 
 async def play(deeds: list[Deed], keep: Keep) -> None:

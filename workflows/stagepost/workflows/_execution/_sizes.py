@@ -52,12 +52,13 @@ def check_input(limits: Limits, new: NewRun) -> None:
     Raises:
         ValueTooLarge: It is.
     """
-    if not limits.mind(sum(len(row.value) for row in new.values)):  # what has no row is small
+    if not limits.mind(len(new.input)):
         return
-    keys = {ref.number: key for key, ref in new.root.refs.items()}
-    for row in new.values:
-        element = "" if row.idx is None else f"[{row.idx}]"
-        limits.check(len(row.value), f"{keys[row.number]}{element} of the input of {new.workflow!r}")
+    lists = {ref.number: key for key, ref in new.root.refs.items() if ref.length is not None}
+    sizes = {key: len(data) for key, data in new.root.state.items() if key not in lists.values()}
+    sizes |= {f"{lists[row.number]}[{row.idx}]": len(row.value) for row in new.values if row.number in lists}
+    for name, size in sizes.items():
+        limits.check(size, f"{name} of the input of {new.workflow!r}")
 
 
 def _sizes(values: Mapping[str, Stored]) -> Iterator[tuple[str, int]]:

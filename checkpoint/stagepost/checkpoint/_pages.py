@@ -1,4 +1,4 @@
-"""What is read page by page."""
+"""What is asked for page by page."""
 
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -9,11 +9,12 @@ T = TypeVar("T")
 
 
 class Page(NamedTuple, Generic[T]):
-    """A part of what was asked for.
+    """Some of what was asked for, and where the rest begins.
 
     Attributes:
-        items: It.
-        next: Where the next page begins: give it as ``after=``. None if this is the last one.
+        items: What was found.
+        next: Give it as ``after=`` to get the following page; None: this was the last one. A page may hold less than
+            was asked for, or nothing, and have a following one.
         damaged: What could not be read on the way.
     """
 

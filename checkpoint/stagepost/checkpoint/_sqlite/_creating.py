@@ -96,7 +96,7 @@ class Creation:
             rows += first_blob_rows(right, run.blobs)
             rows += element_blob_rows(right, values)
         if run.labels:
-            rows += label_rows(right, run.labels)
+            rows += label_rows(right, run.labels, self._now)
         if run.keep is Keep.ALL:
             rows.append(version_row(right, root))
         return rows

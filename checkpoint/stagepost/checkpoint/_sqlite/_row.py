@@ -62,7 +62,7 @@ REFER_FROM = """
 INSERT OR IGNORE INTO element_blobs (maker, number, idx, digest)
 SELECT ?, ?, ?, digest FROM blobs WHERE digest = ?
 """
-INSERT_LABEL = "INSERT INTO labels (rk, name, value) VALUES (?, ?, ?)"
+INSERT_LABEL = "INSERT INTO labels (rk, name, value, created_at) VALUES (?, ?, ?, ?)"
 DELETE_EFFECT = "DELETE FROM effects WHERE rk = ? AND place = ? AND key = ?"
 INSERT_BLOB = "INSERT OR IGNORE INTO blobs (digest, value) VALUES (?, ?)"
 REFER = "INSERT OR IGNORE INTO blob_refs (rk, digest) SELECT ?, digest FROM blobs WHERE digest = ?"
@@ -173,9 +173,9 @@ def dropped_row(right: Right, path: str, ref: Ref) -> RowChange:
     return RowChange(DROP_LIST, (row, path, ref.maker or row, ref.number), right)
 
 
-def label_rows(right: Right, labels: Mapping[str, str]) -> Sequence[RowChange]:
+def label_rows(right: Right, labels: Mapping[str, str], now: int) -> Sequence[RowChange]:
     """What a new run can be found by."""
-    return [RowChange(INSERT_LABEL, (right.lease.row, name, value), right) for name, value in labels.items()]
+    return [RowChange(INSERT_LABEL, (right.lease.row, name, value, now), right) for name, value in labels.items()]
 
 
 def effect_row(right: Right, effect: Effect) -> RowChange:

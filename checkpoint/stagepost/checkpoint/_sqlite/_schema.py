@@ -178,9 +178,10 @@ CREATE TABLE labels (                     -- what runs can be found by
   rk    INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
   name  TEXT NOT NULL,
   value TEXT NOT NULL,
+  created_at INTEGER NOT NULL,            -- the run's, by which what is found is ordered
   PRIMARY KEY (rk, name)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX labels_value ON labels (name, value, rk);
+CREATE INDEX labels_value ON labels (name, value, created_at);
 
 CREATE TABLE waits (                      -- what parks a run
   rk        INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,

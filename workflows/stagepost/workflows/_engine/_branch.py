@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from stagepost.checkpoint import (
-    Attachments,
     CannotStore,
     Closing,
     Frame,
@@ -15,13 +14,16 @@ from stagepost.checkpoint import (
     Joined,
     Ref,
     RunStatus,
+    Statement,
+    StatementFailed,
+    StatementRefused,
     ValueTooLarge,
     join_values,
 )
 from stagepost.hub import TaskGuard, new_guard
 
 from .._containment import own_failure
-from .._execution._blobs import blobs_of, check_blobs
+from .._execution._blobs import Attached, blobs_of, check_blobs
 from .._execution._execution import Execution, ItemRecord
 from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
@@ -135,7 +137,7 @@ class Branch:
         joined: Joined | None = None,
         visits: Mapping[str, int] | None = None,
         straight_on: bool = False,
-        attached: Attachments | None = None,
+        attached: Attached | None = None,
     ) -> None:
         """Save a step's result together with where the branch goes on.
 
@@ -147,7 +149,7 @@ class Branch:
             joined: Items that are no longer needed.
             visits: Counts that replace the branch's.
             straight_on: The next step begins with this commit, whatever else is due.
-            attached: Bytes that the step has attached.
+            attached: What the step has saved with its result.
 
         Raises:
             WorkflowError: An arrow cannot be followed, or a value is too large.
@@ -169,7 +171,10 @@ class Branch:
             self._stand(own, seen, open_end, await self._save(updates, own, open_end, joined, blobs))
             raise
         is_kept = self.execution.journal is not None or blobs is not None
-        refs = await self._save(updates, own, position, joined, blobs) if is_kept else self.refs
+        if attached is not None and attached.also:
+            refs = await self._save_also(updates, own, position, joined, blobs, also=attached.also)
+        else:
+            refs = await self._save(updates, own, position, joined, blobs) if is_kept else self.refs
         self.trail.extend(position.entered)
         self._stand(own, seen, position, refs)
         if self.execution.must_pause and not straight_on:
@@ -222,6 +227,8 @@ class Branch:
         position: Position,
         joined: Joined | None,
         blobs: Mapping[str, bytes | None] | None,
+        *,
+        also: tuple[Statement, ...] = (),
     ) -> Mapping[str, Ref]:
         """Commit what a step has changed, if the run is stored; returns which values have rows of their own then."""
         refs = self.refs
@@ -230,12 +237,33 @@ class Branch:
             parts = self._all_parts(own, layout, position, joined)
             if blobs:
                 parts["blobs"] = blobs
+            if also:
+                parts["also"] = also
             await self.execution.save(parts)
             refs = layout.refs
         if blobs:
             self.execution.blobs.keep(blobs)
             release(own)
         return refs
+
+    async def _save_also(
+        self,
+        updates: Values,
+        own: Values,
+        position: Position,
+        joined: Joined | None,
+        blobs: Mapping[str, bytes | None] | None,
+        *,
+        also: tuple[Statement, ...],
+    ) -> Mapping[str, Ref]:
+        """The same with what it has written to tables of the application; a statement that fails is its failure."""
+        place = self.place
+        assert place is not None  # noqa: S101  # at the end nothing is written
+        try:
+            return await self._save(updates, own, position, joined, blobs, also=also)
+        except (StatementFailed, StatementRefused) as error:
+            failure = self.failure(place.within, error, state=self.shown())
+            raise failure from failure.__cause__
 
     def _all_parts(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> Parts:
         parts = self._parts(own, layout, position)

@@ -7,7 +7,15 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic_core import to_json
 
-from stagepost.checkpoint import CannotStore, ItemStatus, Joined, ValueTooLarge
+from stagepost.checkpoint import (
+    CannotStore,
+    ItemStatus,
+    Joined,
+    Statement,
+    StatementFailed,
+    StatementRefused,
+    ValueTooLarge,
+)
 from stagepost.hub import TaskGuard, leaves_of, new_guard
 
 from .._containment import find, own_failure
@@ -181,8 +189,14 @@ class FanOut:
             blobs = self._blobs(outcome, context)
         except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
             failure = self._run.secrets.cover(own_failure(error))
-            outcome, blobs = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure), None
-        await self._commit(item, outcome, blobs)
+            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure))
+            return
+        also = () if context.attached is None else context.attached.also
+        try:
+            await self._commit(item, outcome, blobs, also)
+        except (StatementFailed, StatementRefused) as error:  # what it has written to tables of the application
+            failure = self._run.secrets.cover(error)
+            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure))
 
     def _blobs(self, outcome: ItemRecord, context: StepContext) -> Mapping[str, bytes | None] | None:
         """The bytes that an item brings.
@@ -214,12 +228,18 @@ class FanOut:
         return value
 
     async def _commit(
-        self, item: ItemRecord, outcome: ItemRecord, blobs: Mapping[str, bytes | None] | None = None
+        self,
+        item: ItemRecord,
+        outcome: ItemRecord,
+        blobs: Mapping[str, bytes | None] | None = None,
+        also: tuple[Statement, ...] = (),
     ) -> None:
         if self._run.journal is not None:
             parts = Parts(outcomes=(outcome.stored(self._path, self._visit), *self._run.take_cancelled()))
             if blobs:
                 parts["blobs"] = blobs
+            if also:
+                parts["also"] = also
             await self._run.save(parts)
         if blobs:
             self._run.blobs.keep(blobs)

@@ -53,6 +53,7 @@ async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskG
                 return result
             request = doubt
         await _rest(step, context, request)
+        context.begin_again()
 
 
 async def _request(error: BaseException, step: "Step", context: "StepContext", guard: TaskGuard) -> Parks:

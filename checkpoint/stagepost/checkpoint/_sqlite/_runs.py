@@ -73,7 +73,10 @@ class Runs(Reading):
 
     def commit(self, commit: Commit) -> Coroutine[Any, Any, None]:
         """Save one change of a run."""
-        return self._write(self._work(commit))  # not awaited here, as each step of a run comes by
+        now = int(self._clock() * 1_000_000 + 0.5)  # written out, and not awaited here, as each step of a run comes by
+        if commit.lease.keep is Keep.NONE and statements.is_forgotten(commit):
+            return self._write(partial(statements.commit_last, change=commit, now=now, checked=self._checked))
+        return self._write(changes_of(commit, now, self._checked))
 
     async def wait(self, lease: Lease, wait: NewWait) -> Wait:
         """Open a wait of a run."""
@@ -130,11 +133,6 @@ class Runs(Reading):
     async def execute(self, *statements: Statement) -> None:
         """Execute statements on tables of the application in one transaction."""
         await self._write(Application(statements, self._checked))
-
-    def _work(self, commit: Commit) -> Callable[[Connection], None]:
-        if commit.lease.keep is Keep.NONE and statements.is_forgotten(commit):
-            return partial(statements.commit_last, change=commit, now=self._now(), checked=self._checked)
-        return changes_of(commit, self._now(), self._checked)
 
     def _now(self) -> int:
         return to_micros(self._clock())

@@ -37,7 +37,7 @@ class Keep(StrEnum):
     """What stays of a run.
 
     ``result``: where it stands, and at its end its final state. ``all``: also every version of its frames on the way,
-    each in full, as its history. ``none``: nothing once it has completed or was cancelled, but a key or id that is to
+    as its history. ``none``: nothing once it has completed or was cancelled, but a key or id that is to
     be remembered; a failed run stays, so that it can be resumed.
     """
 

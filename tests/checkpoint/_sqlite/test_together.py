@@ -34,7 +34,6 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint._sqlite import _batch
 from stagepost.checkpoint._sqlite import _statements as statements
-from stagepost.checkpoint._sqlite._applications import Checked
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, is_fatal, run_batch
 from stagepost.checkpoint._sqlite._changes import changes_of
 from stagepost.checkpoint._sqlite._connect import connector, create_file
@@ -83,7 +82,7 @@ def outcome(idx: int, lease: Lease) -> Commit:
 
 
 def change(commit: Commit) -> Work:
-    return changes_of(commit, 0, Checked())
+    return changes_of(commit, 0)
 
 
 def stored(connection: sqlite3.Connection, lease: Lease) -> Snapshot:

@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections.abc import Sequence
+from typing import Final
 
 from .._records import Commit, Joined, Keep, RunStatus
-from ._applications import Application, Checked
 from ._fence import Right, check_held
 from ._row import (
     RowChange,
@@ -29,6 +29,8 @@ DELETE_VALUES_BELOW = tuple(
 )
 PROGRESS = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
+_ALL: Final = Keep.ALL  # to look up a member of an enum takes long for what each step does
+
 
 class Changes:
     """What a commit changes: all of it, or it is refused and changes nothing.
@@ -36,14 +38,12 @@ class Changes:
     Attributes:
         rows: The rows, in the order in which they are changed.
         is_fenced: Whether one of them is refused where the run is no longer ours to change.
-        also: What is done to tables of the application.
     """
 
-    __slots__ = ("_right", "also", "is_fenced", "rows")
+    __slots__ = ("_right", "is_fenced", "rows")
 
-    def __init__(self, right: Right, rows: Sequence[RowChange], also: Application | None = None) -> None:
+    def __init__(self, right: Right, rows: Sequence[RowChange]) -> None:
         self.rows = rows
-        self.also = also
         self.is_fenced = any(row.expected is not None for row in rows)
         self._right = right
 
@@ -57,18 +57,10 @@ class Changes:
             check_held(connection, self._right)
         for row in self.rows:
             row(connection)
-        if self.also is not None:
-            self.also(connection)
 
 
-def changes_of(commit: Commit, now: int, checked: Checked) -> Changes | RowChange:
-    """What a commit changes.
-
-    Args:
-        commit: The commit.
-        now: The time.
-        checked: What is known of statements on tables of the application.
-    """
+def changes_of(commit: Commit, now: int) -> Changes | RowChange:
+    """What a commit changes in the store's own tables."""
     closing = commit.closing
     right = Right(commit.lease, int(closing is not None and closing.status is RunStatus.CANCELLED))
     rows = [] if commit.frame is None else [frame_row(right, commit.frame, now)]
@@ -84,19 +76,17 @@ def changes_of(commit: Commit, now: int, checked: Checked) -> Changes | RowChang
         rows += [effect_row(right, effect) for effect in commit.effects]
     if commit.progresses:
         rows.append(RowChange(PROGRESS, (right.lease.row,), right))
-    if commit.lease.keep is Keep.ALL and commit.frame is not None:
+    if commit.lease.keep is _ALL and commit.frame is not None:
         rows.append(version_row(right, commit.frame))
     if closing is not None:
         rows.append(closing_row(right, closing, now))
-    if len(rows) == 1 and rows[0].expected is not None and not commit.also:
-        return rows[0]
-    return Changes(right, rows, Application(commit.also, checked) if commit.also else None)
+    return rows[0] if len(rows) == 1 and rows[0].expected is not None else Changes(right, rows)
 
 
 def _outside(right: Right, commit: Commit, now: int) -> Sequence[RowChange]:
     """Values outside of the frame. What it no longer refers to goes, unless the history does."""
     rows: list[RowChange] = []
-    if commit.lease.keep is not Keep.ALL:
+    if commit.lease.keep is not _ALL:
         path = "" if commit.frame is None else commit.frame.path
         rows += [dropped_row(right, path, ref) for ref in commit.dropped]
     for value in commit.values:
@@ -108,7 +98,7 @@ def _outside(right: Right, commit: Commit, now: int) -> Sequence[RowChange]:
 
 
 def _deletions(right: Right, ended: str | None, joined: Joined | None) -> Sequence[RowChange]:
-    rows, has_history = [], right.lease.keep is Keep.ALL
+    rows, has_history = [], right.lease.keep is _ALL
     if ended is not None:
         texts = (DELETE_FRAME,) if has_history else (DELETE_FRAME, *DELETE_VALUES)
         rows += [RowChange(text, (right.lease.row, ended), right) for text in texts]

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from .._labels import check_labels
 from .._limits import Limits
@@ -24,6 +24,8 @@ from ._reading import Reading
 from ._times import to_micros
 
 T = TypeVar("T")
+
+_NONE: Final = Keep.NONE  # to look up a member of an enum takes long for what each step does
 
 
 class Runs(Reading):
@@ -74,9 +76,9 @@ class Runs(Reading):
     def commit(self, commit: Commit) -> Coroutine[Any, Any, None]:
         """Save one change of a run."""
         now = int(self._clock() * 1_000_000 + 0.5)  # written out, and not awaited here, as each step of a run comes by
-        if commit.lease.keep is Keep.NONE and statements.is_forgotten(commit):
-            return self._write(partial(statements.commit_last, change=commit, now=now, checked=self._checked))
-        return self._write(changes_of(commit, now, self._checked))
+        if commit.also or (commit.lease.keep is _NONE and statements.is_forgotten(commit)):
+            return self._write(partial(statements.commit_with_more, change=commit, now=now, checked=self._checked))
+        return self._write(changes_of(commit, now))
 
     async def wait(self, lease: Lease, wait: NewWait) -> Wait:
         """Open a wait of a run."""

@@ -4,7 +4,7 @@ import sqlite3
 
 from .._records import Commit, Keep, Lease, RunStatus, Shape
 from ..errors import RunNotOpen
-from ._applications import Checked
+from ._applications import Application, Checked
 from ._changes import changes_of
 from ._fence import run_of
 from ._retention import forget
@@ -49,10 +49,13 @@ def claim(
     return lease
 
 
-def commit_last(connection: sqlite3.Connection, change: Commit, now: int, checked: Checked) -> None:
-    """Save the last change of a run that is forgotten with it, all or nothing."""
-    changes_of(change, now, checked)(connection)
-    forget(connection, change.lease.run_id)
+def commit_with_more(connection: sqlite3.Connection, change: Commit, now: int, checked: Checked) -> None:
+    """Save one change of a run with what it does beside its rows, all or nothing."""
+    changes_of(change, now)(connection)
+    if change.also:
+        Application(change.also, checked)(connection)
+    if is_forgotten(change):
+        forget(connection, change.lease.run_id)
 
 
 def is_forgotten(change: Commit) -> bool:

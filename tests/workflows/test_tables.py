@@ -9,8 +9,8 @@ from tests.workflows._words import Store, running
 from stagepost.checkpoint import MemoryStore, RunStatus, Statement
 from stagepost.workflows import (
     Chain,
+    Conditional,
     Fold,
-    Graph,
     Parallel,
     Retry,
     RunFailed,
@@ -45,12 +45,6 @@ def note_way(state: State, context: StepContext) -> str:
     return "on"
 
 
-def routed() -> Graph:
-    graph = Graph("work")
-    graph.add("way", step("way", note_way, inline=True))
-    return graph
-
-
 NOTED: dict[str, tuple[Any, Sequence[str]]] = {
     "a step": (Chain("work", [step("note", note, inline=True)]), ["first", "second"]),
     "items": (
@@ -61,6 +55,7 @@ NOTED: dict[str, tuple[Any, Sequence[str]]] = {
         Parallel("work", Chain("one", [step("note", note, inline=True)]), over=lambda _: [1]),
         ["first", "second"],
     ),
+    "a route": (Conditional("work", note_way, {"on": step("on", lambda _: None, inline=True)}), ["way"]),
     "a fold": (Chain("work", [Fold("fold", note_pair, over=lambda _: [1, 2])]), ["item 1", "item 2"]),
 }
 

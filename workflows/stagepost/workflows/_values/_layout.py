@@ -105,15 +105,19 @@ class _Laying:
             self.dropped.append(before)
 
     def _add(self, ref: Ref, parts: Sequence[bytes], blobs: Mapping[str, bytes | None]) -> None:
-        for idx, part in enumerate(parts, ref.length or 0):
-            self.rows.append(StoredValue(self._path, ref.number, idx, part, ref.maker, self._named(part)))
+        path, (number, length, maker) = self._path, ref
+        self.rows += [StoredValue(path, number, idx, part, maker) for idx, part in enumerate(parts, length or 0)]
+        if self._blobs:
+            self._refer(len(self.rows) - len(parts), blobs)
+
+    def _refer(self, begin: int, blobs: Mapping[str, bytes | None]) -> None:
+        """Note which bytes the rows from one on refer to."""
+        for place in range(begin, len(self.rows)):
+            row = self.rows[place]
+            self.rows[place] = row._replace(blobs=[digest for digest, text in self._blobs if text in row.value])
         left = blobs.keys() - {digest for row in self.rows for digest in row.blobs}
         if left:  # what is noted of a list as a whole belongs to the first that was added
-            place = len(self.rows) - len(parts)
-            self.rows[place] = self.rows[place]._replace(blobs=(*self.rows[place].blobs, *left))
-
-    def _named(self, part: bytes) -> tuple[str, ...]:
-        return tuple(digest for digest, text in self._blobs if text in part) if self._blobs else ()
+            self.rows[begin] = self.rows[begin]._replace(blobs=[*self.rows[begin].blobs, *left])
 
 
 def _is_outside(value: Stored) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, Literal, assert_type
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CorruptRun, MemoryStore, RunStatus, SqliteStore
+from stagepost.checkpoint import CorruptRun, MemoryStore, Page, RunStatus, SqliteStore, Statement
 from stagepost.hub import Event, Hub
 from stagepost.workflows import (
     Ask,
@@ -13,6 +13,7 @@ from stagepost.workflows import (
     ChainError,
     Conditional,
     ConditionalError,
+    Continued,
     Fold,
     FoldError,
     Graph,
@@ -221,3 +222,16 @@ Chain("wrong", [7])  # type: ignore[list-item]  # no step
 Chain("wrong", [load], state=dict)  # type: ignore[arg-type]  # no model
 Parallel("wrong", summarize, over=7)  # type: ignore[arg-type]  # neither a key nor a function
 step("wrong")  # type: ignore[call-overload]  # no function
+
+
+def write_order(state: State, context: StepContext) -> None:
+    context.write("INSERT INTO app_orders VALUES (?, ?)", context.run_id, 7)
+
+
+async def continued(store: SqliteStore, runner: Runner) -> None:
+    given = {"messages": Continued("turn-1", 2, then=["and now?"])}
+    assert_type(await runner.start(Chain("turn", [write_order]), given, labels={"customer": "7"}), Run)
+    assert_type(await store.elements("turn-1", "", "messages", after=1, limit=10), Page[bytes])
+    await store.execute(Statement("DELETE FROM app_orders WHERE run = ?", ("turn-1",)))
+    rows = await store.query("SELECT * FROM app_orders WHERE run = ?", "turn-1")
+    assert_type(rows, Sequence[tuple[str | int | float | bytes | None, ...]])

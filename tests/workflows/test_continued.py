@@ -10,7 +10,15 @@ from pydantic import BaseModel, Field
 from tests.workflows._crashes import Mortal
 from tests.workflows._words import Store, running
 
-from stagepost.checkpoint import CannotStore, LabelRefused, ListTooShort, MemoryStore, RunNotFound, ValueTooLarge
+from stagepost.checkpoint import (
+    BlobNotFound,
+    CannotStore,
+    LabelRefused,
+    ListTooShort,
+    MemoryStore,
+    RunNotFound,
+    ValueTooLarge,
+)
 from stagepost.workflows import (
     Append,
     Chain,
@@ -227,6 +235,29 @@ async def test_after_a_crash_at_any_commit_the_list_is_the_same(*, saves_last: b
             await store.delete("turn-0")
             assert await elements(store) == 6
             assert await store.check() == []
+
+
+async def draw(state: Any, context: StepContext) -> dict[str, object]:
+    digest = context.attach(b"picture of " + context.run_id.encode())
+    return {"log": [{"picture": digest}]}
+
+
+async def test_bytes_stay_with_the_elements_that_name_them() -> None:
+    work = Chain("draw", [step("draw", draw)], types=TYPES)
+    async with running(store := MemoryStore(), work) as runner:
+        state = await (await runner.start(work, run_id="one")).result()
+        state = await (await runner.start(work, {"log": Continued("one", 1)}, run_id="two")).result()
+        first, second = (each["picture"] for each in state["log"])
+        await store.delete("one")
+        assert await store.blob(first) == b"picture of one"
+        await (await runner.start(work, {"log": Continued("two", 1)}, run_id="three")).result()
+        await store.delete("two")
+        assert await store.blob(first) == b"picture of one"
+        with pytest.raises(BlobNotFound):
+            await store.blob(second)
+        await store.delete("three")
+        with pytest.raises(BlobNotFound):
+            await store.blob(first)
 
 
 async def test_labels_are_told_and_children_inherit_them() -> None:

@@ -46,7 +46,6 @@ DAMAGE = {
     "no element": "DELETE FROM elements WHERE maker = {the_bad} AND idx = 0",
     "no list": "DELETE FROM list_refs WHERE {of_bad}",
     "a frame's time": "UPDATE frames SET saved_at = 9223372036854775807 WHERE {of_bad}",
-    "labels": "UPDATE labels SET value = CAST(x'ff' AS TEXT) WHERE {of_bad}",
     "no frame": "DELETE FROM frames WHERE {of_bad}",
     "an item's status": "UPDATE items SET status = 'odd' WHERE {of_bad}",
     "an item's input": "UPDATE items SET input = x'5b' WHERE {of_bad}",
@@ -61,6 +60,7 @@ DAMAGE_OF_RUN = {
     "a run's status": "UPDATE runs SET status = 'odd' WHERE run_id = 'bad'",
     "a run's time": "UPDATE runs SET created_at = 9223372036854775807 WHERE run_id = 'bad'",
     "a run's input": "UPDATE runs SET input = x'7b' WHERE run_id = 'bad'",
+    "a run's labels": "UPDATE labels SET value = CAST(x'ff' AS TEXT) WHERE {of_bad}",
 }
 
 
@@ -121,6 +121,13 @@ async def test_a_damaged_run_can_still_be_ended(file: Path, statement: str) -> N
         lease = await store.claim("bad", "me")
         await store.commit(Commit(lease=lease, closing=Closing(RunStatus.CANCELLED)))
         assert [run.run_id for run in await store.find(status=RunStatus.CANCELLED)] == ["bad"]
+
+
+async def test_elements_that_are_missing_are_told_by_who_reads_the_list(file: Path) -> None:
+    async with damaged(file, DAMAGE["no element"]) as (store, _):
+        with pytest.raises(CorruptRun, match="its list 'k' lacks elements"):
+            await store.elements("bad", "", "k")
+        assert list((await store.elements("a", "", "k")).items) == [b'"a"', b'"b"']
 
 
 @pytest.mark.parametrize(

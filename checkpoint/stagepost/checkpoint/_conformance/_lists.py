@@ -130,9 +130,9 @@ async def check_a_list_cannot_begin_with_what_is_not_there(store: CheckpointStor
 
 
 async def check_what_is_referred_to_stays(store: CheckpointStore) -> None:
-    """In whatever order runs are deleted."""
+    """In whatever order runs are deleted, of which a few are tried."""
     runs = {"one": "abc", "two": "abcd", "three": "abcde", "four": "abx", "five": "abcdy"}
-    for order in permutations(runs):
+    for order in [*permutations(runs)][::17]:
         await said(store, "one", "abc")
         await said(store, "two", "d", after=("one", 3))
         await said(store, "three", "e", after=("two", 4))

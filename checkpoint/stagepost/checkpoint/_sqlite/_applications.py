@@ -65,9 +65,11 @@ class Application:
             StatementFailed: One is not what SQLite or a table accepts.
         """
         for statement in self._statements:
-            changes_tables = self._checked.changes_tables(connection, statement)
             try:
+                changes_tables = self._checked.changes_tables(connection, statement)
                 connection.execute(statement.text, statement.values).fetchall()
+            except StatementRefused:
+                raise
             except _ERRORS as error:
                 if not _is_its_own(error):
                     raise
@@ -132,9 +134,7 @@ def _check(connection: sqlite3.Connection, statement: Statement) -> bool:
     except _ERRORS as error:
         if guard.refused is not None:
             raise StatementRefused(text, f"it does more than to write tables {PREFIX}… ({guard.refused})") from error
-        if not _is_its_own(error):
-            raise
-        raise StatementFailed(text, str(error)) from error
+        raise
     finally:
         connection.set_authorizer(None)
     return guard.changes_tables

@@ -60,7 +60,6 @@ DAMAGE_OF_RUN = {
     "a run's status": "UPDATE runs SET status = 'odd' WHERE run_id = 'bad'",
     "a run's time": "UPDATE runs SET created_at = 9223372036854775807 WHERE run_id = 'bad'",
     "a run's input": "UPDATE runs SET input = x'7b' WHERE run_id = 'bad'",
-    "a run's labels": "UPDATE labels SET value = CAST(x'ff' AS TEXT) WHERE {of_bad}",
 }
 
 
@@ -121,6 +120,13 @@ async def test_a_damaged_run_can_still_be_ended(file: Path, statement: str) -> N
         lease = await store.claim("bad", "me")
         await store.commit(Commit(lease=lease, closing=Closing(RunStatus.CANCELLED)))
         assert [run.run_id for run in await store.find(status=RunStatus.CANCELLED)] == ["bad"]
+
+
+async def test_labels_that_are_no_text_are_told_by_run(file: Path) -> None:
+    async with damaged(file, "UPDATE labels SET value = CAST(x'ff' AS TEXT) WHERE {of_bad}") as (store, _):
+        with pytest.raises(CorruptRun, match="what is stored of run 'bad' is damaged"):
+            await store.info("bad")
+        assert [run.run_id for run in await store.find()] == ["a", "c"]
 
 
 async def test_elements_that_are_missing_are_told_by_who_reads_the_list(file: Path) -> None:

@@ -11,11 +11,11 @@ from ._codec import PLAIN, Codec, TypedCodec, codec_for, join_values, plain_form
 from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
 from ._limits import Limits
 from ._memory import MemoryStore
+from ._outside import Continued, Ref, StoredValue
 from ._pages import Page
 from ._records import (
     Closing,
     Commit,
-    Continued,
     Frame,
     Item,
     ItemStatus,
@@ -24,19 +24,16 @@ from ._records import (
     Lease,
     Migrated,
     NewRun,
-    Ref,
     RunInfo,
     RunStatus,
     Shape,
     Snapshot,
-    Statement,
-    StoredValue,
     Version,
 )
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
-from ._tables import Tables
+from ._tables import Statement, Tables
 from ._waiting import Due, Effect, EffectStatus, NewWait, OpenWait, SentSignal, Wait, WaitKind, WaitStatus
 from .errors import (
     AlreadyAnswered,

@@ -1,13 +1,23 @@
 """Tables of the application in the store's own database: a step and what it writes there are one transaction."""
 
 from collections.abc import Sequence
-from typing import Final, Protocol, TypeAlias
-
-from ._records import Statement
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 Cell: TypeAlias = str | int | float | bytes | None
 
 PREFIX: Final = "app_"  # of the names of such tables and indexes; no table of the store's has it, now or later
+
+
+class Statement(NamedTuple):
+    """A statement on tables of the application in the store's own database.
+
+    Attributes:
+        text: SQL, with ``?`` for values.
+        values: What is bound to these.
+    """
+
+    text: str
+    values: Sequence[str | int | float | bytes | None] = ()
 
 
 class Tables(Protocol):

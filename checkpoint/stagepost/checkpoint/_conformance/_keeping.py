@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from .._records import Closing, Commit, Keep, Lease, Ref, RunStatus, StoredValue
+from .._outside import Ref, StoredValue
+from .._records import Closing, Commit, Keep, Lease, RunStatus
 from .._store import CheckpointStore
 from ..errors import RunNotFound, StaleCheckpoint
 from ._words import Check, a_frame, equal, lease_of, new_run, refuses, started

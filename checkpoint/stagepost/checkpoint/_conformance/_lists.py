@@ -7,7 +7,8 @@ from itertools import permutations
 from typing import Final
 
 from .._blobs import digest_of
-from .._records import Closing, Commit, Continued, Keep, Lease, Migrated, Ref, RunStatus, StoredValue
+from .._outside import Continued, Ref, StoredValue
+from .._records import Closing, Commit, Keep, Lease, Migrated, RunStatus
 from .._store import CheckpointStore
 from ..errors import BlobNotFound, ListTooShort, RunNotFound
 from ._words import Check, a_frame, end, equal, lease_of, new_run, refuses

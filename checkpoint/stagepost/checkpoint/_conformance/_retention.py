@@ -4,7 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from .._records import Closing, Commit, Keep, RunStatus, StoredValue
+from .._outside import StoredValue
+from .._records import Closing, Commit, Keep, RunStatus
 from .._store import CheckpointStore
 from .._waiting import Effect, EffectStatus, NewWait, WaitKind
 from ..errors import RunNotEnded, RunNotFound

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Final
 
-from .._records import Closing, Commit, Keep, RunStatus, Statement
+from .._records import Closing, Commit, Keep, RunStatus
 from .._store import CheckpointStore
+from .._tables import Statement
 from ..errors import LabelRefused, RunNotFound, StaleCheckpoint, StatementFailed, StatementRefused
 from ._words import Check, a_frame, an_item, end, equal, lease_of, new_run, refuses, started
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from .._records import Closing, Commit, Frame, Joined, Ref, RunStatus, StoredValue
+from .._outside import Ref, StoredValue
+from .._records import Closing, Commit, Frame, Joined, RunStatus
 from .._store import CheckpointStore
 from ..errors import StaleCheckpoint
 from ._words import Check, a_frame, an_item, equal, lease_of, new_run, refuses, started

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from .._records import Closing, Commit, ItemStatus, Migrated, Ref, RunStatus, Shape, StoredValue
+from .._outside import Ref, StoredValue
+from .._records import Closing, Commit, ItemStatus, Migrated, RunStatus, Shape
 from .._store import CheckpointStore
 from .._waiting import NewWait, WaitKind
 from ..errors import OwnershipLost, RunNotFound

@@ -8,9 +8,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
-from .._records import Statement
 from .._table_errors import StatementFailed, StatementRefused
-from .._tables import PREFIX
+from .._tables import PREFIX, Statement
 
 _READS: Final = (sqlite3.SQLITE_READ, sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 _ROWS: Final = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)

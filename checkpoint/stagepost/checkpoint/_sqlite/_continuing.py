@@ -9,7 +9,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from .._records import Continued, Frame, NewRun, Ref, StoredValue
+from .._outside import Continued, Ref, StoredValue
+from .._records import Frame, NewRun
 from ..errors import ListTooShort, RunNotFound
 from ._rows import to_refs
 

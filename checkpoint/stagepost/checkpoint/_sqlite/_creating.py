@@ -3,7 +3,8 @@
 import sqlite3
 from collections.abc import Sequence
 
-from .._records import Frame, Keep, Lease, NewRun, RunInfo, RunStatus, StoredValue
+from .._outside import StoredValue
+from .._records import Frame, Keep, Lease, NewRun, RunInfo, RunStatus
 from ..errors import KeyRemembered
 from ._continuing import continue_lists
 from ._fence import Right

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from .._codec import join_values
-from .._records import Closing, Frame, Item, Lease, Ref, Shape, StoredValue
+from .._outside import Ref, StoredValue
+from .._records import Closing, Frame, Item, Lease, Shape
 from .._waiting import Effect, EffectStatus
 from ..errors import BlobNotFound
 from ._failure import failure_text, readable

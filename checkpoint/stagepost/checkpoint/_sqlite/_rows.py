@@ -10,7 +10,8 @@ from typing import Final, TypeVar, cast
 from pydantic_core import from_json, to_json
 
 from .._codec import split_values
-from .._records import Frame, Item, ItemStatus, Keep, Ref, RunInfo, RunStatus, Snapshot, Version
+from .._outside import Ref
+from .._records import Frame, Item, ItemStatus, Keep, RunInfo, RunStatus, Snapshot, Version
 from .._waiting import Effect, EffectStatus, OpenWait, SentSignal, Wait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
 from ._failure import split_failure

@@ -8,7 +8,8 @@ from typing import Any, Final, TypeVar
 
 from .._labels import check_labels
 from .._limits import Limits
-from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape, Statement
+from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape
+from .._tables import Statement
 from .._waiting import Due, NewWait, Wait
 from . import _keys as keys
 from . import _retention as retention

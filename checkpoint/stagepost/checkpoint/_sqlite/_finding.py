@@ -1,7 +1,8 @@
 """How runs are found, and the waits that are open: which ranges of which index have them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from .._records import RunStatus
@@ -12,6 +13,14 @@ from ._times import to_micros
 
 _STARTED: Final = ("created_at", "rk")
 _WAIT: Final = f"id, run_id, workflow, version, blocked, {WAIT_COLUMNS}"
+_LABELLED: Final = Ranges(
+    "labels INDEXED BY labels_value",
+    ("labels.created_at", "labels.rk"),
+    "labels.name = ? AND labels.value = ?",
+    (),
+    " CROSS JOIN runs ON runs.rk = labels.rk",
+)
+_HAS_LABEL: Final = "EXISTS (SELECT 1 FROM labels AS l WHERE l.rk = runs.rk AND l.name = ? AND l.value = ?)"
 _OF_OPEN_RUN: Final = Filter("runs.status IN ('running', 'waiting')", ())
 
 
@@ -23,6 +32,7 @@ class Filters(NamedTuple):
     key: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 def search_runs(chosen: Filters, after: str | None, *, newest_first: bool) -> Search:
@@ -51,16 +61,17 @@ def _ways(chosen: Filters) -> list[Way]:
         equal["key"] = (chosen.key,)
     if chosen.workflow is not None:
         equal["workflow"] = (chosen.workflow,)
-    if chosen.status is not None or not equal:
+    if chosen.status is not None or not (equal or chosen.labels):
         equal["status"] = _statuses(chosen.status)
-    filters = {column: _is_one_of(column, values) for column, values in equal.items()}
-    return [
-        Way(
+    asked = [
+        (
             Ranges(f"runs INDEXED BY runs_{column}", _STARTED, f"{column} = ?", tuple((value,) for value in values)),
-            [filter_ for other, filter_ in filters.items() if other != column],
+            _is_one_of(column, values),
         )
         for column, values in equal.items()
     ]
+    asked += [(_LABELLED._replace(values=(label,)), Filter(_HAS_LABEL, label)) for label in chosen.labels.items()]
+    return [Way(ranges, [filter_ for other, filter_ in asked if other is not ranges]) for ranges, _ in asked]
 
 
 def _statuses(chosen: RunStatus | Collection[RunStatus] | None) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
 """The suite itself: it tells on stores that break their promises."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 
 import pytest
 from anyio import fail_after
@@ -39,6 +40,7 @@ class Unfiltered(MemoryStore):
         key: str | None = None,  # noqa: ARG002  # a third
         since: datetime | None = None,  # noqa: ARG002  # a fourth
         until: datetime | None = None,  # noqa: ARG002  # a fifth
+        labels: Mapping[str, str] = MappingProxyType({}),  # noqa: ARG002  # a sixth
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
@@ -70,6 +72,7 @@ class Oblivious(MemoryStore):
         (Unfiltered, "check_find_filters_by_status_and_workflow"),
         (Unfiltered, "check_find_takes_several_statuses"),
         (Unfiltered, "check_find_takes_a_time"),
+        (Unfiltered, "check_runs_are_found_by_their_labels"),
         (Careless, "check_an_open_run_is_not_deleted"),
         (Careless, "check_prune_deletes_what_ended_before_a_time"),
         (Oblivious, "check_a_key_stays_taken_when_its_run_is_pruned"),

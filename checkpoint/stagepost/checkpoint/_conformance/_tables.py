@@ -33,7 +33,7 @@ async def check_runs_are_found_by_their_labels(store: CheckpointStore) -> None:
     for number in range(6):
         labels = {"tenant": "ab"[number % 2], "region": "xyz"[number % 3]}
         await store.create(replace(new_run(f"run-{number}", workflow=f"w{number // 3}"), labels=labels))
-    await started(store, "without")
+    await started(store, "run-9")
     equal(await _found(store, {"tenant": "a"}), [0, 2, 4])
     equal(await _found(store, {"tenant": "a", "region": "y"}), [4])
     equal(await _found(store, {"tenant": "a"}, workflow="w0"), [0, 2])

@@ -1,6 +1,7 @@
 import asyncio
 import importlib.util
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from anyio import fail_after, move_on_after
@@ -99,6 +100,18 @@ async def test_a_bug_in_a_request_leaves_no_transaction_open() -> None:
         with pytest.raises(AttributeError):
             await store.create(None)  # type: ignore[arg-type]  # the bug
         await store.create(RUN)
+
+
+async def test_a_damaged_run_is_named_by_whoever_acquires_it_and_others_are_not_concerned() -> None:
+    with fail_after(5):
+        async with MemoryStore(owners=2) as store:
+            for run_id in ("a", "bad", "c"):
+                await store.create(replace(RUN, run_id=run_id))
+            assert store._connection is not None
+            store._connection.execute("UPDATE runs SET keep = 'result', input = x'ff' WHERE run_id = 'bad'")
+            page = await store.acquire(await store.join("me"), limit=3)
+            assert ([run.run_id for run in page.items], page.next) == (["a", "c"], "c")
+            assert [error.run_id for error in page.damaged] == ["bad"]
 
 
 async def test_an_old_sqlite_is_refused_on_entering(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """The suite itself: it tells on stores that break their promises."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -8,7 +8,18 @@ from types import MappingProxyType
 import pytest
 from anyio import fail_after
 
-from stagepost.checkpoint import Commit, Lease, MemoryStore, NewRun, OwnershipLost, Page, RunInfo, RunStatus
+from stagepost.checkpoint import (
+    Change,
+    Commit,
+    Lease,
+    MemoryStore,
+    NewRun,
+    Owner,
+    OwnershipLost,
+    Page,
+    RunInfo,
+    RunStatus,
+)
 from stagepost.checkpoint.testing import CHECKS
 
 
@@ -61,6 +72,17 @@ class Oblivious(MemoryStore):
         return await super().create(replace(run, remember_id=False, remember_key=False))
 
 
+class Deaf(MemoryStore):
+    async def changes(self, owner: Owner) -> AsyncIterator[Change]:  # noqa: ARG002  # the broken promise
+        for change in list[Change]():
+            yield change
+
+
+class Insistent(MemoryStore):
+    async def heard(self, owner: Owner, news: Mapping[str, int]) -> None:
+        pass
+
+
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
@@ -75,6 +97,8 @@ class Oblivious(MemoryStore):
         (Unfiltered, "check_runs_are_found_by_their_labels"),
         (Careless, "check_an_open_run_is_not_deleted"),
         (Careless, "check_prune_deletes_what_ended_before_a_time"),
+        (Deaf, "check_what_is_written_is_told_until_it_is_heard"),
+        (Insistent, "check_what_is_written_is_told_until_it_is_heard"),
         (Oblivious, "check_a_key_stays_taken_when_its_run_is_pruned"),
     ],
 )

@@ -18,11 +18,13 @@ from stagepost.workflows import (
     FoldError,
     Graph,
     GraphError,
+    Inbox,
     ItemAccounts,
     ItemFailure,
     Parallel,
     ParallelError,
     Pattern,
+    PendingWait,
     RecoveryReport,
     Retry,
     Run,
@@ -283,3 +285,13 @@ async def continued(store: SqliteStore, runner: Runner) -> None:
     await store.execute(Statement("DELETE FROM app_orders WHERE run = ?", ("turn-1",)))
     rows = await store.query("SELECT * FROM app_orders WHERE run = ?", "turn-1")
     assert_type(rows, Sequence[tuple[str | int | float | bytes | None, ...]])
+
+
+async def beside_a_runner() -> None:
+    async with SqliteStore.inbox("runs.db") as store:
+        inbox = Inbox(store, workflows=[digest], secrets={"key": "value"})
+        assert_type(await inbox.waits("digest-42"), Sequence[PendingWait])
+        await inbox.answer("digest-42/approval", {"ok": True}, by="Ada")
+        assert_type(await inbox.signal("digest-42", "paid", 1), bool)
+        await inbox.settle("digest-42", "transfer", retry=True)
+        await inbox.cancel("digest-42")

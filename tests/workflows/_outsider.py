@@ -2,8 +2,8 @@
 
     python -m tests.workflows._outsider FILE KNOWS
 
-It reads lines from its input, each a JSON list of a verb of `Inbox` and its arguments, and writes a line for each: ``ok``,
-or the name of the error. KNOWS is ``checked`` if it has the definitions, otherwise ``plain``.
+It reads lines from its input, each a JSON list of a verb of `Inbox` and its arguments, and writes a line for each:
+``ok``, or the name of the error. KNOWS is ``checked`` if it has the definitions, otherwise ``plain``.
 """
 
 import json
@@ -26,14 +26,15 @@ async def do(inbox: Inbox, verb: str, arguments: list[Any], options: dict[str, A
     return "ok"
 
 
-async def main(file: str, knows: str) -> None:
+async def main(*said: str) -> None:
+    file, knows = said
     workflows = [asked()] if knows == "checked" else []
     async with SqliteStore.inbox(file) as store:
         inbox = Inbox(store, workflows=workflows, secrets={"key": "sk-live-4711"})
-        print("ready", flush=True)
+        print("ready", flush=True)  # noqa: T201  # what it says to the test
         while line := await to_thread.run_sync(sys.stdin.readline):
             verb, arguments, options = json.loads(line)
-            print(await do(inbox, verb, arguments, options), flush=True)
+            print(await do(inbox, verb, arguments, options), flush=True)  # noqa: T201  # likewise
 
 
 if __name__ == "__main__":

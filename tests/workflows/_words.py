@@ -57,7 +57,7 @@ async def dying(store: Store, *workflows: Servable, **options: Any) -> AsyncIter
     leave = store.leave
     async with running(store, *workflows, **{"grace": 0, **options}) as runner:
         yield runner
-        store.leave = _nothing_said  # type: ignore[method-assign]  # what is tested
+        store.leave = _nothing_said  # type: ignore[method-assign, assignment]  # what is tested
     store.leave = leave  # type: ignore[method-assign]  # as it was
 
 

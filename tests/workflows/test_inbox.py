@@ -45,7 +45,7 @@ class Outsider:
 @asynccontextmanager
 async def outsider(file: Path, knows: str = "checked") -> AsyncIterator[Outsider]:
     path = os.pathsep.join(filter(None, [str(Path.cwd()), *sys.path]))
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: ASYNC220  # its pipes are read in threads
         [sys.executable, "-m", "tests.workflows._outsider", str(file), knows],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -73,7 +73,7 @@ async def owned(file: Path, *workflows: Chain, **options: Any) -> AsyncIterator[
 
 
 async def waits_of(runner: Runner, run_id: str, number: int) -> tuple[str, ...]:
-    while len(waits := await runner.waits(run_id)) < number:
+    while len(waits := await runner.waits(run_id)) < number:  # noqa: ASYNC110  # another process
         await anyio.sleep(0.01)
     return tuple(wait.id for wait in waits)
 
@@ -87,7 +87,7 @@ async def go_through(runner: Runner, others: list[Outsider], run_id: str) -> Non
     await waits_of(runner, run_id, 1)
     assert await others[-1].say("signal", run_id, "sign", {"n": 7}) == "ok"
     await waits_of(runner, run_id, 1)
-    while (answer := await others[0].say("settle", run_id, "pay", value="receipt")) == "EffectNotFound":
+    while (answer := await others[0].say("settle", run_id, "pay", value="receipt")) == "EffectNotFound":  # noqa: ASYNC110  # another process
         await anyio.sleep(0.01)
     assert answer == "ok"
 
@@ -99,9 +99,7 @@ async def test_p9_other_processes_end_each_wait_of_a_run(tmp_path: Path, number:
     async with owned(file, work := asked()) as runner:
         run = await runner.start(work, {"items": [0, 1, 2]}, run_id="r1")
         async with anyio.create_task_group() as group:
-            others: list[Outsider] = []
-            for _ in range(number):
-                others.append(await _entered(group, file, knows))
+            others = [await _entered(group, file, knows) for _ in range(number)]
             await go_through(runner, others, "r1")
             result = await run.result()
             group.cancel_scope.cancel()
@@ -196,7 +194,7 @@ async def test_what_does_not_fit_and_nobody_has_checked_is_dropped_and_the_wait_
         await run.settled()
         async with outsider(file, "plain") as other:
             assert await other.say("answer", "r1/ask", "maybe") == "ok"
-            while not (found := await runner.waits("r1")) or found[0].refused is None:
+            while not (found := await runner.waits("r1")) or found[0].refused is None:  # noqa: ASYNC110  # another process
                 await anyio.sleep(0.01)
             (wait,) = found
             assert wait.refused is not None
@@ -209,7 +207,7 @@ async def test_what_does_not_fit_and_nobody_has_checked_is_dropped_and_the_wait_
             assert await other.say("signal", "r1", "sign", "no number") == "ok"
             assert await other.say("answer", vote, 3) == "ok"
             assert await other.say("signal", "r1", "sign", {"n": 4}) == "ok"
-            while (answer := await other.say("settle", "r1", "pay", value="receipt")) == "EffectNotFound":
+            while (answer := await other.say("settle", "r1", "pay", value="receipt")) == "EffectNotFound":  # noqa: ASYNC110  # another process
                 await anyio.sleep(0.01)
             assert answer == "ok"
         result = await run.result()
@@ -250,9 +248,8 @@ async def test_an_inbox_of_this_process_is_told_at_once() -> None:
         await inbox.cancel("r1")
         with pytest.raises(RunCancelled):
             await run.result()
+        await (await runner.start(work, {"items": []}, run_id="r2")).settled()
         with pytest.raises(UnknownWorkflow):
-            other = await runner.start(work, {"items": []}, run_id="r2")
-            await other.settled()
             await Inbox(store, workflows=[Chain("other", [Wait("ask")])]).answer("r2/ask", {"ok": True})
 
 
@@ -290,7 +287,8 @@ from stagepost.workflows import Runner
 from tests.workflows._waiting_inbox import asked
 
 async def main():
-    async with SqliteStore(sys.argv[1], lock_timeout=20) as store, Runner(store, workflows=[asked()], max_attempts=None) as runner:
+    store = SqliteStore(sys.argv[1], lock_timeout=20)
+    async with store, Runner(store, workflows=[asked()], max_attempts=None) as runner:
         await runner.recover()
         print("recovered", flush=True)
         await anyio.sleep_forever()

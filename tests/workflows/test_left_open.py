@@ -17,6 +17,7 @@ from stagepost.checkpoint import (
     CorruptRun,
     MemoryStore,
     OpenWait,
+    Owner,
     OwnershipLost,
     Page,
     RunInfo,
@@ -519,7 +520,7 @@ async def test_what_else_the_store_says_of_one_run_is_that_runs_reason() -> None
     class Taken(MemoryStore):
         """Somebody else is quicker."""
 
-        async def claim(self, _: object, run_id: str, **__: object) -> NoReturn:
+        async def claim(self, owner: Owner, run_id: str, **options: Any) -> NoReturn:  # noqa: ARG002  # the signature
             raise OwnershipLost(run_id, 1, 2)
 
     gate, store = Gate(), Taken()

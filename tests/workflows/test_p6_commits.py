@@ -9,7 +9,7 @@ from typing import NoReturn
 import anyio
 import pytest
 from tests.workflows._specimens import NAMES, specimens
-from tests.workflows._words import Counted, running
+from tests.workflows._words import Counted, running, until
 
 from stagepost.checkpoint import Commit, MemoryStore, NewRun, RunStatus, SqliteStore, StoreError, StoreFailed, StoreFull
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
@@ -100,15 +100,19 @@ async def test_p6_a_route_is_committed_before_it_is_taken_and_a_node_before_the_
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_p6_on_disk_too(tmp_path: Path) -> None:
-    asked, allowed, counted = threading.Semaphore(0), threading.Semaphore(1), Counted()
+    asked, allowed, counted, before = threading.Semaphore(0), threading.Semaphore(1), Counted(), [1, 2]
 
     def held(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+        if before:  # the runner becomes an owner, and listens
+            before.pop()
+            return run_batch(connection, batch)
         asked.release()
         allowed.acquire()
         return run_batch(connection, batch)
 
     work = Chain("work", [counted.adds("a"), counted.adds("b")])
     async with running(SqliteStore(tmp_path / "runs.db", run_batch=held), work) as runner:
+        await until(lambda: not before)
         run = await runner.start(work, run_id="r1")
         for _ in range(2):  # for the run itself and for its first step
             await anyio.to_thread.run_sync(asked.acquire)
@@ -169,10 +173,13 @@ async def test_p6_a_failed_save_at_any_commit_stops_the_run_with_an_error(name: 
     ("code", "kind"), [(sqlite3.SQLITE_FULL, StoreFull), (sqlite3.SQLITE_IOERR, StoreFailed)], ids=["full", "broken"]
 )
 async def test_p6_a_failing_disk_stops_the_run_with_an_error(tmp_path: Path, code: int, kind: type[StoreError]) -> None:
-    healthy, counted = 2, Counted()
+    healthy, counted, before = 2, Counted(), [1, 2]
 
     def failing(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
         nonlocal healthy
+        if before:  # as above
+            before.pop()
+            return run_batch(connection, batch)
         healthy -= 1
         if healthy >= 0:
             return run_batch(connection, batch)
@@ -182,6 +189,7 @@ async def test_p6_a_failing_disk_stops_the_run_with_an_error(tmp_path: Path, cod
 
     work = Chain("work", [counted.adds(name) for name in "abc"])
     async with running(SqliteStore(tmp_path / "runs.db", run_batch=failing), work) as runner:
+        await until(lambda: not before)
         run = await runner.start(work, run_id="r1")
         with pytest.raises(kind):
             await run.result()

@@ -90,7 +90,7 @@ def two(pattern: bool, slow: Gate, counted: Counted) -> tuple[Pattern, Pattern]:
 
 
 async def ended(store: Store, run_id: str) -> Snapshot:
-    while (snapshot := await store.load(run_id)).run.status.is_open:
+    while (snapshot := await store.load(run_id)).run.status.is_open:  # noqa: ASYNC110  # heartbeats go by real time
         await anyio.sleep(0.01)
     return snapshot
 
@@ -161,7 +161,7 @@ async def test_p9_a_parked_run_goes_on_once_whoever_is_told_first() -> None:
                 await (await first.start(work, run_id=f"r{number}")).settled()
                 await second.answer(f"r{number}/ask", 1)
             for number in range(20):
-                while not await first.waits(f"r{number}"):
+                while not await first.waits(f"r{number}"):  # noqa: ASYNC110  # heartbeats go by real time
                     await anyio.sleep(0.01)
                 await first.answer(f"r{number}/more", 1)
             for number in range(20):

@@ -24,7 +24,7 @@ def stored(version: int) -> RunInfo:
         input=b"{}",
         error=None,
         cancelling=False,
-        owner="me",
+        owner=1,
         epoch=1,
         attempts=0,
         created_at=NOON,

@@ -26,7 +26,7 @@ from tests.workflows._specimens import NAMES
 from tests.workflows._victim import POINTS
 from tests.workflows._waiting_specimens import ACTING, SIGNALS, WAITING, nameless
 
-from stagepost.checkpoint import ItemStatus, Snapshot, Wait, WaitKind, WaitStatus
+from stagepost.checkpoint import ItemStatus, Snapshot, StoredWait, WaitKind, WaitStatus
 from stagepost.workflows._plans._places import plan_at, step_at
 from stagepost.workflows._runs._compatibility import check_compatible
 from stagepost.workflows._values._schema import to_values
@@ -204,7 +204,7 @@ def answers_in(snapshot: Snapshot) -> Mapping[str, object]:
     return {wait.place: value_of(wait) for wait in snapshot.waits if wait.kind is not WaitKind.CHILD}
 
 
-def value_of(wait: Wait) -> object:
+def value_of(wait: StoredWait) -> object:
     return None if wait.value is None else from_json(wait.value)
 
 

@@ -9,6 +9,7 @@ from tests.workflows._words import NOTHING, Counted, Gate, Recorder, Store, leav
 from stagepost.checkpoint import (
     CannotRead,
     MemoryStore,
+    Owner,
     RunNotOpen,
     RunStatus,
 )
@@ -182,7 +183,7 @@ async def test_a_run_that_has_ended_meanwhile_is_not_recovered() -> None:
     class Late(MemoryStore):
         """Says of a run that it is open when somebody else has just ended it."""
 
-        async def claim(self, _: object, run_id: str, **__: object) -> NoReturn:
+        async def claim(self, owner: Owner, run_id: str, **options: Any) -> NoReturn:  # noqa: ARG002  # the signature
             raise RunNotOpen(run_id, "completed")
 
     gate, store = Gate(), Late()

@@ -271,7 +271,7 @@ async def test_a_read_that_fails_is_made_again(store: Store) -> None:
                 raise OSError("no")
             return await signals(run_id, after=after, limit=limit)
 
-        store.signals = fail_once  # type: ignore[method-assign]  # to refuse
+        store.signals = fail_once  # type: ignore[method-assign, assignment]  # to refuse
         gate.open.set()
         with pytest.raises(Exception, match="no"):
             await run.result()

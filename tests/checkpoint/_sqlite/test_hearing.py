@@ -14,6 +14,7 @@ from tests.checkpoint._builders import new_run, sqlite_error
 from tests.checkpoint._sqlite.test_inbox import begun, owned
 
 from stagepost.checkpoint import Freed, News, Owner, RunNotFound, SqliteStore, StoreClosed, StoreFailed
+from stagepost.checkpoint._sqlite import _owners
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 
 
@@ -81,6 +82,9 @@ async def test_a_store_that_is_left_tells_nothing_more(file: Path) -> None:
             await anext(changes)
         with pytest.raises(StoreClosed):
             await anext(later)
+        store.changes(me)
+        with pytest.raises(StoreClosed):
+            await store.leave(me)
         async with store:
             assert await store.heartbeat(me) is False
             await store.join("again")
@@ -134,3 +138,11 @@ async def test_news_of_a_run_that_is_unknown_are_not_found(file: Path) -> None:
         lease, _ = await store.create(replace(new_run("run"), owner=Owner(7, "gone").id))
         assert lease is not None
         assert lease.owner == 7
+
+
+async def test_news_are_found_by_their_index(file: Path) -> None:
+    async with SqliteStore(file):
+        pass
+    with closing(sqlite3.connect(file)) as connection:
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_owners._CHANGES}", (1,))]
+    assert plan[0] == "SCAN runs USING INDEX runs_news"

@@ -19,13 +19,14 @@ from stagepost.checkpoint._sqlite._writer import Writer
 
 # stops itself in the middle of a transaction beside the owner, or after it has signed and before it begins one
 HOLDER = """
-import os, signal, sys, anyio
+import os, signal, sys, time, anyio
 from stagepost.checkpoint import SqliteStore
 from stagepost.checkpoint._sqlite import _inbox_store
 
 def stop(*_):
     print("holds", flush=True)
     os.kill(os.getpid(), signal.SIGSTOP)
+    time.sleep(0.5)  # the other threads are stopped first
 
 async def main(path, where):
     async with SqliteStore.inbox(path) as inbox:

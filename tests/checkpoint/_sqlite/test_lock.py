@@ -1,6 +1,7 @@
 import os
 import re
 import signal
+import socket
 from pathlib import Path
 
 import anyio
@@ -12,7 +13,7 @@ from tests.checkpoint._users import as_nobody
 
 from stagepost.checkpoint import NotAStore, SqliteStore, StoreLocked, StoreNotWritable, StoreTakenOver
 from stagepost.checkpoint._sqlite import _lock
-from stagepost.checkpoint._sqlite._lock import FileLock
+from stagepost.checkpoint._sqlite._lock import Beside, FileLock, held_by, inbox_lock_of, name_in
 
 HOLDER = """
 import sys, anyio
@@ -249,3 +250,20 @@ async def test_a_path_is_no_address(path: str) -> None:
     with pytest.raises(NotAStore, match=r"a path is wanted, .* MemoryStore\(\) keeps runs in memory"):
         async with SqliteStore(path):
             pass
+
+
+def test_a_lock_file_that_is_not_there_names_nobody(tmp_path: Path) -> None:
+    assert held_by(tmp_path / "none.lock") is None
+    assert name_in(tmp_path / "none.lock") == "a process that has not written its name yet"
+
+
+def test_an_owner_that_looks_for_others_only_sees_those_that_hold_their_lock(tmp_path: Path) -> None:
+    beside, lock = Beside(tmp_path / "runs.db"), FileLock(inbox_lock_of(tmp_path / "runs.db"))
+    assert beside.give_way()
+    assert lock.try_acquire()
+    assert beside.holder() == f"process {os.getpid()} on {socket.gethostname()}"
+    assert not beside.give_way()
+    lock.release()
+    assert (beside.give_way(), beside.holder()) == (True, None)
+    beside.close()
+    beside.close()

@@ -12,7 +12,7 @@ from anyio import fail_after
 from anyio.lowlevel import checkpoint
 from tests.checkpoint._builders import Batches, connect, insert, rows, sqlite_error
 
-from stagepost.checkpoint import StoreClosed, StoreFailed
+from stagepost.checkpoint import StoreClosed, StoreFailed, StoreLocked
 from stagepost.checkpoint._sqlite import _thread
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 from stagepost.checkpoint._sqlite._thread import WritingThread
@@ -360,6 +360,85 @@ async def test_a_bug_in_a_request_fails_all_and_hangs_nobody(file: Path) -> None
     assert rows(file) == []
 
 
+# another process holds the write lock
+
+
+class Held:
+    """Another process that holds the write lock now and then; what comes back of a batch is made up."""
+
+    def __init__(self, *times: bool) -> None:
+        self.times = list(times)
+        self.seen: list[int] = []
+
+    def __call__(self, connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+        self.seen.append(len(batch))
+        if not self.times or not self.times.pop(0):
+            return run_batch(connection, batch)
+        return [Outcome(error=sqlite_error(sqlite3.SQLITE_BUSY, "database is locked")) for _ in batch]
+
+
+async def test_what_is_patient_is_tried_again_and_what_is_not_gives_up_after_five_tries(file: Path) -> None:
+    held, errors = Held(*[True] * 7), list[StoreLocked]()
+
+    async def impatient() -> None:
+        try:
+            await writer.write(insert("outside"), patient=False)
+        except StoreLocked as error:
+            errors.append(error)
+
+    with fail_after(10):
+        async with opened(file, run_batch=held, holder=lambda: "them") as writer:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(writer.write, insert("run"))
+                tasks.start_soon(impatient)
+            assert rows(file) == ["run"]
+    assert [(error.holder, error.waited, error.is_writing) for error in errors] == [("them", 5, True)]
+
+
+async def test_of_a_batch_that_was_done_in_parts_only_what_was_not_done_is_tried_again(file: Path) -> None:
+    gate, tries = Gate(), list[int]()
+
+    def run(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+        tries.append(len(batch))
+        outcomes = gate(connection, batch[:1])
+        busy = Outcome(error=sqlite_error(sqlite3.SQLITE_BUSY, "database is locked"))
+        return [*outcomes, *(busy for _ in batch[1:])]
+
+    with fail_after(10):
+        async with opened(file, run_batch=run) as writer, anyio.create_task_group() as tasks:
+            tasks.start_soon(writer.write, insert(0))
+            await gate.reached()
+            for number in range(1, 4):
+                tasks.start_soon(writer.write, insert(number))
+            await anyio.wait_all_tasks_blocked()
+            gate.open.set()
+    assert rows(file) == [0, 1, 2, 3]
+    assert tries == [1, 3, 2, 1]
+
+
+async def test_while_the_lock_is_held_the_disk_is_not_silent(file: Path) -> None:
+    with fail_after(10):
+        async with opened(file, run_batch=Held(*[True] * 40), limit=0.2) as writer:
+            assert await writer.write(insert(1)) == 1
+
+
+async def test_a_disk_that_is_silent_after_the_lock_was_let_go_is_silent(file: Path) -> None:
+    gate, held = Gate(), [True] * 3
+
+    def run(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+        if held and held.pop():
+            return [Outcome(error=sqlite_error(sqlite3.SQLITE_BUSY, "database is locked")) for _ in batch]
+        return gate(connection, batch)
+
+    with fail_after(10):
+        writer = Writer(file, connect(file), run_batch=run, limit=0.1)
+        await writer.start()
+        with pytest.raises(StoreFailed, match="no answer from the disk"):
+            await writer.write(insert(1))
+        gate.open.set()
+        await writer.close()
+
+
 # the write-ahead log
 
 
@@ -451,7 +530,6 @@ def test_a_thread_that_outlives_its_loop_ends_quietly(file: Path) -> None:
     async def leave_it() -> None:
         writer = Writer(file, connect(file), run_batch=gate, limit=0.01)
         await writer.start()
-        assert writer._thread._thread is not None
         threads.append(writer._thread._thread)
         with pytest.raises(StoreFailed):
             await writer.write(insert(1))

@@ -5,7 +5,7 @@ from typing import Final
 from .._ownership import Cancelled, Freed, News
 from .._records import Closing, Commit, RunStatus
 from .._store import CheckpointStore
-from .._waiting import NewWait, WaitKind, WaitStatus
+from .._waiting import Effect, EffectStatus, NewWait, WaitKind, WaitStatus
 from ..errors import CancelRequested, NewsFirst, OwnerExpired, RunNotOpen, StaleCheckpoint
 from ._words import Check, a_frame, begun, equal, new_run, refuses, silent, started, told
 
@@ -19,12 +19,14 @@ async def check_what_is_written_is_told_until_it_is_heard(store: CheckpointStore
     """To whoever listens, and to whoever listens later; plain commits are told to nobody."""
     me = await store.join("me")
     lease = await begun(store, me, "run", "a", "b")
+    await begun(store, me, "other")
+    await store.signal("other", "signal", b"1")
     changes = store.changes(me)
     await store.answer("run", "a", b"1")
     await told(changes, News("run", 1))
     await told(store.changes(me), News("run", 1))
     await store.signal("run", "signal", b"1")
-    await store.heard(me, {"run": 1})
+    await store.heard(me, {"run": 1, "other": 1})
     changes = store.changes(me)
     await told(changes, News("run", 2))
     await store.heard(me, {"run": 7})
@@ -163,7 +165,7 @@ async def check_a_blocked_run_says_why_until_it_is_claimed(store: CheckpointStor
 
 
 async def check_an_answer_that_does_not_fit_is_dropped(store: CheckpointStore) -> None:
-    """The wait is open again and says why, and can be answered; another signal that is queued takes the place."""
+    """The wait is open again and says why; the next signal of a queue takes its place, an effect is in doubt again."""
     me = await store.join("me")
     lease = await begun(store, me, "run", "step")
     with refuses(StaleCheckpoint):
@@ -181,6 +183,12 @@ async def check_an_answer_that_does_not_fit_is_dropped(store: CheckpointStore) -
         await store.signal("run", "name", value, checked=value == b"1")
     wait = await store.reopen(lease, "signal", "no number")
     equal((wait.value, wait.checked), (b"2", False))
+    await store.wait(lease, ask("doubt", WaitKind.EFFECT))
+    await store.commit(Commit(lease=lease, effects=[Effect("doubt", "name", EffectStatus.INTENT)]))
+    for said in (b"1", None):
+        await store.settle("run", "doubt", "name", said, checked=False)
+        equal((await store.reopen(lease, "doubt", "no number")).status, WaitStatus.OPEN)
+        equal((await store.load("run")).effects, (Effect("doubt", "name", EffectStatus.INTENT),))
     equal([signal.checked for signal in (await store.signals("run")).items], [True, False])
 
 

@@ -112,6 +112,7 @@ def connect_memory() -> sqlite3.Connection:
 
 
 def restrict(connection: sqlite3.Connection) -> None:
+    """Trust nothing that somebody may have put into the file."""
     add_digest(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -126,7 +127,12 @@ def _set_up(connection: sqlite3.Connection, path: Path, durability: Durability) 
     answer = _ask(connection, "synchronous")
     if answer != _SYNCHRONOUS[durability]:
         raise NotAStore(path, f"SQLite refuses durability {durability!r} (synchronous is {answer})")
-    connection.execute("PRAGMA wal_autocheckpoint = 0")  # the writer does it, when it is idle
+    leave_wal(connection)
+
+
+def leave_wal(connection: sqlite3.Connection) -> None:
+    """Let commits write to the WAL only, which the owner copies when it is idle."""
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
     connection.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
     if sys.platform == "darwin":
         connection.execute("PRAGMA fullfsync = ON")  # fsync alone leaves data in the drive's cache

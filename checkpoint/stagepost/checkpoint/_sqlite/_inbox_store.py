@@ -18,7 +18,7 @@ import anyio
 from .._limits import Limits
 from ..errors import StoreError, StoreNotReadable
 from ._batch import Outcome, Work, is_busy, run_batch
-from ._connect import Connection, restrict, synchronous
+from ._connect import Connection, leave_wal, restrict, synchronous
 from ._faults import ANOTHER_PROGRAM, TRY, translate_read
 from ._generation import Files, WritingConnection, open_known
 from ._inbox import SqlInbox
@@ -157,24 +157,21 @@ def _connect(path: Path, name: Path) -> InboxConnection:
 
     try:
         connection, files = open_known(path, name, open_it)
+        try:
+            _set_up(connection, files)
+        except BaseException:
+            connection.close()
+            raise
     except OSError as error:
         raise StoreNotReadable(path, error.strerror or str(error)) from error
     except sqlite3.Error as error:
         raise translate_read(error, path) from error
-    try:
-        _set_up(connection, files)
-    except sqlite3.Error as error:
-        connection.close()
-        raise translate_read(error, path) from error
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
 def _set_up(connection: InboxConnection, files: Files) -> None:
     restrict(connection)
-    connection.execute("PRAGMA wal_autocheckpoint = 0")  # the owner copies the WAL, and knows when the file has changed
+    leave_wal(connection)
     connection.path, connection.files = files.path, files
     connection.synchronous = -1
     connection.synchronize()

@@ -153,7 +153,6 @@ class WritingThread:
         self._is_closing = False
         self._heard_at = 0.0
         self._version: object = None
-        self._thread: threading.Thread | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
         """Start, and open the connection; the result is ready when that is done, or says why not."""
@@ -171,8 +170,7 @@ class WritingThread:
 
     def join(self) -> None:
         """Wait until it has ended."""
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
 
     def _run(self, opened: asyncio.Future[None]) -> None:
         try:
@@ -223,13 +221,14 @@ class WritingThread:
         outcomes = self._commit(connection, batch)
         self._done_at = now = perf_counter()
         self.intake.note_commit(now - since)
-        if self.listener is not None and any(request.tells for request in batch):
-            self._tell(connection, self.listener)  # first, so that whoever has written it finds that it was told
+        listener = self.listener  # the event loop may take it away at any moment
+        if listener is not None and any(request.tells for request in batch):
+            self._tell(connection, listener)  # first, so that whoever has written it finds that it was told
         if any(outcome.error is not None and is_busy(outcome.error) for outcome in outcomes):
             self._put_off(batch, outcomes)
         else:
             self._call(self._reports.delivered, batch, outcomes)
-        if self.listener is not None and now - self._heard_at > _HEAR:
+        if listener is not None and now - self._heard_at > _HEAR:
             self._hear(connection)
 
     def _commit(self, connection: sqlite3.Connection, batch: Sequence[Request]) -> list[Outcome]:
@@ -268,7 +267,8 @@ class WritingThread:
 
     def _hear(self, connection: sqlite3.Connection) -> None:
         """Look whether another process has written."""
-        if self.listener is None or self.broken is not None:
+        listener = self.listener
+        if listener is None or self.broken is not None:
             return
         self._heard_at = perf_counter()
         try:
@@ -277,7 +277,7 @@ class WritingThread:
             return
         if version != self._version:
             self._version = version
-            self._tell(connection, self.listener)
+            self._tell(connection, listener)
 
     def _tell(self, connection: sqlite3.Connection, listener: Listener) -> None:
         try:

@@ -122,11 +122,14 @@ class Claims:
         run = snapshot.run
         shape = prepared.definition.workflow.shape
         lease = await self._store.claim(self.owner, run.run_id, reopen=reopen, shape=shape)
-        if prepared.migrated is not None:
-            await self._store.migrate(lease, prepared.migrated)
+        migrated = prepared.migrated
+        if reopen and migrated is not None:  # items that had failed wait again
+            migrated = prepared.definition.migrated(await self._store.load(run.run_id))
+        if migrated is not None:
+            await self._store.migrate(lease, migrated)
         for place, why in prepared.unfit.items():
             await self._store.reopen(lease, place, self._secrets.mask(why))
-        if prepared.migrated is not None or prepared.unfit or reopen:
+        if migrated is not None or prepared.unfit or reopen:
             return await self._store.load(run.run_id), lease
         is_attempt = run.owner not in (None, self.owner.id)
         return snapshot._replace(run=run._replace(attempts=run.attempts + is_attempt)), lease
@@ -199,10 +202,17 @@ class Claims:
             self._log.error("more runs left open", runs=len(noted) - _SHOWN)
 
     def reason(self, info: RunInfo) -> Exception | None:
-        """Why a run does not go on, as its row says; the very error, if it was found here and not long ago."""
-        if info.blocked is None or not info.status.is_open:
+        """Why a run that is to go on does not; the very error, if it was found here and not long ago.
+
+        Of one that rests its row may say so because of code that was there before: what counts is whether it fits now.
+        """
+        if info.blocked is None or info.status is not RunStatus.RUNNING:
             return None
         return self._reasons.get(info.run_id) or RunLeftOpen(info.run_id, info.blocked)
+
+    async def unblock(self, run_id: str) -> None:
+        """A run can go on again."""
+        await self._store.block(self.owner, run_id, None)
 
     def lose_all(self, failure: StoreError) -> None:
         """The store takes nothing more, so that all are left open."""

@@ -221,8 +221,11 @@ class Executor:
                     self._presence.lose(record, reason)
 
     async def _reason(self, run_id: str) -> Exception | None:
-        """Why a run cannot go on, if that stands in its row."""
-        return self._claims.reason(await self._environment.store.info(run_id))
+        """Why a run cannot go on, if its row says that it cannot."""
+        info = await self._environment.store.info(run_id)
+        if info.blocked is None or not info.status.is_open:
+            return None
+        return self._fitness.reason(await self._environment.store.load(run_id)) or self._claims.reason(info)
 
     async def _give_up(self, record: Record, error: BaseException) -> None:
         """A run whose turn it was is not executed."""

@@ -82,7 +82,7 @@ def check_means(store: object, **times: object) -> None:
     Raises:
         TypeError: It cannot, or is none.
     """
-    if not callable(getattr(store, "join", None)) or isinstance(store, type):
+    if not callable(getattr(store, "acquire", None)) or isinstance(store, type):
         raise TypeError(f"Runner(store): {store!r:.80} is no store: give SqliteStore(path) or MemoryStore(), opened")
     for name, time in times.items():
         if time is not None and not isinstance(time, timedelta):

@@ -134,6 +134,8 @@ class Recovery:
             return not (await self._store.waits(run_id=info.run_id, limit=1)).items
         snapshot = await self._store.load(info.run_id)
         prepared = self._fitness.check(snapshot)
+        if info.blocked is not None:
+            await self._dispatcher.claims.unblock(info.run_id)
         return snapshot.run.status is RunStatus.WAITING and (prepared.migrated is not None or not open_in(snapshot))
 
 

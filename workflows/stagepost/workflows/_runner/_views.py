@@ -82,7 +82,7 @@ class Views(Sending, ABC):
 
     async def _blocked(self, run_id: str, why: str | None) -> str | None:
         """Why a run cannot go on, as far as is known; where nobody has called `recover` it is looked at."""
-        if why is not None or self._has_recovered or self._open().is_executed(run_id):
+        if self._has_recovered or self._open().is_executed(run_id):
             return why
         try:
             snapshot = await self._store.load(run_id)
@@ -90,7 +90,9 @@ class Views(Sending, ABC):
             return self._secrets.mask(describe(error))
         except RunNotFound:
             return None
-        reason = self._fitness.reason(snapshot) if snapshot.run.status.is_open else None
+        reason = None
+        if snapshot.run.status.is_open:
+            reason = self._fitness.reason(snapshot) or self._open().claims.reason(snapshot.run)
         return None if reason is None else self._secrets.mask(describe(reason))
 
     async def get(self, run_id: str) -> Run:

@@ -97,6 +97,8 @@ class Watcher:
         self._scheduling: Scheduling | None = None
         self._unheard: dict[str, int] = {}  # what the store is to be told that it was heard
         self._next_at: datetime | None = None
+        self._opened: list[datetime] = []  # the earliest that was opened since the store was asked last
+        self._expiring = anyio.Lock()
         self._earlier = anyio.Event()
         self._keeps_time = False
         self._has_recovered = False
@@ -293,6 +295,7 @@ class Watcher:
 
     def _expect(self, due_at: datetime) -> None:
         """Note that a wait is open which is due then; only the next time is kept, however many runs wait."""
+        self._opened = [min([due_at, *self._opened])]
         if self._next_at is None or due_at < self._next_at:
             self._next_at = due_at
             self._earlier.set()
@@ -314,12 +317,10 @@ class Watcher:
         """End those that are due now."""
         more = True
         while more:
-            before = self._next_at
-            due_at = await self._store.expire(self._clock(), _AT_ONCE)
-            if self._next_at == before:
-                self._next_at = None  # else an earlier one was opened meanwhile
-            if due_at is not None:
-                self._expect(due_at)
+            async with self._expiring:
+                self._opened = []  # while the store looks for the next one, which then is none of these
+                due_at = await self._store.expire(self._clock(), _AT_ONCE)
+                self._next_at = min([*self._opened, *([] if due_at is None else [due_at])], default=None)
             more = due_at is not None and self._left(due_at) <= 0
 
     async def _sleep(self) -> None:

@@ -21,11 +21,13 @@ class Standing:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._places = frozenset((*_steps(snapshot), *_workers(snapshot)))
-        self._items = tuple(f"{place.partition('#')[0]}/" for place in _workers(snapshot))
+        visits = {f"{item.path}[{item.idx}]": item.visit for item in snapshot.items}
+        workers = tuple(_workers(snapshot, visits))
+        self._places = frozenset((*_steps(snapshot, visits), *workers))
+        self._items = frozenset(place.partition("#")[0] for place in workers)
 
     def __contains__(self, place: str) -> bool:
-        return place in self._places or place.startswith(self._items)
+        return place in self._places or any(item in self._items for item in _items_around(place))
 
 
 def outer_of(path: str) -> str:
@@ -34,26 +36,32 @@ def outer_of(path: str) -> str:
     return f"{outer}]" if bracket else ""
 
 
-def _steps(snapshot: Snapshot) -> Iterator[str]:
+def _items_around(place: str) -> Iterator[str]:
+    """Paths of the items that a place is in."""
+    path, at = place.partition("#")[0], -1
+    while (at := path.find("]/", at + 1)) != -1:
+        yield path[: at + 1]
+
+
+def _steps(snapshot: Snapshot, items: Mapping[str, int]) -> Iterator[str]:
     for frame in snapshot.frames.values():
         if frame.next is not None:
             path = f"{frame.path}/{frame.next}" if frame.path else frame.next
             done = frame.visits.get(f"{frame.next}{COUNTER}")
             index = "" if done is None and frame.width is None else f"[{done or 0}]"
-            visits = (*_around(snapshot, frame.path), _visit(frame.visits, frame.next))
+            visits = (*_around(items, frame.path), _visit(frame.visits, frame.next))
             yield place_of(path + index, visits)
 
 
-def _workers(snapshot: Snapshot) -> Iterator[str]:
+def _workers(snapshot: Snapshot, items: Mapping[str, int]) -> Iterator[str]:
     for item in snapshot.items:
         path = f"{item.path}[{item.idx}]"
         if item.status is not ItemStatus.OK and path not in snapshot.frames:
-            yield place_of(path, (*_around(snapshot, outer_of(item.path)), item.visit))
+            yield place_of(path, (*_around(items, outer_of(item.path)), item.visit))
 
 
-def _around(snapshot: Snapshot, path: str) -> Sequence[int]:
-    """Which visits of the fan-outs around it a frame belongs to, outermost first."""
-    visits = {f"{item.path}[{item.idx}]": item.visit for item in snapshot.items}
+def _around(visits: Mapping[str, int], path: str) -> Sequence[int]:
+    """Which visits of the fan-outs around it a frame belongs to, outermost first; given those of all items."""
     found: list[int] = []
     while path:
         found.append(visits.get(path, 0))

@@ -190,7 +190,7 @@ async def test_it_is_checked_what_is_added() -> None:
             await runner.start(TURN, {"log": Continued("a", 11, then=["y", "z" * 1000])})
         with pytest.raises(CannotStore, match="secret"):
             await runner.start(TURN, {"log": Continued("turn-0", 2, then=["sk-secret-1"])})
-        assert len(await store.find()) == 2
+        assert len((await store.find()).items) == 2
 
 
 async def test_a_model_goes_on_with_a_list() -> None:

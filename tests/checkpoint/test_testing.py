@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 
 import pytest
 from anyio import fail_after
@@ -51,6 +52,7 @@ class Unfiltered(MemoryStore):
         since: datetime | None = None,  # noqa: ARG002  # a fourth
         until: datetime | None = None,  # noqa: ARG002  # a fifth
         below: str | None = None,  # noqa: ARG002  # a sixth
+        labels: Mapping[str, str] = MappingProxyType({}),  # noqa: ARG002  # a seventh
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
@@ -93,6 +95,7 @@ class Insistent(MemoryStore):
         (Unfiltered, "check_find_filters_by_status_and_workflow"),
         (Unfiltered, "check_find_takes_several_statuses"),
         (Unfiltered, "check_find_takes_a_time"),
+        (Unfiltered, "check_runs_are_found_by_their_labels"),
         (Careless, "check_an_open_run_is_not_deleted"),
         (Careless, "check_prune_deletes_what_ended_before_a_time"),
         (Deaf, "check_what_is_written_is_told_until_it_is_heard"),

@@ -5,7 +5,7 @@ from typing import Any, Literal, assert_type
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CorruptRun, Limits, MemoryStore, RunStatus, SqliteStore
+from stagepost.checkpoint import CorruptRun, Limits, MemoryStore, Page, RunStatus, SqliteStore, Statement
 from stagepost.hub import Event, Hub
 from stagepost.workflows import (
     Ask,
@@ -13,6 +13,7 @@ from stagepost.workflows import (
     ChainError,
     Conditional,
     ConditionalError,
+    Continued,
     Fold,
     FoldError,
     Graph,
@@ -271,6 +272,19 @@ def _parts_of_the_kit(context: StepContext, following: Next, join: Join) -> None
     assert_type(following("a", dict, 1), str | None)
     joins: list[Join] = [join, _join]
     assert_type(len(joins), int)
+
+
+def write_order(state: State, context: StepContext) -> None:
+    context.write("INSERT INTO app_orders VALUES (?, ?)", context.run_id, 7)
+
+
+async def continued(store: SqliteStore, runner: Runner) -> None:
+    given = {"messages": Continued("turn-1", 2, then=["and now?"])}
+    assert_type(await runner.start(Chain("turn", [write_order]), given, labels={"customer": "7"}), Run)
+    assert_type(await store.elements("turn-1", "", "messages", after=1, limit=10), Page[bytes])
+    await store.execute(Statement("DELETE FROM app_orders WHERE run = ?", ("turn-1",)))
+    rows = await store.query("SELECT * FROM app_orders WHERE run = ?", "turn-1")
+    assert_type(rows, Sequence[tuple[str | int | float | bytes | None, ...]])
 
 
 async def beside_a_runner() -> None:

@@ -57,10 +57,6 @@ FAILING = {
         r"the value of 'work\[1\]'",
     ),
     "an item": (Parallel("work", step("one", keep), over=lambda _: [TOO_LARGE], into="out"), "item 0 of 'work'"),
-    "values put together": (
-        Parallel("work", step("one", lambda item: "y" * item), over=lambda _: [400] * 3, into="out"),
-        "out of 'work'",
-    ),
     "an item's step": (
         Parallel("work", Chain("inner", [load]), over=lambda _: [0], into="out"),
         r"blob of 'work\[0\]/load'",

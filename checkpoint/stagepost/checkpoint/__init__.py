@@ -13,6 +13,7 @@ from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
 from ._inbox import Inbox
 from ._limits import Limits
 from ._memory import MemoryStore
+from ._outside import Continued, Ref, StoredValue
 from ._ownership import Cancelled, Change, Freed, Lost, News, Owner, Ownership
 from ._pages import Page
 from ._records import (
@@ -26,12 +27,10 @@ from ._records import (
     Lease,
     Migrated,
     NewRun,
-    Ref,
     RunInfo,
     RunStatus,
     Shape,
     Snapshot,
-    StoredValue,
     Version,
 )
 from ._runs import Runs
@@ -39,6 +38,7 @@ from ._sqlite._inbox_store import SqliteInbox
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
+from ._tables import Statement, Tables
 from ._waiting import Effect, EffectStatus, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
 from .errors import (
     AlreadyAnswered,
@@ -54,6 +54,8 @@ from .errors import (
     CorruptStore,
     EffectNotFound,
     KeyRemembered,
+    LabelRefused,
+    ListTooShort,
     NewsFirst,
     NotAStore,
     OrphanedRows,
@@ -65,6 +67,8 @@ from .errors import (
     RunOwned,
     SqliteTooOld,
     StaleCheckpoint,
+    StatementFailed,
+    StatementRefused,
     StoreClosed,
     StoreError,
     StoreFailed,
@@ -76,6 +80,7 @@ from .errors import (
     StoreNotWritable,
     StoreTakenOver,
     UnusedBlobs,
+    UnusedLists,
     ValueTooLarge,
     WaitNotFound,
 )
@@ -101,6 +106,7 @@ __all__ = [
     "Closing",
     "Codec",
     "Commit",
+    "Continued",
     "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
@@ -118,9 +124,11 @@ __all__ = [
     "JsonValue",
     "Keep",
     "KeyRemembered",
+    "LabelRefused",
     "Latest",
     "Lease",
     "Limits",
+    "ListTooShort",
     "Lost",
     "MemoryStore",
     "Migrated",
@@ -151,6 +159,9 @@ __all__ = [
     "SqliteStore",
     "SqliteTooOld",
     "StaleCheckpoint",
+    "Statement",
+    "StatementFailed",
+    "StatementRefused",
     "StoreClosed",
     "StoreConfig",
     "StoreError",
@@ -166,8 +177,10 @@ __all__ = [
     "StoreTakenOver",
     "StoredValue",
     "StoredWait",
+    "Tables",
     "TypedCodec",
     "UnusedBlobs",
+    "UnusedLists",
     "ValueTooLarge",
     "Version",
     "WaitKind",

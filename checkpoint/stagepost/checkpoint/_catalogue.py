@@ -1,16 +1,17 @@
 """What anybody may read."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from ._pages import Page
 from ._records import RunInfo, RunStatus, Version
 from ._waiting import OpenWait, SentSignal, WaitKind
-from .errors import CorruptBlob, CorruptRun, CorruptStore, OrphanedRows, UnusedBlobs
+from .errors import CorruptBlob, CorruptRun, CorruptStore, OrphanedRows, UnusedBlobs, UnusedLists
 
 Progress: TypeAlias = Callable[[int, int], Awaitable[None]]
-Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs
+Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs | UnusedLists
 
 
 class Catalogue(Protocol):
@@ -33,6 +34,7 @@ class Catalogue(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         below: str | None = None,
+        labels: Mapping[str, str] = MappingProxyType({}),
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
@@ -48,6 +50,7 @@ class Catalogue(Protocol):
             key: Only those that were started with this key.
             since: Only those that were started at this time or later.
             until: Only those that were started before this time.
+            labels: Only those with all of these labels.
             below: Only those whose ids begin with this one and a dot, which steps of that run have started, or steps of
                 such runs; in the order of their ids.
             newest_first: Begin with the last one.

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from stagepost._dataclasses import dataclass
 
+from ._outside import Continued, Ref, StoredValue
+from ._tables import Statement
 from ._waiting import Effect, StoredWait
 
 
@@ -39,7 +41,7 @@ class Keep(StrEnum):
     """What stays of a run.
 
     ``result``: where it stands, and at its end its final state. ``all``: also every version of its frames on the way,
-    each in full, as its history. ``none``: nothing once it has completed or was cancelled, but a key or id that is to
+    as its history. ``none``: nothing once it has completed or was cancelled, but a key or id that is to
     be remembered; a failed run stays, so that it can be resumed.
     """
 
@@ -57,18 +59,6 @@ class ItemStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Ref(NamedTuple):
-    """Where a value of a frame lives that has rows of its own.
-
-    Attributes:
-        gen: How often it was written as a whole.
-        length: How many elements it has, each in a row; None for one value in one row.
-    """
-
-    gen: int
-    length: int | None = None
-
-
 class Shape(NamedTuple):
     """What a workflow is made of.
 
@@ -79,24 +69,6 @@ class Shape(NamedTuple):
 
     id: str
     skeleton: bytes
-
-
-class StoredValue(NamedTuple):
-    """A row of a value outside of its frame.
-
-    Attributes:
-        path: The frame's path.
-        key: The value's key in the state.
-        gen: Its generation; a first row (`idx` 0) of a new one deletes those before.
-        idx: Which element; 0 for a value in one row.
-        value: JSON.
-    """
-
-    path: str
-    key: str
-    gen: int
-    idx: int
-    value: bytes
 
 
 class Frame(NamedTuple):
@@ -167,6 +139,7 @@ class RunInfo(NamedTuple):
         heard: How much of that its owner, or who may claim it, has been told of.
         blocked: Why nobody can go on with it, as somebody who tried has found.
         shape: Id of the shape that its workflow had when it was last claimed; None if nobody has said.
+        labels: What it was labelled with when it was started.
     """
 
     run_id: str
@@ -189,6 +162,7 @@ class RunInfo(NamedTuple):
     heard: int = 0
     blocked: str | None = None
     shape: str | None = None
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +173,13 @@ class Version:
         number: Its place in the history of its run, from 1.
         frame: It.
         saved_at: When it was saved (UTC).
+        epoch: By which claim of the run (`RunInfo.epoch`).
     """
 
     number: int
     frame: Frame
     saved_at: datetime
+    epoch: int
 
 
 class Snapshot(NamedTuple):
@@ -216,6 +192,8 @@ class Snapshot(NamedTuple):
         waits: What it waits for, or has waited for.
         effects: What it has done to the world outside.
         shape: Skeleton of the workflow as it was when the run was last claimed; None if nobody has said.
+        numbers: The highest number that one of its values and lists with rows of their own has; see `Ref`.
+        saved_at: When each frame was last saved (UTC), by path, and each item, as ``path[3]``.
     """
 
     run: RunInfo
@@ -224,6 +202,8 @@ class Snapshot(NamedTuple):
     waits: Sequence[StoredWait] = ()
     effects: Sequence[Effect] = ()
     shape: bytes | None = None
+    numbers: int = 0
+    saved_at: Mapping[str, datetime] = MappingProxyType({})
 
     @property
     def root(self) -> Frame:
@@ -268,6 +248,10 @@ class NewRun:
         remember_id: Whether its id stays taken when retention has deleted it: somebody has given it.
         remember_key: The same of its key.
         blobs: Bytes that it refers to, by digest; None for those that have to be stored already.
+        continued: Keys of the root frame whose lists begin with those of other runs. The elements that `values` add
+            to them, and the references to them in `root`, have the numbers that they would have as lists of its own;
+            the store says in what it loads whose lists they are.
+        labels: What it can be found by.
     """
 
     run_id: str
@@ -284,6 +268,8 @@ class NewRun:
     remember_id: bool = False
     remember_key: bool = False
     blobs: Mapping[str, bytes | None] = field(default_factory=dict)
+    continued: Mapping[str, Continued] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def remembered(self) -> int:
@@ -348,9 +334,11 @@ class Commit(NamedTuple):
         ended: Path of an item's frame that is no longer needed.
         joined: Items to be deleted.
         effects: What became of effects.
-        settles: Whether this is the first commit since the run was recovered, which so has got somewhere.
+        progresses: Whether this is the first commit since the run was recovered, which so has got somewhere.
         closing: The run's end.
         blobs: Bytes that the run refers to from now on, by digest; None for those that are stored already, if they are.
+        dropped: What the frame referred to before and no longer does; it is deleted, unless the history names it.
+        also: Statements on tables of the application, executed in the same transaction.
     """
 
     lease: Lease
@@ -361,6 +349,8 @@ class Commit(NamedTuple):
     ended: str | None = None
     joined: Joined | None = None
     effects: Sequence[Effect] = ()
-    settles: bool = False
+    progresses: bool = False
     closing: Closing | None = None
     blobs: Mapping[str, bytes | None] = MappingProxyType({})
+    dropped: Sequence[Ref] = ()
+    also: Sequence[Statement] = ()

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from ._pages import Page
 from ._records import Commit, Lease, Migrated, NewRun, RunInfo, Snapshot
 from ._waiting import Latest, NewWait, StoredWait
 
@@ -19,6 +20,9 @@ class Runs(Protocol):
             KeyRemembered: The id, or the workflow and key, are those of a run that retention has deleted.
             CancelRequested: It is below a run whose end was requested.
             BlobNotFound: It refers to bytes that are not stored and that it does not bring.
+            RunNotFound: One of its lists begins with that of a run that does not exist.
+            ListTooShort: It begins with more elements than that list has.
+            LabelRefused: It has too many labels, or one that is not text.
         """
         ...
 
@@ -106,6 +110,27 @@ class Runs(Protocol):
 
         Raises:
             CheckpointError: As by `commit`.
+        """
+        ...
+
+    async def elements(
+        self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
+    ) -> Page[bytes]:
+        """JSON of the elements of a list that has rows of its own (`Ref`), in their order.
+
+        The elements of lists that it begins with are included. The page is empty if the frame has no such list at this
+        key.
+
+        Args:
+            run_id: The run.
+            path: Path of the frame.
+            key: Key of the list in its state.
+            after: How many elements to leave out, or `Page.next` of the page before.
+            limit: At most so many.
+
+        Raises:
+            RunNotFound: There is none.
+            CorruptRun: Elements are missing.
         """
         ...
 

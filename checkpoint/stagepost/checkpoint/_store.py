@@ -8,10 +8,11 @@ from ._inbox import Inbox
 from ._limits import Limits
 from ._ownership import Ownership
 from ._runs import Runs
+from ._tables import Tables
 from .errors import StoreError
 
 
-class CheckpointStore(Runs, Ownership, Inbox, Catalogue, Protocol):
+class CheckpointStore(Runs, Ownership, Inbox, Catalogue, Tables, Protocol):
     """Keeps runs. Each method is atomic, and what returned has been saved as durably as the store promises.
 
     A store is an async context manager; outside of it every method raises `StoreClosed`.

@@ -14,6 +14,11 @@
     ├── BlobNotFound(LookupError)        no bytes are stored under this digest
     ├── CorruptBlob                      bytes that runs refer to are gone or changed
     ├── UnusedBlobs                      bytes are stored that no run refers to
+    ├── UnusedLists                      elements of lists are stored that no run refers to
+    ├── ListTooShort(LookupError)        the list to go on with has fewer elements than were asked for
+    ├── LabelRefused(ValueError)         a run cannot have these labels
+    ├── StatementRefused(ValueError)     a statement may not be executed on the store's database
+    ├── StatementFailed                  a statement on tables of the application failed
     ├── RunNotOpen                       the run has ended: nothing more is committed to it
     ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
@@ -45,6 +50,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ._blob_errors import BlobNotFound, CorruptBlob, UnusedBlobs
+from ._list_errors import ListTooShort, UnusedLists
 from ._ownership_errors import CancelRequested, NewsFirst, OwnerExpired, OwnershipLost, RunOwned
 from ._root_error import CheckpointError
 from ._store_errors import (
@@ -62,6 +68,7 @@ from ._store_errors import (
     StoreNotWritable,
     StoreTakenOver,
 )
+from ._table_errors import StatementFailed, StatementRefused
 
 __all__ = [
     "AlreadyAnswered",
@@ -77,6 +84,8 @@ __all__ = [
     "CorruptStore",
     "EffectNotFound",
     "KeyRemembered",
+    "LabelRefused",
+    "ListTooShort",
     "NewsFirst",
     "NotAStore",
     "OrphanedRows",
@@ -88,6 +97,8 @@ __all__ = [
     "RunOwned",
     "SqliteTooOld",
     "StaleCheckpoint",
+    "StatementFailed",
+    "StatementRefused",
     "StoreClosed",
     "StoreError",
     "StoreFailed",
@@ -99,6 +110,7 @@ __all__ = [
     "StoreNotWritable",
     "StoreTakenOver",
     "UnusedBlobs",
+    "UnusedLists",
     "ValueTooLarge",
     "WaitNotFound",
 ]
@@ -312,6 +324,14 @@ class KeyRemembered(CheckpointError):
         self.status = status
         self.ended_at = ended_at
         self.is_same = is_same
+
+
+class LabelRefused(CheckpointError, ValueError):
+    """A run cannot have these labels."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"these labels are refused: {reason}")
+        self.reason = reason
 
 
 class RunNotEnded(CheckpointError):

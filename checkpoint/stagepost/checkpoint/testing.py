@@ -32,11 +32,13 @@ from ._conformance import (
     _items,
     _keeping,
     _keys,
+    _lists,
     _ownership,
     _retention,
     _runs,
     _several,
     _signals,
+    _tables,
     _values,
     _versions,
     _waits,
@@ -60,6 +62,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_effects.CHECKS,
     *_values.CHECKS,
     *_versions.CHECKS,
+    *_lists.CHECKS,
+    *_tables.CHECKS,
 )
 
 SEVERAL: Final[tuple[CheckOfSeveral, ...]] = _several.CHECKS

@@ -24,10 +24,11 @@ from stagepost.checkpoint import (
     OrphanedRows,
     RunStatus,
     SqliteStore,
+    UnusedLists,
     WaitKind,
 )
 
-TABLES = ("effects", "frames", "history", "items", "signals", "vals", "waits")
+TABLES = ("effects", "frames", "history", "items", "labels", "list_refs", "signals", "vals", "waits")
 
 
 def by_hand(file: Path, *statements: str) -> None:
@@ -43,7 +44,7 @@ async def filled(file: Path, *run_ids: str) -> None:
         for run_id in run_ids:
             await full_run(store, run_id)
             await store.signal(run_id, "name", b"1")
-    by_hand(file, "INSERT INTO history SELECT rk, 1, path, seq, next, visits, width, state, 0 FROM frames")
+    by_hand(file, "INSERT INTO history SELECT rk, 1, path, seq, next, visits, width, state, refs, 1, 0 FROM frames")
 
 
 async def found(file: Path) -> Sequence[CheckpointError]:
@@ -63,9 +64,24 @@ async def test_rows_of_runs_that_were_deleted_by_hand_are_told_by_table(file: Pa
         (table, 2) for table in TABLES
     ]
     (vals,) = (error for error in errors if isinstance(error, OrphanedRows) and error.table == "vals")
-    assert vals.rows == 4
-    assert "4 rows of the table 'vals' belong to no run" in str(vals)
+    assert vals.rows == 2
+    assert "2 rows of the table 'vals' belong to no run" in str(vals)
     by_hand(file, *(str(error).rpartition("run `")[2].rstrip("`") for error in errors))
+    assert await found(file) == []
+
+
+async def test_lists_that_nothing_refers_to_are_told_together(file: Path) -> None:
+    await filled(file, "a")
+    by_hand(
+        file,
+        "INSERT INTO elements VALUES (97, 1, 0, x'31', 0), (98, 1, 0, x'31', 0), (98, 1, 1, x'32', 0)",
+        "INSERT INTO lists (maker, number) VALUES (98, 1)",
+    )
+    (error,) = await found(file)
+    assert isinstance(error, UnusedLists)
+    assert (error.count, error.elements, error.run_id) == (2, 3, None)
+    assert "2 lists (3 elements) belong to no run" in str(error)
+    by_hand(file, str(error).rpartition("run `")[2].rstrip("`"))
     assert await found(file) == []
 
 

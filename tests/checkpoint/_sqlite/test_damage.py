@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,8 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint._sqlite._queries import ORPHANS, Query, Row
 
-OF_BAD = "rk = (SELECT rk FROM runs WHERE run_id = 'bad')"
+THE_BAD = "(SELECT rk FROM runs WHERE run_id = 'bad')"
+OF_BAD = f"rk = {THE_BAD}"
 
 DAMAGE = {
     "state that ends too early": "UPDATE frames SET state = x'7b2278' WHERE {of_bad}",
@@ -40,6 +42,10 @@ DAMAGE = {
     "a reference to too much": """UPDATE frames SET refs = '{{"k": [1, 3]}}' WHERE {of_bad}""",
     "a value that ends too early": "UPDATE vals SET value = x'5b' WHERE {of_bad}",
     "no value": "DELETE FROM vals WHERE {of_bad}",
+    "an element that ends too early": "UPDATE elements SET value = x'5b' WHERE maker = {the_bad} AND idx = 1",
+    "no element": "DELETE FROM elements WHERE maker = {the_bad} AND idx = 0",
+    "no list": "DELETE FROM list_refs WHERE {of_bad}",
+    "a frame's time": "UPDATE frames SET saved_at = 9223372036854775807 WHERE {of_bad}",
     "no frame": "DELETE FROM frames WHERE {of_bad}",
     "an item's status": "UPDATE items SET status = 'odd' WHERE {of_bad}",
     "an item's input": "UPDATE items SET input = x'5b' WHERE {of_bad}",
@@ -59,13 +65,13 @@ DAMAGE_OF_RUN = {
 
 async def full_run(store: SqliteStore, run_id: str) -> Lease:
     """A run with a row in every table."""
-    lease, _ = await store.create(new_run(run_id))
+    lease, _ = await store.create(replace(new_run(run_id), labels={"customer": run_id}))
     assert lease is not None
     await store.commit(
         Commit(
             lease=lease,
-            frame=frame(2, x=b"1", k=b'["a","b"]')._replace(visits={"node": 1}, refs={"k": Ref(1, 2)}),
-            values=[StoredValue("", "k", 1, idx, value) for idx, value in enumerate((b'"a"', b'"b"'))],
+            frame=frame(2, x=b"1", k=b'["a","b"]')._replace(visits={"node": 1}, refs={"k": Ref(1, 2), "far": Ref(2)}),
+            values=[StoredValue("", 1, 0, b'"a"'), StoredValue("", 1, 1, b'"b"'), StoredValue("", 2, None, b"7")],
             frozen=[Item("fan", 0, 0, ItemStatus.WAITING, b"1")],
             effects=[Effect("step", "mail", EffectStatus.DONE, b"1")],
         )
@@ -80,7 +86,7 @@ async def damaged(file: Path, statement: str) -> AsyncIterator[tuple[SqliteStore
     """A store of three runs, of which the one in the middle has been tampered with."""
     async with SqliteStore(file) as store:
         leases = {run_id: await full_run(store, run_id) for run_id in ("a", "bad", "c")}
-    tamper(file, statement.format(of_bad=OF_BAD))
+    tamper(file, statement.format(of_bad=OF_BAD, the_bad=THE_BAD))
     with fail_after(10):
         async with SqliteStore(file) as store:
             yield store, leases
@@ -114,6 +120,20 @@ async def test_a_damaged_run_can_still_be_ended(file: Path, statement: str) -> N
         lease = await claimed(store, "bad")
         await store.commit(Commit(lease=lease, closing=Closing(RunStatus.CANCELLED)))
         assert [run.run_id for run in (await store.find(status=RunStatus.CANCELLED)).items] == ["bad"]
+
+
+async def test_labels_that_are_no_text_are_told_by_run(file: Path) -> None:
+    async with damaged(file, "UPDATE labels SET value = CAST(x'ff' AS TEXT) WHERE {of_bad}") as (store, _):
+        with pytest.raises(CorruptRun, match="what is stored of run 'bad' is damaged"):
+            await store.info("bad")
+        assert [run.run_id for run in (await store.find()).items] == ["a", "c"]
+
+
+async def test_elements_that_are_missing_are_told_by_who_reads_the_list(file: Path) -> None:
+    async with damaged(file, DAMAGE["no element"]) as (store, _):
+        with pytest.raises(CorruptRun, match="its list 'k' lacks elements"):
+            await store.elements("bad", "", "k")
+        assert list((await store.elements("a", "", "k")).items) == [b'"a"', b'"b"']
 
 
 @pytest.mark.parametrize(

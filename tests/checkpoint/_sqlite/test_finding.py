@@ -84,6 +84,9 @@ ASKED: Final[dict[str, Ask]] = {
     "since": lambda store: store.find(since=A_TIME),
     "until": lambda store: store.find(until=A_TIME, newest_first=True),
     "several": lambda store: store.find(workflow="even", status=RunStatus.FAILED, since=A_TIME),
+    "label": lambda store: store.find(labels={"tenant": "a"}),
+    "labels": lambda store: store.find(labels={"tenant": "a", "region": "x"}, newest_first=True, after="1000.2"),
+    "labels of a workflow": lambda store: store.find(labels={"tenant": "a"}, workflow="even", since=A_TIME),
     "page": lambda store: store.find(workflow="even", newest_first=True, after="1000.2"),
     "waits": lambda store: store.waits(),
     "waits of a kind": lambda store: store.waits(kind=WaitKind.CHILD, after="run/step"),
@@ -137,6 +140,28 @@ async def test_pages_have_each_run_once_in_the_order_of_their_starts(
             assert ids(pages) == (expected[::-1] if newest_first else expected)
             assert all(len(page.items) <= limit for page in pages)
             assert len(pages) <= max(1, -(-len(expected) // limit)) + 50 // looks
+
+
+@pytest.mark.parametrize("newest_first", [False, True], ids=["oldest first", "newest first"])
+async def test_pages_by_labels_have_each_run_once_in_the_order_of_their_starts(
+    file: Path,
+    looks: int,
+    newest_first: bool,  # noqa: FBT001  # a table
+) -> None:
+    async with filled(file, 50) as store:
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("INSERT INTO labels SELECT rk, 'all', 'yes', created_at FROM runs")
+            connection.execute("INSERT INTO labels SELECT rk, 'third', 'yes', created_at FROM runs WHERE rk % 3 = 0")
+
+        async def ask(after: str) -> Page[RunInfo]:
+            labels = {"all": "yes", "third": "yes"}
+            return await store.find(labels=labels, workflow="odd", newest_first=newest_first, after=after, limit=2)
+
+        pages = await pages_of(ask)
+        expected = [f"run-{(rk - 1) * 7 % 50:03}" for rk in range(1, 51) if rk % 3 == 0 and rk % 2 == 0]
+        assert ids(pages) == (expected[::-1] if newest_first else expected)
+        assert all(run.labels == {"all": "yes", "third": "yes"} for page in pages for run in page.items)
+        assert len(pages) <= -(-len(expected) // 2) + 50 // looks
 
 
 async def test_a_page_ends_after_so_many_runs_were_looked_at(file: Path, looks: int) -> None:

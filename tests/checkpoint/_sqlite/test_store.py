@@ -16,6 +16,7 @@ from stagepost.checkpoint import (
     RunNotFound,
     RunStatus,
     SqliteStore,
+    Statement,
     StoreClosed,
     StoreError,
     StoreFailed,
@@ -184,6 +185,18 @@ class SmallDisk:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 2 if self.full else 1_000_000}")
         return run_batch(connection, batch)
+
+
+async def test_a_full_disk_is_no_fault_of_a_statement(file: Path) -> None:
+    disk = SmallDisk()
+    async with SqliteStore(file, run_batch=disk) as store:
+        await store.execute(Statement("CREATE TABLE app_notes (text BLOB)"))
+        disk.full = True
+        with pytest.raises(StoreFull):
+            await store.execute(Statement("INSERT INTO app_notes VALUES (?)", (LARGE,)))
+        disk.full = False
+        await store.execute(Statement("INSERT INTO app_notes VALUES (?)", (b"small",)))
+        assert await store.query("SELECT text FROM app_notes") == [(b"small",)]
 
 
 async def test_a_full_disk_refuses_the_commit_and_keeps_the_store(file: Path) -> None:

@@ -33,7 +33,6 @@ from stagepost.checkpoint import (
     StoreTakenOver,
 )
 from stagepost.checkpoint._sqlite import _batch
-from stagepost.checkpoint._sqlite import _statements as statements
 from stagepost.checkpoint._sqlite import _words as words
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, is_fatal, run_batch
 from stagepost.checkpoint._sqlite._changes import changes_of
@@ -69,7 +68,7 @@ def leases(connection: sqlite3.Connection, count: int = 5) -> list[Lease]:
 
 def fan(connection: sqlite3.Connection) -> Lease:
     (lease,) = leases(connection, 1)
-    statements.commit(connection, Commit(lease=lease, frozen=ITEMS), 0)
+    change(Commit(lease=lease, frozen=ITEMS))(connection)
     return lease
 
 
@@ -83,7 +82,7 @@ def outcome(idx: int, lease: Lease) -> Commit:
 
 
 def change(commit: Commit) -> Work:
-    return changes_of(commit, lambda: 0)
+    return changes_of(commit, 0)
 
 
 def stored(connection: sqlite3.Connection, lease: Lease) -> Snapshot:
@@ -146,7 +145,7 @@ def claim(connection: sqlite3.Connection, lease: Lease) -> None:
 
 
 def end(connection: sqlite3.Connection, lease: Lease) -> None:
-    statements.commit(connection, Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)), 0)
+    change(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))(connection)
 
 
 def save_before(connection: sqlite3.Connection, lease: Lease) -> None:
@@ -207,29 +206,36 @@ def test_changes_of_several_kinds_are_saved_by_one_statement(connection: sqlite3
 
 def everything(lease: Lease) -> list[Commit]:
     """Commits of every kind of change that one of them can have."""
-    refs = {"list": Ref(1, 1), "far": Ref(2)}
+    refs = {"list": Ref(5, 1), "far": Ref(4)}
     return [
         Commit(lease=lease, frame=Frame("", 2, "fan", {"n": b"1"}, {"node": 1}, 2), frozen=ITEMS),
         Commit(lease=lease, outcomes=[ITEMS[0]._replace(status=ItemStatus.FAILED, error="broken")]),
-        Commit(lease=lease, frame=Frame("fan[1]", 1, "a", {}), values=[StoredValue("fan[1]", "x", 1, 0, b"1")]),
+        Commit(lease=lease, frame=Frame("fan[1]", 1, "a", {}), values=[StoredValue("fan[1]", 1, 0, b"1")]),
         Commit(lease=lease, outcomes=[ITEMS[1]._replace(status=ItemStatus.OK, value=b"2")], ended="fan[1]"),
-        Commit(lease=lease, frame=Frame("fan[2]", 1, "a", {}), values=[StoredValue("fan[2]", "x", 1, 0, b"1")]),
-        Commit(lease=lease, frame=Frame("", 3, "b", {}), joined=Joined("fan", 0), settles=True),
+        Commit(lease=lease, frame=Frame("fan[2]", 1, "a", {}), values=[StoredValue("fan[2]", 2, None, b"1")]),
+        Commit(lease=lease, frame=Frame("", 3, "b", {}), joined=Joined("fan", 0), progresses=True),
         Commit(lease=lease, effects=[Effect("b", key, EffectStatus.INTENT) for key in ("one", "two")]),
         Commit(
             lease=lease, effects=[Effect("b", "one", EffectStatus.DONE, b"3"), Effect("b", "two", EffectStatus.UNDONE)]
         ),
-        Commit(lease=lease, frame=Frame("", 4, "c", {}, refs=refs), values=[StoredValue("", "far", 1, 0, b"4")]),
-        Commit(lease=lease, frame=Frame("", 5, "d", {}, refs=refs), values=[StoredValue("", "far", 2, 0, b"5")]),
-        Commit(lease=lease, frame=Frame("", 6, "e", {}, refs=refs), values=[StoredValue("", "list", 1, 0, b"6")]),
+        Commit(lease=lease, frame=Frame("", 4, "c", {}, refs=refs), values=[StoredValue("", 3, None, b"4")]),
+        Commit(
+            lease=lease,
+            frame=Frame("", 5, "d", {}, refs=refs),
+            values=[StoredValue("", 4, None, b"5")],
+            dropped=[Ref(3)],
+        ),
+        Commit(lease=lease, frame=Frame("", 6, "e", {}, refs=refs), values=[StoredValue("", 5, 0, b"6")]),
         Commit(lease=lease, frame=Frame("", 7, None, {}, refs=refs), closing=Closing(RunStatus.COMPLETED)),
     ]
 
 
 def everywhere(connection: sqlite3.Connection, lease: Lease) -> list[list[object]]:
-    tables = ("frames", "items", "vals", "effects")
-    query = "SELECT * FROM {} WHERE rk = ?"
-    rows = [connection.execute(query.format(table), (lease.row,)).fetchall() for table in tables]
+    of_run, of_lists = "SELECT * FROM {} WHERE rk = ?", "SELECT * FROM {} WHERE maker = ?"
+    queries = [of_run.format(table) for table in ("frames", "items", "vals", "effects", "history")]
+    queries += [of_lists.format(table) for table in ("lists", "elements", "element_blobs")]
+    queries.append("SELECT rk, path, number, length FROM list_refs WHERE rk = ?")
+    rows = [connection.execute(query, (lease.row,)).fetchall() for query in queries]
     status = connection.execute("SELECT status, attempts, finished_at FROM runs WHERE rk = ?", (lease.row,)).fetchall()
     return [[row[1:] for row in sorted(found)] for found in rows] + [status]
 
@@ -239,7 +245,7 @@ def test_commits_leave_the_same_together_and_one_by_one(connection: sqlite3.Conn
     alone, together = leases(connection, 2)
     connection.execute("UPDATE runs SET attempts = 1")
     for commit in everything(alone)[:until]:
-        statements.commit(connection, commit, 0)
+        change(commit)(connection)
     seen = transactions(connection)
     outcomes = run_batch(connection, [change(commit) for commit in everything(together)[:until]])
     assert (kinds(outcomes), seen) == ([None] * until, [])
@@ -253,7 +259,7 @@ def test_of_a_refused_commit_nothing_stays(
     held = leases(connection)
     spoil(connection, held[2])
     before = everywhere(connection, held[2])
-    value, effect = StoredValue("", "far", 1, 0, b"1"), Effect("step", "key", EffectStatus.INTENT)
+    value, effect = StoredValue("", 1, None, b"1"), Effect("step", "key", EffectStatus.INTENT)
     commits = [version(2, lease)._replace(values=[value], effects=[effect]) for lease in held]
     assert kinds(run_batch(connection, [change(commit) for commit in commits])) == [None, None, error, None, None]
     assert everywhere(connection, held[2]) == before
@@ -296,7 +302,7 @@ def test_the_end_of_a_run_whose_end_was_asked_for_is_saved_with_others(connectio
 def test_runs_begun_at_once_are_stored_by_one_statement(connection: sqlite3.Connection) -> None:
     shape = Shape("digest-1", b"[]")
     new = [
-        replace(new_run(f"run-{number}"), shape=shape, values=[StoredValue("", "x", 1, 0, b"1")]) for number in range(5)
+        replace(new_run(f"run-{number}"), shape=shape, values=[StoredValue("", 1, None, b"1")]) for number in range(5)
     ]
     alone = Creation(replace(new[0], run_id="alone"), 7)(connection)[0]
     seen = transactions(connection)

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from stagepost.checkpoint import Continued
+
 from ._containment import own_failure
 from ._engine._intermediates import Intermediate
 from ._events import (
@@ -117,6 +119,7 @@ __all__ = [
     "ChildFailed",
     "Conditional",
     "ConditionalError",
+    "Continued",
     "DefinitionError",
     "EffectError",
     "EffectNotDone",

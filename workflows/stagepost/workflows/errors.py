@@ -262,11 +262,11 @@ class MissingSecret(WorkflowError, KeyError):
 
 
 class RunnerRequired(WorkflowError):
-    """A step waits for somebody, which a run in memory cannot."""
+    """A step does what a run in memory cannot: it waits for somebody, or writes to a table of the store's database."""
 
-    def __init__(self, workflow: str, step: str) -> None:
+    def __init__(self, workflow: str, step: str, does: str = "waits for somebody outside") -> None:
         super().__init__(
-            f"step {step!r} of {workflow!r} waits for somebody outside, and a run in memory cannot: "
+            f"step {step!r} of {workflow!r} {does}, and a run in memory cannot: "
             "start it on a Runner; Runner(MemoryStore(), …) will do",
         )
         self.workflow = workflow

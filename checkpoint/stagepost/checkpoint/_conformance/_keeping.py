@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from .._records import Closing, Commit, Keep, Lease, Ref, RunStatus, StoredValue
+from .._outside import Ref, StoredValue
+from .._records import Closing, Commit, Keep, Lease, RunStatus
 from .._store import CheckpointStore
 from ..errors import RunNotFound, StaleCheckpoint
 from ._words import Check, a_frame, claimed, equal, lease_of, new_run, refuses, started
@@ -34,11 +35,11 @@ async def check_a_run_that_keeps_all_has_every_version(store: CheckpointStore) -
 async def check_a_version_has_all_its_values(store: CheckpointStore) -> None:
     """Also those that live outside of the frame and were written again, or grew, later."""
     lease = await kept(store, "run", Keep.ALL)
-    first = a_frame(2, x=1)._replace(refs={"large": Ref(2), "list": Ref(2, 1)})
-    second = a_frame(3, x=2)._replace(refs={"large": Ref(3), "list": Ref(2, 2)})
-    rows = [StoredValue("", "large", 2, 0, b"20"), StoredValue("", "list", 2, 0, b"0")]
+    first = a_frame(2, x=1)._replace(refs={"large": Ref(2), "list": Ref(4, 1)})
+    second = a_frame(3, x=2)._replace(refs={"large": Ref(3), "list": Ref(4, 2)})
+    rows = [StoredValue("", 2, None, b"20"), StoredValue("", 4, 0, b"0")]
     await store.commit(Commit(lease=lease, frame=first, values=rows))
-    rows = [StoredValue("", "large", 3, 0, b"30"), StoredValue("", "list", 2, 1, b"1")]
+    rows = [StoredValue("", 3, None, b"30"), StoredValue("", 4, 1, b"1")]
     await store.commit(Commit(lease=lease, frame=second, values=rows))
     _, *versions = (await store.history("run")).items
     equal(

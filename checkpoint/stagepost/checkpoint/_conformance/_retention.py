@@ -4,7 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from .._records import Closing, Commit, Keep, RunStatus, StoredValue
+from .._outside import StoredValue
+from .._records import Closing, Commit, Keep, RunStatus
 from .._store import CheckpointStore
 from .._waiting import Effect, EffectStatus, NewWait, WaitKind
 from ..errors import RunNotEnded, RunNotFound
@@ -59,7 +60,7 @@ async def check_a_run_that_has_ended_can_be_deleted(store: CheckpointStore) -> N
                 lease=lease,
                 frame=a_frame(2),
                 frozen=[an_item("fan", 0)],
-                values=[StoredValue("", "large", 2, 0, b"1")],
+                values=[StoredValue("", 2, None, b"1")],
                 effects=[Effect("step", "key", EffectStatus.INTENT)],
             )
         )

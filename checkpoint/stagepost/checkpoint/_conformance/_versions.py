@@ -3,14 +3,15 @@
 from dataclasses import replace
 from typing import Final
 
-from .._records import Closing, Commit, ItemStatus, Migrated, Ref, RunStatus, Shape, StoredValue
+from .._outside import Ref, StoredValue
+from .._records import Closing, Commit, ItemStatus, Migrated, RunStatus, Shape
 from .._store import CheckpointStore
 from .._waiting import NewWait, WaitKind
 from ..errors import OwnershipLost, RunNotFound
 from ._words import Check, a_frame, an_item, claimed, equal, new_run, refuses, started, started_fan
 
 
-async def check_deaths_of_owners_count_until_a_commit_settles_them(store: CheckpointStore) -> None:
+async def check_deaths_of_owners_count_until_a_commit_gets_somewhere(store: CheckpointStore) -> None:
     """Not so claims after an owner has left, or again by the same one; a dead run begins anew when it is reopened."""
     for run_id in ("run", "dead"):
         await started(store, run_id)  # by an owner that is none any more
@@ -25,7 +26,7 @@ async def check_deaths_of_owners_count_until_a_commit_settles_them(store: Checkp
         lease = await store.claim(owner, "run")
     await store.commit(Commit(lease=lease, frame=a_frame(2)))
     equal((await store.info("run")).attempts, 1)
-    await store.commit(Commit(lease=lease, frame=a_frame(3), settles=True))
+    await store.commit(Commit(lease=lease, frame=a_frame(3), progresses=True))
     equal((await store.info("run")).attempts, 0)
 
 
@@ -57,7 +58,7 @@ async def check_a_migrated_run_is_replaced_as_a_whole(store: CheckpointStore) ->
         await store.wait(lease, NewWait(place, WaitKind.ANSWER, place))
     frame = a_frame(7, x=1)._replace(refs={"large": Ref(7)})
     item = an_item("other", 0)._replace(status=ItemStatus.OK, value=b"2")
-    migrated = Migrated(2, [frame], [StoredValue("", "large", 7, 0, b"10")], [item], ["lost"])
+    migrated = Migrated(2, [frame], [StoredValue("", 7, None, b"10")], [item], ["lost"])
     with refuses(OwnershipLost):
         await store.migrate(old, migrated)
     equal(len((await store.load("run")).frames), 2)
@@ -70,7 +71,7 @@ async def check_a_migrated_run_is_replaced_as_a_whole(store: CheckpointStore) ->
 
 
 CHECKS: Final[tuple[Check, ...]] = (
-    check_deaths_of_owners_count_until_a_commit_settles_them,
+    check_deaths_of_owners_count_until_a_commit_gets_somewhere,
     check_what_is_known_of_a_run_is_read_alone,
     check_the_shape_of_a_workflow_is_kept,
     check_a_migrated_run_is_replaced_as_a_whole,

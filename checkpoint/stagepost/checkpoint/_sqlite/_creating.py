@@ -3,13 +3,23 @@
 import sqlite3
 from collections.abc import Sequence
 
-from .._records import Keep, Lease, NewRun, RunInfo, RunStatus
+from .._outside import StoredValue
+from .._records import Frame, Keep, Lease, NewRun, RunInfo, RunStatus
 from ..errors import CancelRequested, KeyRemembered
+from ._continuing import continue_lists
 from ._fence import Right
-from ._history import keep_version
 from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
 from ._queries import RUN_COLUMNS, SELECT_RUN
-from ._row import RowChange, first_blob_rows, frame_row, shape_row, value_rows
+from ._row import (
+    RowChange,
+    element_blob_rows,
+    first_blob_rows,
+    frame_row,
+    label_rows,
+    shape_row,
+    value_rows,
+    version_row,
+)
 from ._rows import to_run
 from ._times import to_time
 
@@ -63,17 +73,18 @@ class Creation:
             KeyRemembered: Its id or key is that of a run that was forgotten.
             CancelRequested: It is below a run whose end was requested.
             BlobNotFound: It refers to bytes that are not there.
+            RunNotFound: One of its lists begins with that of an unknown run.
+            ListTooShort: It begins with more elements than there are.
         """
         lease = self.lease(last_key(connection) + 1)
-        insertion, *rows = self.rows(lease)
+        insertion = self._insertion(lease)
         if connection.execute(insertion.text, insertion.values).rowcount != 1:
             return None, self._existing(connection)
-        for row in rows:
+        root, values = continue_lists(connection, lease.row, self.run)
+        for row in self._rows(lease, root, values):
             row(connection)
         if self.run.shape is not None:
             shape_row(lease, self.run.shape, self.run.workflow, self.run.version)(connection)
-        if self.run.keep is Keep.ALL:
-            keep_version(connection, lease, self.run.root, self._now)
         return lease, self.begun()
 
     def lease(self, key: int) -> Lease:
@@ -86,17 +97,26 @@ class Creation:
 
     def rows(self, lease: Lease) -> Sequence[RowChange]:
         """The rows that are its own, the run itself first."""
+        return [self._insertion(lease), *self._rows(lease, self.run.root, self.run.values)]
+
+    def _insertion(self, lease: Lease) -> RowChange:
         run, right = self.run, Right(lease)
         shape = None if run.shape is None else run.shape.id
         about = (run.run_id, run.workflow, run.version, run.key, bytearray(run.input), run.owner, shape, run.trace)
-        insertion = RowChange(
-            INSERT_RUN, (lease.row, *about, self._now, run.keep.value, run.remembered), right, "", "new"
-        )
-        rows = [insertion, *map(guard, _above(run.run_id)), frame_row(right, run.root)]
-        for value in run.values:
-            rows += value_rows(right, value)
+        return RowChange(INSERT_RUN, (lease.row, *about, self._now, run.keep.value, run.remembered), right, "", "new")
+
+    def _rows(self, lease: Lease, root: Frame, values: Sequence[StoredValue]) -> Sequence[RowChange]:
+        run, right = self.run, Right(lease)
+        rows = [*map(guard, _above(run.run_id)), frame_row(right, root, self._now)]
+        for value in values:
+            rows += value_rows(right, value, self._now)
         if run.blobs:
             rows += first_blob_rows(right, run.blobs)
+            rows += element_blob_rows(right, values)
+        if run.labels:
+            rows += label_rows(right, run.labels, self._now)
+        if run.keep is Keep.ALL:
+            rows.append(version_row(right, root))
         return rows
 
     def begun(self) -> RunInfo:
@@ -119,6 +139,7 @@ class Creation:
             trace=run.trace,
             keep=run.keep,
             shape=None if run.shape is None else run.shape.id,
+            labels=run.labels,
         )
 
     def _existing(self, connection: sqlite3.Connection) -> RunInfo:

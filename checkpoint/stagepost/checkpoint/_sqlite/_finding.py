@@ -1,7 +1,8 @@
 """How runs are found, and the waits that are open: which ranges of which index have them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from .._records import RunStatus
@@ -12,6 +13,14 @@ from ._times import to_micros
 
 _STARTED: Final = ("created_at", "rk")
 _WAIT: Final = f"id, run_id, workflow, version, blocked, {WAIT_COLUMNS}"
+_LABELLED: Final = Ranges(
+    "labels INDEXED BY labels_value",
+    ("labels.created_at", "labels.rk"),
+    "labels.name = ? AND labels.value = ?",
+    (),
+    " CROSS JOIN runs ON runs.rk = labels.rk",
+)
+_HAS_LABEL: Final = "EXISTS (SELECT 1 FROM labels AS l WHERE l.rk = runs.rk AND l.name = ? AND l.value = ?)"
 _OF_OPEN_RUN: Final = Filter("runs.status IN ('running', 'waiting')", ())
 
 
@@ -24,6 +33,7 @@ class Filters(NamedTuple):
     since: datetime | None = None
     until: datetime | None = None
     below: str | None = None
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 def search_runs(chosen: Filters, after: str | None, *, newest_first: bool) -> Search:
@@ -45,6 +55,7 @@ def _search_below(chosen: Filters, run_id: str, after: str | None, *, newest_fir
     if after:
         span = span.after((as_bytes(after),))
     filters = [_is_one_of(column, values) for column, values in _equal(chosen).items()]
+    filters += [Filter(_HAS_LABEL, label) for label in chosen.labels.items()]
     for sign, time in ((">=", chosen.since), ("<", chosen.until)):
         if time is not None:
             filters.append(Filter(f"created_at {sign} ?", (to_micros(time.timestamp()),)))
@@ -68,20 +79,21 @@ def search_free(owner: int, after: str | None) -> Search:
 def _ways(chosen: Filters) -> list[Way]:
     """By each thing that is asked for, with filters for the others; by all statuses if nothing is."""
     equal = _equal(chosen)
-    if not equal:
+    if not (equal or chosen.labels):
         equal["status"] = _statuses(None)
-    filters = {column: _is_one_of(column, values) for column, values in equal.items()}
-    return [
-        Way(
+    asked = [
+        (
             Ranges(f"runs INDEXED BY runs_{column}", _STARTED, f"{column} = ?", tuple((value,) for value in values)),
-            [filter_ for other, filter_ in filters.items() if other != column],
+            _is_one_of(column, values),
         )
         for column, values in equal.items()
     ]
+    asked += [(_LABELLED._replace(values=(label,)), Filter(_HAS_LABEL, label)) for label in chosen.labels.items()]
+    return [Way(ranges, [filter_ for other, filter_ in asked if other is not ranges]) for ranges, _ in asked]
 
 
 def _equal(chosen: Filters) -> dict[str, tuple[str, ...]]:
-    """Columns that have to be one of some values."""
+    """Which columns have to be one of which values."""
     equal: dict[str, tuple[str, ...]] = {}
     if chosen.key is not None:
         equal["key"] = (chosen.key,)

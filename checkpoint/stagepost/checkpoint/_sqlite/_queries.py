@@ -1,36 +1,93 @@
 """What is asked of the tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from stagepost._dataclasses import dataclass
 
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
-    "created_at, finished_at, trace, keep, news, heard, blocked, shape"
+    "runs.created_at, finished_at, trace, keep, news, heard, blocked, shape, "
+    "(SELECT json_group_object(name, value) FROM labels WHERE labels.rk = runs.rk)"
 )
 WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at, checked, refused"
 SELECT_RUN = f"SELECT {RUN_COLUMNS} FROM runs WHERE run_id = ?"
+FRAME_COLUMNS = "path, seq, next, state, visits, width, refs"
+_OUTSIDE = {
+    "value": ("number, value", "vals WHERE rk = (SELECT rk FROM run)"),
+    "element": (  # of a list and of those that it begins with; 0: the run has begun it
+        "iif(of_maker = (SELECT rk FROM run), 0, of_maker), of_number, idx, value",
+        "parts JOIN elements USING (maker, number) WHERE idx < stop",
+    ),
+}
 SNAPSHOT_PARTS = {
     "shape": ("skeleton", "shapes WHERE id = (SELECT shape FROM run)"),
-    "run": (RUN_COLUMNS, "run"),
-    "frame": ("path, seq, next, state, visits, width, refs", "frames WHERE rk = (SELECT rk FROM run)"),
-    "item": ("path, visit, idx, status, input, value, error", "items WHERE rk = (SELECT rk FROM run)"),
-    "value": ("path, key, gen, idx, value", "vals WHERE rk = (SELECT rk FROM run)"),
+    "run": (RUN_COLUMNS, "run AS runs"),
+    "frame": (f"{FRAME_COLUMNS}, saved_at", "frames WHERE rk = (SELECT rk FROM run)"),
+    "item": ("path, visit, idx, status, input, value, error, saved_at", "items WHERE rk = (SELECT rk FROM run)"),
+    **_OUTSIDE,
+    "number": (
+        "coalesce(max(number), 0)",
+        """(SELECT number FROM vals WHERE rk = (SELECT rk FROM run)
+        UNION ALL SELECT max(number) FROM lists WHERE maker = (SELECT rk FROM run))""",
+    ),
     "wait": (WAIT_COLUMNS, "waits WHERE rk = (SELECT rk FROM run)"),
     "effect": ("place, key, status, value", "effects WHERE rk = (SELECT rk FROM run)"),
 }
-_WIDTH = max(columns.count(",") for columns, _ in SNAPSHOT_PARTS.values())
-
-
-def _select(kind: str, columns: str, source: str) -> str:
-    """One part of a snapshot, as wide as the widest one."""
-    return f"SELECT '{kind}', {columns}{', NULL' * (_WIDTH - columns.count(','))} FROM {source}"
-
-
-_SNAPSHOT = "WITH run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)) " + " UNION ALL ".join(
-    _select(kind, *part) for kind, part in SNAPSHOT_PARTS.items()
+HISTORY_PARTS = {
+    "run": ("rk", "run"),
+    **_OUTSIDE,
+    "version": (
+        f"{FRAME_COLUMNS}, number, epoch, saved_at",
+        "(SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number > ? ORDER BY number LIMIT ?)",
+    ),
+}
+_PARTS = """
+WITH RECURSIVE run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)),
+parts (of_maker, of_number, maker, number, stop) AS (
+  SELECT maker, number, maker, number, coalesce(length, 9223372036854775807)
+  FROM list_refs WHERE rk = (SELECT rk FROM run)
+  UNION ALL
+  SELECT of_maker, of_number, base_maker, base_number, base_length
+  FROM parts JOIN lists USING (maker, number) WHERE base_maker IS NOT NULL
 )
+"""
+_LIST = """
+WITH RECURSIVE run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)),
+ref (number, length, maker) AS (
+  SELECT json_extract(key.value, '$[0]'), json_extract(key.value, '$[1]'), json_extract(key.value, '$[2]')
+  FROM frames, json_each(frames.refs) AS key
+  WHERE frames.rk = (SELECT rk FROM run) AND frames.path = CAST(? AS TEXT) AND key.key = CAST(? AS TEXT)
+),
+parts (maker, number, stop) AS (
+  SELECT iif(maker = 0, (SELECT rk FROM run), maker), number, length FROM ref
+  UNION ALL
+  SELECT base_maker, base_number, base_length
+  FROM parts JOIN lists USING (maker, number) WHERE base_length > CAST(? AS INTEGER)
+)
+SELECT idx, value FROM parts JOIN elements USING (maker, number)
+WHERE idx >= CAST(? AS INTEGER) AND idx < stop ORDER BY idx LIMIT ?
+"""
+
+
+def _union(parts: Mapping[str, tuple[str, str]]) -> str:
+    """Parts of what is read in one statement, each as wide as the widest one."""
+    width = max(_width(columns) for columns, _ in parts.values())
+    return " UNION ALL ".join(
+        f"SELECT '{kind}', {columns}{', NULL' * (width - _width(columns))} FROM {source}"
+        for kind, (columns, source) in parts.items()
+    )
+
+
+def _width(columns: str) -> int:
+    """How many columns a list of them has; commas in brackets separate none."""
+    depth = list(accumulate((text == "(") - (text == ")") for text in columns))
+    return 1 + sum(text == "," and not inside for text, inside in zip(columns, depth, strict=True))
+
+
+_SNAPSHOT = _PARTS + _union(SNAPSHOT_PARTS)
+_HISTORY = _PARTS + _union(HISTORY_PARTS)
 
 Row = Sequence[Any]
 
@@ -40,7 +97,7 @@ class Query:
     """One statement and the values bound to it."""
 
     text: str
-    values: tuple[str | int | bytes, ...]
+    values: tuple[str | int | float | bytes | None, ...]
 
 
 def snapshot_query(run_id: str) -> Query:
@@ -57,11 +114,19 @@ def ids_query(after: str, limit: int) -> Query:
     return Query(text, (as_bytes(after), limit))
 
 
-_OF_RUNS = ("blob_refs", "effects", "frames", "history", "items", "signals", "vals", "waits")
+_OF_RUNS = ("blob_refs", "effects", "frames", "history", "items", "labels", "list_refs", "signals", "vals", "waits")
 ORPHANS = " UNION ALL ".join(
     f"SELECT '{table}', count(*), count(DISTINCT rk) FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)"
     for table in _OF_RUNS
 )
+UNUSED_LISTS = """
+WITH unused AS (
+  SELECT maker, number FROM (SELECT maker, number FROM lists UNION SELECT maker, number FROM elements)
+  EXCEPT SELECT maker, number FROM list_refs
+  EXCEPT SELECT base_maker, base_number FROM lists WHERE base_maker IS NOT NULL
+)
+SELECT count(*), (SELECT count(*) FROM elements JOIN unused USING (maker, number)) FROM unused
+"""
 ODD_RUNS = """
 SELECT run_id, status, finished_at IS NULL FROM runs
 WHERE (status IN ('running', 'waiting') AND finished_at IS NOT NULL)
@@ -71,18 +136,20 @@ ORDER BY run_id
 """
 SELECT_BLOB = "SELECT value FROM blobs WHERE digest = CAST(? AS TEXT)"
 UNUSED_BLOBS = """
-SELECT count(*), coalesce(sum(length(value)), 0) FROM blobs WHERE digest NOT IN (SELECT digest FROM blob_refs)
+SELECT count(*), coalesce(sum(length(value)), 0) FROM blobs
+WHERE digest NOT IN (SELECT digest FROM blob_refs) AND digest NOT IN (SELECT digest FROM element_blobs)
 """
 INTEGRITY = "PRAGMA integrity_check(10)"
 
 
 def history_query(run_id: str, after: int, limit: int) -> Query:
-    """A page of the versions of one run."""
-    text = """
-    SELECT number, saved_at, path, seq, next, state, visits, width, NULL FROM history JOIN runs USING (rk)
-    WHERE run_id = CAST(? AS TEXT) AND number > ? ORDER BY number LIMIT ?
-    """
-    return Query(text, (as_bytes(run_id), after, limit))
+    """A page of the versions of one run, with all that they refer to, in a single statement."""
+    return Query(_HISTORY, (as_bytes(run_id), after, limit))
+
+
+def elements_query(run_id: str, path: str, key: str, after: int, limit: int) -> Query:
+    """Elements of a list of one run, those that belong to lists that it begins with included."""
+    return Query(_LIST, (as_bytes(run_id), as_bytes(path), as_bytes(key), after, after, limit))
 
 
 def signals_query(run_id: str, after: int, limit: int) -> Query:
@@ -125,13 +192,25 @@ def as_bytes(text: str) -> bytes:
 
 def digests_query(after: str, limit: int) -> Query:
     """A page of the digests that runs refer to."""
-    text = "SELECT DISTINCT digest FROM blob_refs WHERE digest > CAST(? AS TEXT) ORDER BY digest LIMIT ?"
-    return Query(text, (as_bytes(after), limit))
+    text = """
+    SELECT digest FROM blob_refs WHERE digest > CAST(? AS TEXT)
+    UNION SELECT digest FROM element_blobs WHERE digest > CAST(? AS TEXT) ORDER BY digest LIMIT ?
+    """
+    return Query(text, (as_bytes(after), as_bytes(after), limit))
 
 
 def referring_query(digest: str) -> Query:
     """Runs that refer to some bytes."""
     text = """
-    SELECT run_id FROM blob_refs JOIN runs USING (rk) WHERE digest = CAST(? AS TEXT) ORDER BY run_id LIMIT 10
+    WITH RECURSIVE on_it (maker, number) AS (
+      SELECT maker, number FROM element_blobs WHERE digest = CAST(? AS TEXT)
+      UNION
+      SELECT lists.maker, lists.number FROM on_it JOIN lists
+      ON lists.base_maker = on_it.maker AND lists.base_number = on_it.number
+    )
+    SELECT run_id FROM runs WHERE rk IN (
+      SELECT rk FROM blob_refs WHERE digest = CAST(? AS TEXT)
+      UNION SELECT rk FROM on_it JOIN list_refs USING (maker, number)
+    ) ORDER BY run_id LIMIT 10
     """
-    return Query(text, (as_bytes(digest),))
+    return Query(text, (as_bytes(digest), as_bytes(digest)))

@@ -2,15 +2,17 @@
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
+from types import MappingProxyType
 from typing import TypeVar
 
 from .._catalogue import Damage, Progress
 from .._pages import Page
 from .._records import RunInfo, RunStatus, Snapshot, Version
+from .._tables import Cell
 from .._waiting import Latest, OpenWait, SentSignal, WaitKind
 from ..errors import (
     BlobNotFound,
@@ -18,8 +20,11 @@ from ..errors import (
     CorruptStore,
     OrphanedRows,
     RunNotFound,
+    StatementFailed,
+    StoreError,
     StoreFailed,
     UnusedBlobs,
+    UnusedLists,
 )
 from ._blobs import damaged_blobs
 from ._faults import is_damage
@@ -32,9 +37,11 @@ from ._queries import (
     SELECT_BLOB,
     SELECT_RUN,
     UNUSED_BLOBS,
+    UNUSED_LISTS,
     Query,
     Row,
     as_bytes,
+    elements_query,
     history_query,
     ids_query,
     latest_query,
@@ -42,7 +49,7 @@ from ._queries import (
     snapshot_query,
 )
 from ._ranges import Position, Search, Way, cursor, position
-from ._rows import odd_run, suspects, to_latest, to_open_wait, to_run, to_signal, to_snapshot, to_version
+from ._rows import odd_run, suspects, to_history, to_latest, to_open_wait, to_run, to_signal, to_snapshot
 
 T = TypeVar("T")
 Numbered = TypeVar("Numbered", Version, SentSignal)
@@ -84,12 +91,13 @@ class Reading(ABC):
         since: datetime | None = None,
         until: datetime | None = None,
         below: str | None = None,
+        labels: Mapping[str, str] = MappingProxyType({}),
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
     ) -> Page[RunInfo]:
         """Runs in the order in which they were started."""
-        filters = Filters(status, workflow, key, since, until, below)
+        filters = Filters(status, workflow, key, since, until, below, labels)
         search = search_runs(filters, after, newest_first=newest_first)
         if not all(way.ranges.values for way in search.ways):
             return Page(())  # none of no statuses
@@ -97,9 +105,29 @@ class Reading(ABC):
 
     async def history(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[Version]:
         """What the frames of a run were before."""
-        await self.info(run_id)
         rows = await self._read(history_query(run_id, int(after or 0), _one_more(limit)))
-        return _numbered([to_version(run_id, row) for row in rows], limit)
+        return _numbered(to_history(run_id, rows), limit)
+
+    async def elements(
+        self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
+    ) -> Page[bytes]:
+        """JSON of elements of a list, in their order."""
+        begin = int(after or 0)
+        rows = await self._read(elements_query(run_id, path, key, begin, _one_more(limit)))
+        if not rows:
+            await self.info(run_id)
+        if any(idx != begin + place for place, (idx, _) in enumerate(rows)):
+            raise CorruptRun(run_id, f"its list {key!r} lacks elements")
+        found = tuple(bytes(data) for _, data in rows[:limit])
+        return Page(found, str(begin + limit) if len(rows) > limit else None)
+
+    async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
+        """The rows of a SELECT."""
+        wrapped = Query(f"SELECT * FROM (\n{text.rstrip().removesuffix(';')}\n)", values)
+        try:
+            return [tuple(row) for row in await self._read(wrapped)]
+        except (sqlite3.Error, ValueError, OverflowError, StoreError) as error:
+            raise StatementFailed(text, str(error)) from error
 
     async def waits(
         self,
@@ -149,6 +177,7 @@ class Reading(ABC):
             found += [odd_run(row) for row in await self._read(Query(ODD_RUNS, ())) if row[0] not in named]
             found += await damaged_blobs(self._read)
             found += [OrphanedRows(*row) for row in await self._read(Query(ORPHANS, ())) if row[1]]
+            found += [UnusedLists(*row) for row in await self._read(Query(UNUSED_LISTS, ())) if row[0]]
             found += [UnusedBlobs(*row) for row in await self._read(Query(UNUSED_BLOBS, ())) if row[0]]
             if not found:
                 found += [CorruptStore(text) for (text,) in await self._read(Query(INTEGRITY, ())) if text != "ok"]

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from .._codec import joined
-from .._records import Closing, Frame, Item, Lease, RunStatus, Shape, StoredValue
+from .._outside import Ref, StoredValue
+from .._records import Closing, Frame, Item, Lease, RunStatus, Shape
 from .._waiting import Effect, EffectStatus
 from ..errors import BlobNotFound
 from ._failure import failure_text, readable
@@ -22,21 +23,21 @@ _ALL: Final = (1 << 63) - 1
 # Python's sqlite3 looks for an adapter of each value that is not just an int, float, str or bytearray. For NULL and
 # bytes that takes half a microsecond, so what is written at every step is spared it.
 INSERT_FRAME = f"""
-INSERT INTO frames (rk, path, seq, next, visits, width, state, refs)
-SELECT ?, ?, ?, ?, nullif(?, ''), nullif(?, -1), ?, nullif(?, '')
+INSERT INTO frames (rk, path, seq, next, visits, width, state, refs, saved_at)
+SELECT ?, ?, ?, ?, nullif(?, ''), nullif(?, -1), ?, nullif(?, ''), ?
 WHERE {FENCE} ON CONFLICT DO NOTHING
 """
 UPDATE_FRAME = f"""
 UPDATE frames SET
-  seq = ?, next = ?, visits = nullif(?, ''), width = nullif(?, -1), state = ?, refs = nullif(?, '')
+  seq = ?, next = ?, visits = nullif(?, ''), width = nullif(?, -1), state = ?, refs = nullif(?, ''), saved_at = ?
 WHERE rk = ? AND path = ? AND seq = ? AND {FENCE}
 """
 INSERT_ITEM = f"""
-INSERT INTO items (rk, path, visit, idx, status, input) SELECT ?, ?, ?, ?, 'waiting', ?
+INSERT INTO items (rk, path, visit, idx, status, input, saved_at) SELECT ?, ?, ?, ?, 'waiting', ?, ?
 WHERE {FENCE} ON CONFLICT DO NOTHING
 """
 UPDATE_ITEM = f"""
-UPDATE items SET status = ?, value = ?, error = ?
+UPDATE items SET status = ?, value = ?, error = ?, saved_at = ?
 WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {FENCE}
 """
 WRITE_EFFECT = f"""
@@ -47,8 +48,23 @@ UPDATE runs SET status = ?, error = ?, finished_at = max(?, created_at) -- clock
 WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running' AND news <= ?
 """
 
-INSERT_VALUE = "INSERT OR REPLACE INTO vals (rk, path, key, gen, idx, value) VALUES (?, ?, ?, ?, ?, ?)"
-DELETE_OLDER = "DELETE FROM vals WHERE rk = ? AND path = ? AND key = ? AND gen < ?"
+ADD_VERSION = """
+INSERT INTO history (rk, number, path, seq, next, visits, width, state, refs, epoch, saved_at)
+SELECT ?, (SELECT coalesce(max(number), 0) + 1 FROM history WHERE rk = frames.rk),
+  path, seq, next, visits, width, state, refs, ?, saved_at
+FROM frames WHERE rk = ? AND path = ?
+"""
+INSERT_VALUE = "INSERT INTO vals (rk, path, number, value, saved_at) VALUES (?, ?, ?, ?, ?)"
+DROP_VALUE = "DELETE FROM vals WHERE rk = ? AND path = ? AND number = ?"
+BEGIN_LIST = "INSERT INTO lists (maker, number) VALUES (?, ?)"
+OWN_LIST = "INSERT INTO list_refs (rk, path, maker, number) VALUES (?, ?, ?, ?)"
+DROP_LIST = "DELETE FROM list_refs WHERE rk = ? AND path = ? AND maker = ? AND number = ?"
+INSERT_ELEMENT = "INSERT INTO elements (maker, number, idx, value, saved_at) VALUES (?, ?, ?, ?, ?)"
+REFER_FROM = """
+INSERT OR IGNORE INTO element_blobs (maker, number, idx, digest)
+SELECT ?, ?, ?, digest FROM blobs WHERE digest = ?
+"""
+INSERT_LABEL = "INSERT INTO labels (rk, name, value, created_at) VALUES (?, ?, ?, ?)"
 DELETE_EFFECT = "DELETE FROM effects WHERE rk = ? AND place = ? AND key = ?"
 INSERT_BLOB = "INSERT OR IGNORE INTO blobs (digest, value) VALUES (?, ?)"
 REFER = "INSERT OR IGNORE INTO blob_refs (rk, digest) SELECT ?, digest FROM blobs WHERE digest = ?"
@@ -87,7 +103,7 @@ class RowChange:
             raise refusal(connection, self.right, self.path, self.expected)
 
 
-def frame_row(right: Right, frame: Frame) -> RowChange:
+def frame_row(right: Right, frame: Frame, now: int) -> RowChange:
     """A new version of a frame."""
     lease, cancelled = right
     row, visits, width, refs, before = lease.row, frame.visits, frame.width, frame.refs, frame.seq - 1
@@ -98,6 +114,7 @@ def frame_row(right: Right, frame: Frame) -> RowChange:
         -1 if width is None else width,
         joined(state),
         dump_refs(refs) if refs else "",
+        now,
     )
     path, epoch = frame.path, lease.epoch
     if before == 0:
@@ -107,25 +124,61 @@ def frame_row(right: Right, frame: Frame) -> RowChange:
     return RowChange(UPDATE_FRAME, values, right, path, f"at version {before}")
 
 
-def frozen_row(right: Right, item: Item) -> RowChange:
+def version_row(right: Right, frame: Frame) -> RowChange:
+    """A frame that has just been written, as a part of the history."""
+    row, epoch = right.lease.row, right.lease.epoch
+    return RowChange(ADD_VERSION, (row, epoch, row, frame.path), right)
+
+
+def frozen_row(right: Right, item: Item, now: int) -> RowChange:
     """An item that waits for its worker."""
-    values = (right.lease.row, item.path, item.visit, item.idx, item.input, *right.fence)
+    values = (right.lease.row, item.path, item.visit, item.idx, item.input, now, *right.fence)
     return RowChange(INSERT_ITEM, values, right, f"{item.path}[{item.idx}]", "unknown")
 
 
-def outcome_row(right: Right, item: Item) -> RowChange:
+def outcome_row(right: Right, item: Item, now: int) -> RowChange:
     """What became of an item that has waited."""
     key = (right.lease.row, item.path, item.visit, item.idx)
     value = None if item.value is None else bytearray(item.value)
-    values = (item.status.value, value, None if item.error is None else readable(item.error), *key, *right.fence)
+    error = None if item.error is None else readable(item.error)
+    values = (item.status.value, value, error, now, *key, *right.fence)
     return RowChange(UPDATE_ITEM, values, right, f"{item.path}[{item.idx}]", "waiting")
 
 
-def value_rows(right: Right, value: StoredValue) -> Sequence[RowChange]:
-    """A value outside of its frame; the first row of a new generation is the end of those before."""
-    place = (right.lease.row, value.path, value.key, value.gen)
-    insertion = RowChange(INSERT_VALUE, (*place, value.idx, bytearray(value.value)), right)
-    return (RowChange(DELETE_OLDER, place, right), insertion) if value.idx == 0 and value.gen > 1 else (insertion,)
+def value_rows(right: Right, value: StoredValue, now: int) -> Sequence[RowChange]:
+    """A value outside of its frame, or an element of a list; the list's first one begins it."""
+    path, number, idx, data, maker, _ = value
+    row = right.lease.row
+    if idx is None:
+        return (RowChange(INSERT_VALUE, (row, path, number, bytearray(data), now), right),)
+    element = RowChange(INSERT_ELEMENT, (maker or row, number, idx, bytearray(data), now), right)
+    if idx > 0:
+        return (element,)
+    begin = RowChange(BEGIN_LIST, (row, number), right)
+    return (begin, RowChange(OWN_LIST, (row, path, row, number), right), element)
+
+
+def element_blob_rows(right: Right, values: Sequence[StoredValue]) -> Sequence[RowChange]:
+    """Which elements refer to bytes, as far as these are there."""
+    row = right.lease.row
+    return [
+        RowChange(REFER_FROM, (value.maker or row, value.number, value.idx, digest), right)
+        for value in values
+        for digest in value.blobs
+    ]
+
+
+def dropped_row(right: Right, path: str, ref: Ref) -> RowChange:
+    """The end of a value, or of a reference to a list, which ends with the last one."""
+    row = right.lease.row
+    if ref.length is None:
+        return RowChange(DROP_VALUE, (row, path, ref.number), right)
+    return RowChange(DROP_LIST, (row, path, ref.maker or row, ref.number), right)
+
+
+def label_rows(right: Right, labels: Mapping[str, str], now: int) -> Sequence[RowChange]:
+    """What a new run can be found by."""
+    return [RowChange(INSERT_LABEL, (right.lease.row, name, value, now), right) for name, value in labels.items()]
 
 
 def effect_row(right: Right, effect: Effect) -> RowChange:

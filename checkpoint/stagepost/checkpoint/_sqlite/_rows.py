@@ -4,17 +4,22 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar, cast
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Final, TypeVar, cast
 
 from pydantic_core import from_json, to_json
 
 from .._codec import split_values
-from .._records import Frame, Item, ItemStatus, Keep, Ref, RunInfo, RunStatus, Snapshot, Version
+from .._outside import Ref
+from .._records import Frame, Item, ItemStatus, Keep, RunInfo, RunStatus, Snapshot, Version
 from .._waiting import Effect, EffectStatus, Latest, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
 from ._failure import split_failure
-from ._queries import SNAPSHOT_PARTS, Row, snapshot_query
+from ._queries import HISTORY_PARTS, SNAPSHOT_PARTS, Row, snapshot_query
 from ._times import to_time
+
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def to_run(row: Row) -> RunInfo:
@@ -29,8 +34,8 @@ def to_run(row: Row) -> RunInfo:
 
 def _to_run(row: Row) -> RunInfo:
     run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, *rest = row
-    created, finished, trace, keep, news, heard, blocked, shape = rest
-    for text in (run_id, workflow, key, error, blocked):
+    created, finished, trace, keep, news, heard, blocked, shape, labels = rest
+    for text in (run_id, workflow, key, error, blocked, labels):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
     why, traceback = split_failure(error)
     return RunInfo(
@@ -54,6 +59,7 @@ def _to_run(row: Row) -> RunInfo:
         heard=heard,
         blocked=blocked,
         shape=shape,
+        labels=_NONE if labels == "{}" else json.loads(labels),
     )
 
 
@@ -84,8 +90,10 @@ def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
         parts[kind].append(columns)
     if not parts["run"]:
         raise RunNotFound(run_id)
-    outside = Outside(parts["value"])
+    outside = Outside(parts["value"], parts["element"])
     frames = {frame.path: frame for frame in [_to_frame(columns, outside) for columns in parts["frame"]]}
+    saved_at = {frame[0]: to_time(frame[7]) for frame in parts["frame"]}
+    saved_at |= {f"{item[0]}[{item[2]}]": to_time(item[7]) for item in parts["item"]}
     if "" not in frames:
         raise ValueError("its first frame is gone")
     items = [_to_item(columns) for columns in parts["item"]]
@@ -97,6 +105,8 @@ def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
         tuple(map(to_wait, parts["wait"])),
         tuple(map(_to_effect, parts["effect"])),
         parts["shape"][0][0] if parts["shape"] else None,
+        parts["number"][0][0],
+        saved_at,
     )
 
 
@@ -115,26 +125,37 @@ def _is_readable(connection: sqlite3.Connection, run_id: str) -> bool:
 
 
 class Outside:
-    """The values of one run that have rows of their own."""
+    """The values of one run that have rows of their own.
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows: dict[tuple[str, str, int], dict[int, bytes]] = {}
-        for path, key, gen, idx, value, *_ in rows:
-            self._rows.setdefault((path, key, gen), {})[idx] = value
+    Args:
+        values: Number and JSON of each.
+        elements: Maker and number of the list, index and JSON of each.
+    """
 
-    def get(self, path: str, key: str, ref: Ref) -> bytes:
+    def __init__(self, values: Iterable[Row], elements: Iterable[Row]) -> None:
+        self._values: dict[int, bytes] = {number: value for number, value, *_ in values}
+        self._lists: dict[tuple[int, int], dict[int, bytes]] = {}
+        for maker, number, idx, value, *_ in elements:
+            self._lists.setdefault((maker, number), {})[idx] = value
+
+    def get(self, ref: Ref) -> bytes:
         """JSON of a value, of a list from its elements."""
-        found = self._rows.get((path, key, ref.gen), {})
-        return _json(
-            found[0] if ref.length is None else b"[" + b",".join(map(found.__getitem__, range(ref.length))) + b"]"
-        )
+        if ref.length is None:
+            return _json(self._values[ref.number])
+        found = self._lists[ref.maker, ref.number] if ref.length else {}
+        return _json(b"[" + b",".join(map(found.__getitem__, range(ref.length))) + b"]")
 
 
 def _to_frame(columns: Row, outside: Outside) -> Frame:
     path, seq, next_, state, visits, width, stored_refs, *_ = columns
-    refs = {key: Ref(*ref) for key, ref in json.loads(stored_refs).items()} if stored_refs else {}
-    values = {**split_values(state), **{key: outside.get(path, key, ref) for key, ref in refs.items()}}
+    refs = to_refs(stored_refs)
+    values = {**split_values(state), **{key: outside.get(ref) for key, ref in refs.items()}}
     return Frame(path, seq, next_, values, _to_visits(visits), width, refs)
+
+
+def to_refs(stored: str | None) -> dict[str, Ref]:
+    """What `dump_refs` has made."""
+    return {key: Ref(*ref) for key, ref in json.loads(stored).items()} if stored else {}
 
 
 def _to_visits(stored: str | None) -> Mapping[str, int]:
@@ -144,15 +165,27 @@ def _to_visits(stored: str | None) -> Mapping[str, int]:
     return cast("Mapping[str, int]", visits)
 
 
-def to_version(run_id: str, row: Row) -> Version:
+def to_history(run_id: str, rows: Iterable[Row]) -> Sequence[Version]:
     """The rows of `history_query`.
 
     Raises:
+        RunNotFound: There are none.
         CorruptRun: They make no sense.
     """
-    number, saved_at, *frame = row
+    parts: dict[str, list[Row]] = {kind: [] for kind in HISTORY_PARTS}
     with making_sense(run_id):
-        return Version(number, _to_frame(frame, Outside(())), to_time(saved_at))
+        for kind, *columns in rows:
+            parts[kind].append(columns)
+        if not parts["run"]:
+            raise RunNotFound(run_id)
+        outside = Outside(parts["value"], parts["element"])
+        versions = [_to_version(columns, outside) for columns in parts["version"]]
+        return tuple(sorted(versions, key=attrgetter("number")))
+
+
+def _to_version(columns: Row, outside: Outside) -> Version:
+    *frame, number, epoch, saved_at = columns
+    return Version(number, _to_frame(frame, outside), to_time(saved_at), epoch)
 
 
 def _to_item(columns: Row) -> Item:

@@ -5,13 +5,15 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from .._feed import Feed
+from .._labels import check_labels
 from .._limits import Limits
 from .._ownership import Change, Lost, Owner
 from .._pages import Page
 from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape
+from .._tables import Statement
 from .._waiting import NewWait, StoredWait
 from ..errors import CorruptRun
 from . import _keys as keys
@@ -19,6 +21,7 @@ from . import _owners as owners
 from . import _retention as retention
 from . import _statements as statements
 from . import _waits as waits
+from ._applications import Application, Checked
 from ._changes import changes_of
 from ._connect import Connection
 from ._creating import Creation
@@ -30,6 +33,8 @@ from ._rows import to_run
 from ._times import to_micros
 
 T = TypeVar("T")
+
+_NONE: Final = Keep.NONE  # to look up a member of an enum takes long for what each step does
 
 
 class SqlRuns(SqlInbox):
@@ -56,6 +61,7 @@ class SqlRuns(SqlInbox):
         self._name = name
         self._most = owners
         self._ttl = ttl
+        self._checked = Checked()
         self._joined: set[int] = set()  # numbers of those that live, if they need no heartbeat
         self._feeds: dict[int, Feed] = {}  # by number of the owner
 
@@ -68,6 +74,8 @@ class SqlRuns(SqlInbox):
 
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
+        if run.labels:
+            check_labels(run.labels)
         creation = Creation(run, self._now())
         if self._ttl is None:
             return await self._write(creation, patient=False)
@@ -75,11 +83,15 @@ class SqlRuns(SqlInbox):
 
     async def migrate(self, lease: Lease, migrated: Migrated) -> None:
         """Make a run one of another version of its workflow."""
-        await self._write(partial(migrate, lease=lease, migrated=migrated))
+        await self._write(partial(migrate, lease=lease, migrated=migrated, now=self._now()))
 
     def commit(self, commit: Commit) -> Coroutine[Any, Any, None]:
         """Save one change of a run."""
-        return self._sink.write(self._work(commit))  # not awaited here, as each step of a run comes by
+        now = int(self._clock() * 1_000_000 + 0.5)  # written out, and not awaited here, as each step of a run comes by
+        if commit.also or (commit.lease.keep is _NONE and statements.is_forgotten(commit)):
+            work = partial(statements.commit_with_more, change=commit, now=now, checked=self._checked)
+            return self._sink.write(work)
+        return self._sink.write(changes_of(commit, now))
 
     async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
         """Open a wait of a run."""
@@ -174,10 +186,9 @@ class SqlRuns(SqlInbox):
     def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> Coroutine[Any, Any, T]:
         return self._sink.write(work, patient=patient)
 
-    def _work(self, commit: Commit) -> Callable[[Connection], None]:
-        if commit.lease.keep is not Keep.RESULT and statements.has_more(commit):
-            return partial(statements.commit, change=commit, now=self._now())
-        return changes_of(commit, self._now)
+    async def execute(self, *statements: Statement) -> None:
+        """Execute statements on tables of the application in one transaction."""
+        await self._write(Application(statements, self._checked), patient=False)
 
     async def _burying(self, work: Callable[[Connection], T]) -> T:
         """Run work after those are dead whose heartbeats have not come, and tell them what they have lost."""

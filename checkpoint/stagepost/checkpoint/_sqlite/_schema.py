@@ -85,11 +85,13 @@ CREATE TABLE frames (                     -- the checkpoint: one row per concurr
   visits  TEXT,                           -- JSON object of counts; NULL: none
   width   INTEGER,                        -- frozen number of items of the fan-out at next
   state   BLOB NOT NULL,                  -- JSON object
-  refs    TEXT,                           -- JSON object: key to [gen, length] of the values that live in vals
+  refs    TEXT,                           -- JSON object: key to [number, null, 0] of a value in vals, or to
+                                          -- [number, length, maker] of a list; maker 0: the run itself
+  saved_at INTEGER NOT NULL,              -- microseconds since 1970
   PRIMARY KEY (rk, path)
 ) STRICT;
 
-CREATE TABLE history (                    -- every version of the frames of a run that keeps all, with its values
+CREATE TABLE history (                    -- every version of the frames of a run that keeps all
   rk       INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
   number   INTEGER NOT NULL,
   path     TEXT NOT NULL,
@@ -98,6 +100,8 @@ CREATE TABLE history (                    -- every version of the frames of a ru
   visits   TEXT,
   width    INTEGER,
   state    BLOB NOT NULL,
+  refs     TEXT,                          -- as in frames; what they name stays
+  epoch    INTEGER NOT NULL,              -- by which claim of the run
   saved_at INTEGER NOT NULL,
   PRIMARY KEY (rk, number)
 ) STRICT;
@@ -111,18 +115,87 @@ CREATE TABLE items (                      -- items of the fan-outs that are unde
   input   BLOB NOT NULL,
   value   BLOB,
   error   TEXT,
+  saved_at INTEGER NOT NULL,              -- when it was frozen, then when it ended
   PRIMARY KEY (rk, path, visit, idx)
 ) STRICT;
 
-CREATE TABLE vals (                       -- large values, and lists by their elements
-  rk    INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
-  path  TEXT NOT NULL,                    -- of the frame
-  key   TEXT NOT NULL,
-  gen   INTEGER NOT NULL,
-  idx   INTEGER NOT NULL,
-  value BLOB NOT NULL,
-  PRIMARY KEY (rk, path, key, gen, idx)
+CREATE TABLE vals (                       -- large values
+  rk       INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  path     TEXT NOT NULL,                 -- of the frame
+  number   INTEGER NOT NULL,              -- a run counts its values and lists together
+  value    BLOB NOT NULL,
+  saved_at INTEGER NOT NULL,
+  PRIMARY KEY (rk, path, number)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lists (                      -- lists stay as long as a run or another list refers to them
+  maker       INTEGER NOT NULL,           -- rk of the run that began it, which may be deleted
+  number      INTEGER NOT NULL,
+  base_maker  INTEGER,                    -- the list that it begins with
+  base_number INTEGER,
+  base_length INTEGER NOT NULL DEFAULT 0, -- how many elements of that one: its own count on from there
+  PRIMARY KEY (maker, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX lists_base ON lists (base_maker, base_number, base_length) WHERE base_maker IS NOT NULL;
+
+CREATE TABLE list_refs (                  -- which runs refer to which lists
+  rk     INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  path   TEXT NOT NULL,                   -- of the frame
+  maker  INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  length INTEGER,                         -- to how many elements; NULL: to all, and it may append: one run at most
+  PRIMARY KEY (rk, path, maker, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX list_refs_list ON list_refs (maker, number, length);
+
+CREATE TABLE elements (
+  maker    INTEGER NOT NULL,
+  number   INTEGER NOT NULL,
+  idx      INTEGER NOT NULL,
+  value    BLOB NOT NULL,
+  saved_at INTEGER NOT NULL,
+  PRIMARY KEY (maker, number, idx)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER elements_of_none AFTER DELETE ON lists -- no foreign key, which would be looked up at each append
+BEGIN DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number; END;
+
+CREATE TRIGGER lists_unused AFTER DELETE ON list_refs -- with the last reference, whatever has deleted it
+WHEN NOT EXISTS (SELECT 1 FROM list_refs WHERE maker = OLD.maker AND number = OLD.number)
+AND NOT EXISTS (SELECT 1 FROM lists WHERE base_maker = OLD.maker AND base_number = OLD.number)
+BEGIN DELETE FROM lists WHERE (maker, number) IN (
+  WITH RECURSIVE unused (maker, number) AS (
+    VALUES (OLD.maker, OLD.number)
+    UNION ALL
+    SELECT list.base_maker, list.base_number FROM unused JOIN lists AS list USING (maker, number)
+    WHERE list.base_maker IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM list_refs AS r WHERE r.maker = list.base_maker AND r.number = list.base_number)
+    AND (SELECT count(*) FROM lists AS o WHERE o.base_maker = list.base_maker AND o.base_number = list.base_number) = 1
+  ) SELECT maker, number FROM unused
+); END;
+CREATE TRIGGER lists_left AFTER DELETE ON list_refs -- elements that nobody refers to, if no run appends any more
+WHEN NOT EXISTS (SELECT 1 FROM list_refs WHERE maker = OLD.maker AND number = OLD.number AND length IS NULL)
+BEGIN DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number AND idx >= max(
+  coalesce((SELECT max(length) FROM list_refs WHERE maker = OLD.maker AND number = OLD.number), 0),
+  coalesce((SELECT max(base_length) FROM lists WHERE base_maker = OLD.maker AND base_number = OLD.number), 0)
+); END;
+CREATE TRIGGER lists_based AFTER DELETE ON lists -- the same of the list that one began with
+WHEN OLD.base_maker IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM list_refs WHERE maker = OLD.base_maker AND number = OLD.base_number AND length IS NULL
+)
+BEGIN DELETE FROM elements WHERE maker = OLD.base_maker AND number = OLD.base_number AND idx >= max(
+  coalesce((SELECT max(length) FROM list_refs WHERE maker = OLD.base_maker AND number = OLD.base_number), 0),
+  coalesce((SELECT max(base_length) FROM lists
+            WHERE base_maker = OLD.base_maker AND base_number = OLD.base_number), 0)
+); END;
+
+CREATE TABLE labels (                     -- what runs can be found by
+  rk    INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  name  TEXT NOT NULL,
+  value TEXT NOT NULL,
+  created_at INTEGER NOT NULL,            -- the run's, by which what is found is ordered
+  PRIMARY KEY (rk, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX labels_value ON labels (name, value, created_at);
 
 CREATE TABLE waits (                      -- what parks a run
   rk        INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
@@ -182,8 +255,23 @@ CREATE TABLE blob_refs (                  -- which runs refer to which bytes
   PRIMARY KEY (rk, digest)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX blob_refs_digest ON blob_refs (digest);
+CREATE TABLE element_blobs (              -- which elements of lists do
+  maker  INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  idx    INTEGER NOT NULL,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (maker, number, idx, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX element_blobs_digest ON element_blobs (digest);
+CREATE TRIGGER element_blobs_of_none AFTER DELETE ON elements
+BEGIN DELETE FROM element_blobs WHERE maker = OLD.maker AND number = OLD.number AND idx = OLD.idx; END;
 CREATE TRIGGER blobs_unused AFTER DELETE ON blob_refs -- with the last reference, whatever has deleted it
 WHEN NOT EXISTS (SELECT 1 FROM blob_refs WHERE digest = OLD.digest)
+AND NOT EXISTS (SELECT 1 FROM element_blobs WHERE digest = OLD.digest)
+BEGIN DELETE FROM blobs WHERE digest = OLD.digest; END;
+CREATE TRIGGER blobs_of_none AFTER DELETE ON element_blobs
+WHEN NOT EXISTS (SELECT 1 FROM blob_refs WHERE digest = OLD.digest)
+AND NOT EXISTS (SELECT 1 FROM element_blobs WHERE digest = OLD.digest)
 BEGIN DELETE FROM blobs WHERE digest = OLD.digest; END;
 """
 

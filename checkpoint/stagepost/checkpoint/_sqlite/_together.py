@@ -24,21 +24,35 @@ from functools import lru_cache
 from itertools import count, repeat
 from typing import Final
 
-from .._records import Keep
-from ._changes import DELETE_BELOW, DELETE_FRAME, DELETE_ITEMS, DELETE_VALUES, SETTLE, Changes
+from ._changes import (
+    DELETE_BELOW,
+    DELETE_FRAME,
+    DELETE_ITEMS,
+    DELETE_VALUES,
+    DELETE_VALUES_BELOW,
+    PROGRESS,
+    Changes,
+)
 from ._creating import CANCELLED, INSERT_RUN, Creation, last_key
 from ._generation import GENERATION, OwnedConnection
 from ._row import (
+    ADD_VERSION,
     ADOPT,
+    BEGIN_LIST,
     CLOSE,
     DELETE_EFFECT,
-    DELETE_OLDER,
+    DROP_LIST,
+    DROP_VALUE,
     INSERT_BLOB,
+    INSERT_ELEMENT,
     INSERT_FRAME,
     INSERT_ITEM,
+    INSERT_LABEL,
     INSERT_SHAPE,
     INSERT_VALUE,
+    OWN_LIST,
     REFER,
+    REFER_FROM,
     UPDATE_FRAME,
     UPDATE_ITEM,
     WRITE_EFFECT,
@@ -48,9 +62,10 @@ from ._row import (
 
 _CHECKED: Final = (UPDATE_FRAME, UPDATE_ITEM, INSERT_FRAME, INSERT_ITEM, WRITE_EFFECT, CLOSE, INSERT_RUN, ADOPT)
 _UNCHECKED: Final = (
-    *(INSERT_VALUE, DELETE_OLDER, DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, DELETE_VALUES, DELETE_ITEMS, SETTLE),
-    *(INSERT_BLOB, REFER),
-    *DELETE_BELOW,
+    *(INSERT_VALUE, DROP_VALUE, BEGIN_LIST, OWN_LIST, DROP_LIST, INSERT_ELEMENT, INSERT_LABEL, ADD_VERSION),
+    *(DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, DELETE_ITEMS, PROGRESS),
+    *(INSERT_BLOB, REFER, REFER_FROM),
+    *(*DELETE_VALUES, *DELETE_BELOW, *DELETE_VALUES_BELOW),
 )
 _NOTHING, _OWNER = 0, 1  # kinds of rows that change nothing, and that ask whether the file is still ours
 _REFUSED: Final = (CANCELLED,)  # what has to find nothing
@@ -138,7 +153,7 @@ class _Plan:
             self.rows.append(request)
         elif isinstance(request, Changes) and request.is_fenced:
             self.rows += request.rows
-        elif isinstance(request, Creation) and request.run.keep is not Keep.ALL:
+        elif isinstance(request, Creation) and not request.run.continued:
             return self._create(request)
         else:
             self.is_possible = False

@@ -1,12 +1,12 @@
 """One sequential strand of a run: where it stands, what it has written, how it is saved."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from stagepost.checkpoint import (
-    Attachments,
     CannotStore,
     Closing,
     Frame,
@@ -15,23 +15,28 @@ from stagepost.checkpoint import (
     NewsFirst,
     Ref,
     RunStatus,
+    Statement,
+    StatementFailed,
+    StatementRefused,
     ValueTooLarge,
     join_values,
 )
 from stagepost.hub import TaskGuard, new_guard
 
 from .._containment import own_failure
-from .._execution._blobs import blobs_of, check_blobs
+from .._execution._blobs import Attached, blobs_of, check_blobs
 from .._execution._execution import Execution, ItemRecord
 from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
 from .._plans._plan import Place, Plan, Position, Within
 from .._steps._context import StepContext
+from .._values._append import NO_BLOBS
 from .._values._layout import Layout, lay_out
 from .._values._schema import to_values
 from .._values._state import Value, Values, merged, release
 from ..errors import WorkflowError
 
+NO_REFS: Final[Mapping[str, Ref]] = MappingProxyType({})
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
 
 
@@ -133,7 +138,7 @@ class Branch:
         joined: Joined | None = None,
         visits: Mapping[str, int] | None = None,
         straight_on: bool = False,
-        attached: Attachments | None = None,
+        attached: Attached | None = None,
     ) -> None:
         """Save a step's result together with where the branch goes on.
 
@@ -145,7 +150,7 @@ class Branch:
             joined: Items that are no longer needed.
             visits: Counts that replace the branch's.
             straight_on: The next step begins with this commit, whatever else is due.
-            attached: Bytes that the step has attached.
+            attached: What the step has saved with its result.
 
         Raises:
             WorkflowError: An arrow cannot be followed, or a value is too large.
@@ -161,14 +166,17 @@ class Branch:
         seen = merged(self._inherited, own) if self._inherited else own
         visits = self.position.visits if visits is None else visits
         try:
-            position = self.plan.settle(after, visits, seen, self.trail)
+            position = self.plan.land(after, visits, seen, self.trail)
         except WorkflowError as error:
             self.execution.secrets.clean(error)
             open_end = Position(after, visits)
             self._stand(own, seen, open_end, await self._save(updates, own, open_end, joined, blobs))
             raise
         is_kept = self.execution.journal is not None or blobs is not None
-        refs = await self._save(updates, own, position, joined, blobs) if is_kept else self.refs
+        if attached is not None and attached.also:
+            refs = await self._save_also(updates, own, position, joined, blobs, also=attached.also)
+        else:
+            refs = await self._save(updates, own, position, joined, blobs) if is_kept else self.refs
         self.trail.extend(position.entered)
         self._stand(own, seen, position, refs)
         if self.execution.must_pause and not straight_on:
@@ -221,26 +229,49 @@ class Branch:
         position: Position,
         joined: Joined | None,
         blobs: Mapping[str, bytes | None] | None,
+        *,
+        also: tuple[Statement, ...] = (),
     ) -> Mapping[str, Ref]:
         """Commit what a step has changed, if the run is stored; returns which values have rows of their own then."""
         refs = self.refs
         if self.execution.journal is not None:
-            layout = lay_out(self.path, self.seq + 1, self.refs, updates, own)
+            layout = lay_out(self.path, self.execution.numbers, self.refs, updates, own, blobs=blobs or NO_BLOBS)
             parts = self._all_parts(own, layout, position, joined)
             if blobs:
                 parts["blobs"] = blobs
+            if also:
+                parts["also"] = also
             try:
                 await self.execution.save(parts)
             except NewsFirst:
                 await self.execution.listen()
                 if self.execution.signals.read_at == self.standing:
                     raise
-                return await self._save(updates, own, position, joined, blobs)
+                return await self._save(updates, own, position, joined, blobs, also=also)
             refs = layout.refs
         if blobs:
             self.execution.blobs.keep(blobs)
             release(own)
         return refs
+
+    async def _save_also(
+        self,
+        updates: Values,
+        own: Values,
+        position: Position,
+        joined: Joined | None,
+        blobs: Mapping[str, bytes | None] | None,
+        *,
+        also: tuple[Statement, ...],
+    ) -> Mapping[str, Ref]:
+        """The same with what it has written to tables of the application; a statement that fails is its failure."""
+        place = self.place
+        assert place is not None  # noqa: S101  # at the end nothing is written
+        try:
+            return await self._save(updates, own, position, joined, blobs, also=also)
+        except (StatementFailed, StatementRefused) as error:
+            failure = self.failure(place.within, error, state=self.shown())
+            raise failure from failure.__cause__
 
     def _all_parts(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> Parts:
         parts = self._parts(own, layout, position)
@@ -264,6 +295,8 @@ class Branch:
         parts = Parts(frame=self._frame(own, layout.refs, position))
         if layout.rows:
             parts["values"] = layout.rows
+        if layout.dropped:
+            parts["dropped"] = layout.dropped
         if position.next is None:
             parts["closing"] = Closing(RunStatus.COMPLETED, heard=self.execution.heard)
         return parts
@@ -332,15 +365,18 @@ def first_frame(
     *,
     seq: int = 1,
     inherited: Values | None = None,
+    refs: Mapping[str, Ref] = NO_REFS,
+    left_out: Collection[str] = (),
 ) -> Frame:
     """Where a branch begins. The run's own frame is stored before its first step, an item's with its first step."""
     position = first_position(plan, merged(inherited or {}, own))
-    return Frame(path, seq, position.next, to_bytes(own), position.visits)
+    state = to_bytes({key: value for key, value in own.items() if key not in left_out} if left_out else own)
+    return Frame(path, seq, position.next, state, position.visits, None, refs)
 
 
 def first_position(plan: Plan, seen: Values) -> Position:
     """Where a branch begins that sees these values."""
-    return plan.settle(plan.start, {}, seen, ())
+    return plan.land(plan.start, {}, seen, ())
 
 
 def to_bytes(values: Values) -> Mapping[str, bytes]:

@@ -132,14 +132,13 @@ async def _take_route(branch: Branch, place: RoutePlace) -> None:
     path, state = branch.full_path(place.path), None
     try:
         state = branch.view()
-        route = await perform(
-            place.step, state, branch.context(path, place.within), branch.guard, branch.execution.ledger
-        )
+        context = branch.context(path, place.within)
+        route = await perform(place.step, state, context, branch.guard, branch.execution.ledger)
         way, name = _way(place, route)
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = branch.failure(place.within, own_failure(error), state=state)
         raise failure from failure.__cause__
-    await branch.move({}, way)
+    await branch.move({}, way, attached=context.attached)
     branch.execution.emit(RouteTaken, path=path, route=name)
 
 

@@ -7,7 +7,15 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic_core import to_json
 
-from stagepost.checkpoint import CannotStore, ItemStatus, Joined, ValueTooLarge
+from stagepost.checkpoint import (
+    CannotStore,
+    ItemStatus,
+    Joined,
+    Statement,
+    StatementFailed,
+    StatementRefused,
+    ValueTooLarge,
+)
 from stagepost.hub import TaskGuard, leaves_of, new_guard
 
 from .._containment import find, own_failure
@@ -21,11 +29,10 @@ from .._pattern_errors import describe
 from .._plans._plan import Done, FanOutPlace, Plan, Target
 from .._steps._context import StepContext
 from .._steps._step import Step
-from .._values._state import Value, stored
+from .._values._state import Value, gathered, stored
 from .._values._unawaited import refuse_unawaited
 from ..errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
 from ._branch import Branch, ItemBranch
-from ._gathered import Gathered
 from ._performing import perform
 from ._queue import ItemQueue
 from ._reasons import summary
@@ -56,7 +63,6 @@ class FanOut:
         self._items: list[ItemRecord] = []
         self._done = 0
         self._failed = 0
-        self._gathered = Gathered(self._pattern, self._path, branch.plan.schema.lists, self._run.limits)
 
     async def run(self) -> None:
         """Freeze the items, run the workers, save the values.
@@ -194,8 +200,14 @@ class FanOut:
             blobs = self._blobs(outcome, context)
         except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
             failure = self._run.secrets.cover(own_failure(error))
-            outcome, blobs = ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure), None
-        await self._commit(item, outcome, blobs)
+            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure))
+            return
+        also = () if context.attached is None else context.attached.also
+        try:
+            await self._commit(item, outcome, blobs, also)
+        except (StatementFailed, StatementRefused) as error:  # what it has written to tables of the application
+            failure = self._run.secrets.cover(error)
+            await self._commit(item, ItemRecord(item.idx, item.input, ItemStatus.FAILED, error=failure))
 
     def _blobs(self, outcome: ItemRecord, context: StepContext) -> Mapping[str, bytes | None] | None:
         """The bytes that an item brings.
@@ -227,12 +239,18 @@ class FanOut:
         return value
 
     async def _commit(
-        self, item: ItemRecord, outcome: ItemRecord, blobs: Mapping[str, bytes | None] | None = None
+        self,
+        item: ItemRecord,
+        outcome: ItemRecord,
+        blobs: Mapping[str, bytes | None] | None = None,
+        also: tuple[Statement, ...] = (),
     ) -> None:
         if self._run.journal is not None:
             parts = Parts(outcomes=(outcome.stored(self._path, self._visit), *self._run.take_cancelled()))
             if blobs:
                 parts["blobs"] = blobs
+            if also:
+                parts["also"] = also
             await self._run.save(parts)
         if blobs:
             self._run.blobs.keep(blobs)
@@ -240,10 +258,8 @@ class FanOut:
 
     @property
     def _has_failed(self) -> bool:
-        """Whether an item has, and with it all; or their values have become too large."""
-        if self._failed and self._pattern.failures is None:
-            return not self._has_enough  # whichever ended first: a process after this one could not tell
-        return self._gathered.excess is not None
+        """Whether an item has, and with it all; not where enough have ended well, whichever came first."""
+        return self._failed > 0 and self._pattern.failures is None and not self._has_enough
 
     @property
     def _has_enough(self) -> bool:
@@ -262,9 +278,6 @@ class FanOut:
 
     def _give_up(self) -> NoReturn:
         """Account for every item."""
-        excess = self._gathered.excess
-        if excess is not None and (self._failed == 0 or self._pattern.failures is not None):
-            self._refuse(excess, f"after {self._done + self._failed:,} of {len(self._items):,} items")
         failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
         error = ParallelError(
             self._pattern.name,
@@ -295,17 +308,18 @@ class FanOut:
             updates = self._pattern.join(target, done)
             self._run.secrets.check_values(updates, self._pattern.name)
             if self._pattern.failures is not None:
-                updates |= target.adopt({self._pattern.failures: _array(map(_failure, self._with(ItemStatus.FAILED)))})
+                parts = list(map(_failure, self._with(ItemStatus.FAILED)))
+                updates |= gathered(target.adopt({self._pattern.failures: _array(parts)}), parts)
             check_sizes(self._run.limits, self._path, updates)
         except BaseException as error:  # noqa: BLE001  # `merge` and `key` are a user's; what is no failure passes
             self._refuse(own_failure(error))
         await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit))
 
-    def _refuse(self, error: BaseException, when: str = "") -> NoReturn:
+    def _refuse(self, error: BaseException) -> NoReturn:
         """Fail because the values of the items cannot become part of the state."""
-        why = f"its values could not be put together{when and f' {when}'}: {describe(error)}"
+        why = f"its values could not be put together: {describe(error)}"
         if isinstance(error, ValueTooLarge):
-            why += "; or have items return less, use merge= to store less of it, or make the key a list that grows"
+            why += "; or have merge= return less, or make the key a list that grows"
         accounts, kind = self._accounts(), self._pattern.kind
         failure = ParallelError(self._pattern.name, why, accounts=accounts, state=self._branch.shown(), kind=kind)
         failure.__cause__ = error
@@ -319,12 +333,7 @@ class FanOut:
         return (item for item in self._items if item.status is status)
 
     def _note_ended(self, item: ItemRecord) -> None:
-        value = item.value
-        if value is not None and item.status is ItemStatus.OK:  # written out, since each item comes by
-            self._done += 1
-            self._gathered.add_value(value)
-        else:
-            self._count(item)
+        self._count(item)
         if self._run.is_observed:
             ok, total = item.status is ItemStatus.OK, len(self._items)
             self._run.emit(ItemEnded, path=self._path, index=item.idx, ok=ok, done=self._done, total=total)
@@ -332,12 +341,8 @@ class FanOut:
     def _count(self, item: ItemRecord) -> None:
         if item.status is ItemStatus.OK:
             self._done += 1
-            if item.value is not None:
-                self._gathered.add_value(item.value)
         elif item.status is ItemStatus.FAILED:
             self._failed += 1
-            if self._pattern.failures is not None:
-                self._gathered.add_failure(_failure(item))
 
 
 def _reason(errors: BaseExceptionGroup[BaseException]) -> BaseException | None:

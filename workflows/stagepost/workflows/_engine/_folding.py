@@ -7,10 +7,11 @@ they were frozen, so that a commit touches the frame alone; the last one deletes
 from collections.abc import Mapping
 from time import perf_counter
 
-from stagepost.checkpoint import Attachments, Joined
+from stagepost.checkpoint import Joined
 
 from .._containment import own_failure
 from .._events import ChainProgress, ItemsFrozen, StepEnded, StepStarted
+from .._execution._blobs import Attached
 from .._execution._execution import ItemRecord
 from .._plans._plan import FoldPlace
 from .._steps._pair import Pair
@@ -65,7 +66,7 @@ async def _next(branch: Branch, place: FoldPlace) -> None:
     run.emit(ChainProgress, path=path, index=item.idx, total=len(items))
 
 
-async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> tuple[Values, Attachments | None]:
+async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> tuple[Values, Attached | None]:
     """What the worker makes of the state for an item, and bytes that it has attached."""
     name = place.source.name
     context = branch.context(f"{branch.full_path(place.path)}[{item.idx}]", place.within)
@@ -85,7 +86,7 @@ async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> tuple[Va
 
 
 async def _save(
-    branch: Branch, place: FoldPlace, updates: Values, item: ItemRecord, *, total: int, attached: Attachments | None
+    branch: Branch, place: FoldPlace, updates: Values, item: ItemRecord, *, total: int, attached: Attached | None
 ) -> None:
     visits: Mapping[str, int] = branch.position.visits
     if item.idx + 1 < total:

@@ -54,6 +54,7 @@ async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskG
                 return result
             request = doubt
         await _rest(step, context, request, ledger)
+        context.begin_again()
 
 
 async def _request(

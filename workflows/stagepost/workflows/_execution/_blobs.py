@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final, Protocol, TypeAlias
 
-from stagepost.checkpoint import Attachments, BlobNotFound, Limits
+from stagepost.checkpoint import Attachments, BlobNotFound, Limits, Statement
 
 from .._values._secrets import Secrets
 from .._values._state import Stored
@@ -12,6 +12,20 @@ Fetch: TypeAlias = Callable[[str], Awaitable[bytes]]
 
 LARGEST: Final = 64 * 1024 * 1024
 """How many bytes of one stored run a process keeps in memory."""
+
+
+class Attached(Attachments):
+    """What a step has saved together with its result: bytes, and rows of the application's tables.
+
+    Attributes:
+        also: Statements that write these rows.
+    """
+
+    __slots__ = ("also",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.also: tuple[Statement, ...] = ()
 
 
 class BlobStore(Protocol):

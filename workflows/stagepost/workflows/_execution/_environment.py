@@ -69,6 +69,7 @@ class Environment:
             ledger=Ledger(journal),
             limits=self.store.limits,
             check_states=self.check_states,
+            labels=run.labels,
         )
         execution.restore(snapshot)
         return execution

@@ -1,7 +1,9 @@
 """What all branches of one run share while a process works on it."""
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import partial
+from itertools import count
 from operator import attrgetter
 from time import perf_counter, time
 from typing import Any, TypeAlias
@@ -111,6 +113,8 @@ class Execution:
         scopes: This one, and those of the fan-outs under way.
         listeners: Are told the places of waits that end.
         kept: Bytes beside the state of a run in memory, by digest.
+        labels: What it can be found by, and its children too.
+        numbers: Counts its values and lists with rows of their own.
     """
 
     run_id: str
@@ -145,6 +149,8 @@ class Execution:
     listeners: list[Listener] = field(default_factory=list)
     signals: SignalBox = field(init=False)
     kept: dict[str, bytes] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=partial(count, 1))
     _blobs: Blobs | None = None
     _told: Bell = field(default_factory=Bell)
     _pauses: int = 0
@@ -161,6 +167,7 @@ class Execution:
     def restore(self, snapshot: Snapshot) -> None:
         """Take up what a process before this one has left."""
         self.frames = {path: frame for path, frame in snapshot.frames.items() if path}
+        self.numbers = numbers_behind(snapshot)
         for item in snapshot.items:
             value = None if item.value is None else Value(item.value)
             record = ItemRecord(item.idx, Value(item.input), item.status, value, item.error)
@@ -359,6 +366,12 @@ class Execution:
                 return await self.save(Parts(closing=Closing(status, error, traceback, self.heard), outcomes=outcomes))
             except NewsFirst:  # nothing that has come changes this end
                 await self.listen()
+
+
+def numbers_behind(snapshot: Snapshot) -> Iterator[int]:
+    """Counts on from the values and lists that a run has."""
+    named = [ref.number for frame in snapshot.frames.values() for ref in frame.refs.values() if not ref.maker]
+    return count(1 + max(snapshot.numbers, *named, 0))
 
 
 def _saved(parts: Parts) -> tuple[str, int | None]:

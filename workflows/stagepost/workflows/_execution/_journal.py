@@ -13,6 +13,8 @@ from stagepost.checkpoint import (
     Joined,
     Lease,
     NewWait,
+    Ref,
+    Statement,
     StoredValue,
     StoredWait,
     WaitStatus,
@@ -31,6 +33,8 @@ class Parts(TypedDict, total=False):
     effects: tuple[Effect, ...]
     closing: Closing
     blobs: Mapping[str, bytes | None]
+    dropped: tuple[Ref, ...]
+    also: tuple[Statement, ...]
 
 
 class Watch(Protocol):
@@ -89,7 +93,7 @@ class Journal:
     def save(self, parts: Parts) -> Coroutine[Any, Any, None]:
         """Commit one change; what raises here ends the run in this process."""
         if self._is_attempt:
-            return self._settle(parts)
+            return self._progress(parts)
         return self._store.commit(Commit(self._lease, **parts))
 
     async def fitting(self, wait: StoredWait) -> StoredWait:
@@ -132,7 +136,7 @@ class Journal:
         """Let the run rest, unless there is news that its execution has not heard."""
         return await self._store.park(self._lease, self.heard)
 
-    async def _settle(self, parts: Parts) -> None:
+    async def _progress(self, parts: Parts) -> None:
         """Make the first commit since the run was recovered, which so has got somewhere."""
-        await self._store.commit(Commit(self._lease, **parts, settles=True))
+        await self._store.commit(Commit(self._lease, **parts, progresses=True))
         self._is_attempt = False

@@ -6,7 +6,7 @@ from stagepost.checkpoint import Limits, NewRun
 
 from .._events import LargeValue
 from .._values._append import Elements
-from .._values._state import Stored, Value, Values
+from .._values._state import GatheredValue, Stored, Value, Values
 from ._execution import Execution
 
 
@@ -52,14 +52,19 @@ def check_input(limits: Limits, new: NewRun) -> None:
     Raises:
         ValueTooLarge: It is.
     """
-    if not limits.mind(sum(map(len, new.root.state.values()))):
+    if not limits.mind(len(new.input)):
         return
-    for key, data in new.root.state.items():
-        limits.check(len(data), f"{key} of the input of {new.workflow!r}")
+    lists = {ref.number: key for key, ref in new.root.refs.items() if ref.length is not None}
+    sizes = {key: len(data) for key, data in new.root.state.items() if key not in lists.values()}
+    sizes |= {f"{lists[row.number]}[{row.idx}]": len(row.value) for row in new.values if row.number in lists}
+    for name, size in sizes.items():
+        limits.check(size, f"{name} of the input of {new.workflow!r}")
 
 
 def _sizes(values: Mapping[str, Stored]) -> Iterator[tuple[str, int]]:
     for key, value in values.items():
+        if isinstance(value, GatheredValue):  # its parts were seen to when items ended
+            continue
         if isinstance(value, Elements):
             yield from ((f"{key}[+{number}]", len(part)) for number, part in enumerate(value.parts))
         else:

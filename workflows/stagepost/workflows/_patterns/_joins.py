@@ -7,7 +7,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import Codec, join_values, split_values
 
 from .._plans._plan import Done, Target
-from .._values._state import Stored
+from .._values._state import Stored, gathered
 from .._values._unawaited import refuse_unawaited
 from ..errors import MergeConflict
 
@@ -34,7 +34,8 @@ class InOrder:
     into: str
 
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
-        return target.adopt({self.into: b"[" + b",".join(item.value.data for item in done) + b"]"})
+        parts = [item.value.data for item in done]
+        return gathered(target.adopt({self.into: b"[" + b",".join(parts) + b"]"}), parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ class ByKey:
             seen[key] = index
 
     def __call__(self, target: Target, done: Sequence[Done]) -> dict[str, Stored]:
-        return target.adopt({self.into: join_values({self._key(d.input.read(self.items)): d.value.data for d in done})})
+        made = join_values({self._key(item.input.read(self.items)): item.value.data for item in done})
+        return gathered(target.adopt({self.into: made}))
 
     def _key(self, item: Any) -> Any:
         if callable(self.key):
@@ -99,7 +101,7 @@ class Union:
                     raise MergeConflict(key, writers[key], self.branches[item.idx])
                 stored[key] = _both(stored[key], data) if key in writers else data
                 writers[key] = self.branches[item.idx]
-        return target.adopt(stored)
+        return gathered(target.adopt(stored))
 
 
 def _both(first: bytes, second: bytes) -> bytes:

@@ -330,7 +330,7 @@ class Plan:
     start: str
     asks: frozenset[str]
 
-    def settle(self, path: str | None, visits: Mapping[str, int], values: Values, trail: Iterable[str]) -> Position:
+    def land(self, path: str | None, visits: Mapping[str, int], values: Values, trail: Iterable[str]) -> Position:
         """Follow arrows until a place is reached where there is something to do, or the end.
 
         Args:

@@ -93,7 +93,7 @@ class StoredChildren:
 
     async def _begin(self, parent: Execution, workflow: Pattern, run_id: str, state: Input) -> Run:
         keep = Keep.RESULT if parent.keep is Keep.NONE else parent.keep  # its parent forgets it at its own end
-        order = Order(run_id=run_id, keep=keep, trace=parent.trace, urgent=True, any_input=True)
+        order = Order(run_id=run_id, keep=keep, trace=parent.trace, urgent=True, any_input=True, labels=parent.labels)
         with _left_open_by(StoreError, RunnerStopped, RunnerNotOpen, CancelRequested):
             return await self._dispatcher.start(workflow, state, order)
 

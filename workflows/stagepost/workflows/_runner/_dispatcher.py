@@ -8,7 +8,9 @@ import anyio
 from pydantic import BaseModel
 
 from stagepost.checkpoint import (
+    CheckpointError,
     KeyRemembered,
+    ListTooShort,
     NewRun,
     OwnershipLost,
     RunInfo,
@@ -26,9 +28,10 @@ from .._execution._environment import Environment
 from .._execution._sizes import check_input
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
+from .._runs._continuing import check_continued, continued_in, read_older
 from .._runs._fitness import Fitness
 from .._runs._migration import Definition
-from .._runs._starting import Order, check_same, check_workflow, new_run
+from .._runs._starting import Order, check_same, check_workflow, lookup, new_run
 from ..errors import RunCancelled, RunForgotten, RunnerStopped
 from ._claims import Claims
 from ._executor import Executor
@@ -103,19 +106,32 @@ class Dispatcher:
             RunnerStopped: The runner is being left.
         """
         check_hub(workflow.name, workflow.plan, self._environment.hub)
-        new = new_run(workflow, state, self.claims.owner.id, order)
+        new, missing = await self._new(workflow, state, order)
         self._environment.secrets.check(new.input, f"the input of {workflow.name!r}")
         check_input(self.store.limits, new)
         check_blobs(new.blobs, f"the input of {workflow.name!r}", self.store.limits, self._environment.secrets)
         if workflow.lifespan is not None:
             await self.prepare(workflow)
-        run, info = await self._store(new, workflow, order)
+        try:
+            run, info = await self._store(new, workflow, order)
+        except (RunNotFound, ListTooShort) as error:
+            raise missing or error from None
         if run is not None:
             return run
         check_workflow(info, workflow.name)
         if not order.any_input:
             check_same(info, new)
         return await self.attach(info, urgent=order.urgent)
+
+    async def _new(self, workflow: Pattern, state: Start, order: Order) -> tuple[NewRun, CheckpointError | None]:
+        """A run before its first step, and why it cannot begin, if a list that it goes on with is not there."""
+        continued = continued_in(state)
+        check_continued(workflow, continued)
+        try:
+            older = await read_older(self.store, continued)
+        except (RunNotFound, ListTooShort) as missing:
+            return lookup(workflow, state, self.claims.owner.id, order), missing
+        return new_run(workflow, state, self.claims.owner.id, order, older), None
 
     async def _store(self, new: NewRun, workflow: Pattern, order: Order) -> tuple[Run | None, RunInfo]:
         """Store a new run and have it worked on; or what is stored in its place."""
@@ -139,6 +155,9 @@ class Dispatcher:
     async def _create(self, new: NewRun, record: Record, answer: Answer[tuple[Run | None, RunInfo]]) -> None:
         try:
             lease, info = await self.store.create(new)
+            snapshot = Snapshot(info, {"": new.root})
+            if lease is not None and new.continued:  # the store says whose lists its own are
+                snapshot = await self.store.load(new.run_id)
         except Exception as error:  # noqa: BLE001  # of whoever starts it, and of no other run
             self.presence.lose(record, error)
             answer.fail(error)
@@ -152,7 +171,6 @@ class Dispatcher:
             answer.give((None if lease is None else handle_of(record), info))
             return
         run = handle_of(record)
-        snapshot = Snapshot(info, {"": new.root})
         await self._scheduler.admit(record, snapshot, lease, lambda: answer.give((run, info)))
 
     async def _arrived(self, run_id: str) -> Record | None:

@@ -221,12 +221,13 @@ class Runner(Views):
         intermediates: list[Intermediate] | None = None,
         keep: KeepChoice | None = None,
         remember_id: bool = True,
+        labels: Mapping[str, str] | None = None,
     ) -> Run:
         """Start a run; when this returns, the store has saved it. Or attach to the run that has this id or key already.
 
         Args:
             workflow: One of the runner's workflows.
-            state: What to start with.
+            state: What to start with. A `Continued` stands for a list that begins with another run's.
             run_id: The run's name; by default one that sorts by time.
             key: Start-once key: at most one run of the workflow has it.
             trace: The trace that it belongs to; by default its own, named by its id.
@@ -235,11 +236,17 @@ class Runner(Views):
             keep: What stays of it, see `Keep`; by default what the runner says.
             remember_id: Whether `run_id` stays taken for `keep_keys` when the run has been deleted. False for ids that
                 nobody gave, such as numbers that are counted on from the runs there are.
+            labels: What the run, and the runs that its steps start, can be found by: at most 16 names with values,
+                fixed from then on. Those of a run that is there already stay as they are.
 
         Raises:
             DefinitionError: The runner does not know the workflow.
             HubRequired: A step asks an agent and the runner has no hub.
-            CannotStore: What to start with has no stored form; or it, the id, the key or the trace holds a secret.
+            CannotStore: What to start with has no stored form; or it, the id, the key, the trace or a label holds a
+                secret.
+            LabelRefused: There are too many labels, or one is empty or too long.
+            RunNotFound: A list is to begin with that of a run that is not there.
+            ListTooShort: It is to begin with more elements than that one has.
             LifespanFailed: What its steps need could not be opened; nothing is stored.
             RunConflict: The id or key stands for a run of another workflow or with another input.
             RunForgotten: The id or key is that of a run that has ended and was deleted since (`keep_for`, `keep`).
@@ -251,6 +258,7 @@ class Runner(Views):
             key=key,
             remember_id=remember_id and run_id is not None,
             remember_key=key is not None,
+            labels=dict(labels or {}),
             trace=trace,
             intermediates=intermediates,
             keep=self._keeping.of(pattern.name) if keep is None else kept(keep),

@@ -9,7 +9,7 @@ Frames are found by their path, "" being the run itself. A migration may rename 
 paths, and change states, inputs and values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from pydantic_core import from_json
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import PLAIN, Frame, Item, ItemStatus, Migrated, Snapshot, StoredValue, WaitStatus
 
+from .._execution._execution import numbers_behind
 from .._patterns._pattern import Pattern
 from .._plans._places import plan_at, step_at
 from .._plans._plan import Plan
@@ -95,10 +96,11 @@ class Definition:
     def _load(self, stored: Mapping[str, Any], snapshot: Snapshot) -> Migrated:
         frames: list[Frame] = []
         values: list[StoredValue] = []
+        numbers = numbers_behind(snapshot)
         for path, frame in {"": stored["frames"][""], **stored["frames"]}.items():
             seq = snapshot.frames[path].seq + 1 if path in snapshot.frames else 1
             inner = plan_at(self.workflow.plan, path)
-            made, rows = _frame(path, seq, frame, frozenset() if inner is None else inner.schema.lists)
+            made, rows = _frame(path, seq, numbers, frame, frozenset() if inner is None else inner.schema.lists)
             frames.append(made)
             values += rows
         items = tuple(map(_item, stored["items"]))
@@ -153,11 +155,11 @@ def _plain_item(item: Item) -> dict[str, Any]:
 
 
 def _frame(
-    path: str, seq: int, stored: Mapping[str, Any], lists: frozenset[str]
+    path: str, seq: int, numbers: Iterator[int], stored: Mapping[str, Any], lists: frozenset[str]
 ) -> tuple[Frame, tuple[StoredValue, ...]]:
     state = {_text(key): PLAIN.dump(value, key) for key, value in stored["state"].items()}
     made = to_values(state, lists)
-    layout = lay_out(path, seq, {}, made, made)
+    layout = lay_out(path, numbers, {}, made, made)
     visits = {_text(node): int(count) for node, count in stored["visits"].items()}
     width = None if stored["width"] is None else int(stored["width"])
     after = None if stored["next"] is None else _text(stored["next"])

@@ -1,20 +1,30 @@
 """How a run is to be started, what it starts with, and whether a stored one was started with the same."""
 
 from collections.abc import Mapping
+from dataclasses import field, replace
+from itertools import count
+from types import MappingProxyType
+from typing import Final
 
 from pydantic import BaseModel
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import Keep, NewRun, RunInfo, join_values
+from stagepost.checkpoint import Frame, Keep, NewRun, Ref, RunInfo, join_values
 
-from .._engine._branch import first_frame
+from .._engine._branch import first_frame, to_bytes
 from .._engine._intermediates import Intermediate
 from .._execution._blobs import blobs_of
 from .._patterns._pattern import Pattern
 from .._values._layout import lay_out
 from .._values._secrets import Secrets
+from .._values._state import Values, merged
 from ..errors import RunConflict
+from ._continuing import Older, continued_in, stored_form
 from ._ids import new_run_id
+
+_NONE: Final[Older] = MappingProxyType({})
+_BEYOND: Final = 2**62  # elements that no list has
+_NOWHERE: Final = Frame("", 1, None, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +40,7 @@ class Order:
         trace: The trace that it belongs to.
         intermediates: A list that gets its states.
         urgent: Whether it takes no slot.
+        labels: What it can be found by.
         any_input: Whether the run that has its id already may have begun with something else.
     """
 
@@ -41,6 +52,7 @@ class Order:
     trace: str | None = None
     intermediates: list[Intermediate] | None = None
     urgent: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
     any_input: bool = False
 
     def check(self, secrets: Secrets, workflow: str) -> None:
@@ -59,6 +71,8 @@ class Order:
         secrets.check_text(self.run_id, f"the id of a run of {workflow!r}")
         secrets.check_text(self.key, f"the key of a run of {workflow!r}")
         secrets.check_text(self.trace, f"the trace of a run of {workflow!r}")
+        for text in (*self.labels.keys(), *self.labels.values()):
+            secrets.check_text(text, f"a label of a run of {workflow!r}")
 
 
 def new_run(
@@ -66,32 +80,73 @@ def new_run(
     state: Mapping[str, object] | BaseModel | None,
     owner: int,
     order: Order,
+    older: Older = _NONE,
 ) -> NewRun:
     """A run before its first step.
+
+    Args:
+        workflow: Its workflow.
+        state: What it starts with.
+        owner: Who runs it.
+        order: How it is to be started.
+        older: Elements of other runs' lists that its own begin with, by key.
 
     Raises:
         CannotStore: What to start with has no stored form.
         StepResultError: It is no state of the workflow.
+        CannotRead: Elements of other runs do not fit the workflow.
     """
-    values = workflow.plan.schema.initial({} if state is None else state, f"the input of {workflow.name!r}")
-    root = first_frame(workflow.plan, values)
-    layout = lay_out(root.path, root.seq, {}, values, values)
-    return NewRun(
+    new, added = _ordered(workflow, state, owner, order)
+    values: Values = merged(older, added) if older else added
+    if older and workflow.plan.schema.model is not None:
+        workflow.plan.schema.read(values)
+    numbers = count(1)
+    begun = {key: Ref(next(numbers), each.length) for key, each in older.items() if each.length}
+    layout = lay_out("", numbers, begun, added, values, blobs=new.blobs)
+    root = first_frame(workflow.plan, values, refs=layout.refs, left_out=begun)
+    return replace(new, root=root, values=layout.rows)
+
+
+def lookup(workflow: Pattern, state: Mapping[str, object] | BaseModel | None, owner: int, order: Order) -> NewRun:
+    """A run that is found if it is there already and refused otherwise: its lists cannot begin as they should.
+
+    Whoever starts a run again finds it, although those that it went on with are deleted.
+    """
+    new, _ = _ordered(workflow, state, owner, order)
+    return replace(new, continued={key: replace(each, length=_BEYOND) for key, each in new.continued.items()})
+
+
+def _ordered(
+    workflow: Pattern, state: Mapping[str, object] | BaseModel | None, owner: int, order: Order
+) -> tuple[NewRun, Values]:
+    """A run that does not say yet where it stands, and what its starter gave."""
+    continued = continued_in(state)
+    given = {**_mapping(state), **{key: list(each.then) for key, each in continued.items()}} if continued else state
+    added = workflow.plan.schema.initial({} if given is None else given, f"the input of {workflow.name!r}")
+    told = {key: stored_form(each, added[key].data) for key, each in continued.items()}
+    new = NewRun(
         new_run_id() if order.run_id is None else order.run_id,
         workflow.name,
         workflow.version,
         order.key,
-        join_values(root.state),
+        join_values({**to_bytes(added), **told}),
         owner,
-        root._replace(refs=layout.refs) if layout.refs else root,
-        layout.rows,
-        workflow.shape,
-        order.trace,
-        order.keep,
-        order.remember_id,
-        order.remember_key,
-        blobs_of(values.values()) or {},
+        _NOWHERE,
+        shape=workflow.shape,
+        trace=order.trace,
+        keep=order.keep,
+        remember_id=order.remember_id,
+        remember_key=order.remember_key,
+        blobs=blobs_of(added.values()) or {},
+        continued=continued,
+        labels=order.labels,
     )
+    return new, added
+
+
+def _mapping(state: object) -> Mapping[str, object]:
+    assert isinstance(state, Mapping)  # noqa: S101  # as a list of another run stands in it
+    return state
 
 
 def check_workflow(info: RunInfo, name: str) -> None:

@@ -4,13 +4,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import PLAIN, Attachments
+from stagepost.checkpoint import PLAIN, Attachments, Statement
 from stagepost.hub import Duration, check_name
 
-from .._execution._blobs import check_blobs
+from .._execution._blobs import Attached, check_blobs
 from .._execution._children import Beginning, Children, Startable
 from .._execution._signal_box import Signal
 from .._values._types import codec_of
+from ..errors import RunnerRequired
 from ._answered import Question, shown
 from ._effects import NotDone, Once, first
 from ._place import place_of
@@ -27,13 +28,13 @@ class StepContext(RunContext):
         path: Where the step stands: names from the root, items as ``name[3]``.
         visit: Which visit of a graph's node this is, from 1; 0 outside of graphs.
         around: Visits of the fan-outs that the step is inside of, outermost first; all 0 outside of graphs.
-        attached: Bytes that the step has attached so far; None if there are none.
+        attached: Bytes that the step has attached, and what it has written to tables, so far; None if there is nothing.
     """
 
     path: str
     visit: int
     around: tuple[int, ...] = ()
-    attached: Attachments | None = None
+    attached: Attached | None = None
 
     def attach(self, data: bytes) -> str:
         """Keep bytes beside the state, such as a picture: they are saved together with what this step returns.
@@ -52,8 +53,31 @@ class StepContext(RunContext):
         self._bearing().update(blobs)
         return digest
 
-    def _bearing(self) -> Attachments:
-        self.attached = Attachments() if self.attached is None else self.attached
+    def write(self, text: str, *values: str | float | bytes | None) -> None:
+        """Write to a table of the application in the store's database, in the transaction that saves this step.
+
+        Its name begins with ``app_``, see `Tables`. Nothing is written if the step fails, or begins again. If the
+        statement fails, for example at a constraint, so does the step, and nothing of it is saved.
+
+        Args:
+            text: SQL, with ``?`` for values.
+            values: What is bound to these.
+
+        Raises:
+            RunnerRequired: The run is in memory, where there are no tables.
+        """
+        if not self.is_durable:
+            raise RunnerRequired(self.workflow, self.path, "writes to a table")
+        bearing = self._bearing()
+        bearing.also = (*bearing.also, Statement(text, values))
+
+    def begin_again(self) -> None:
+        """Forget what the step has written so far, for the engine."""
+        if self.attached is not None:
+            self.attached.also = ()
+
+    def _bearing(self) -> Attached:
+        self.attached = Attached() if self.attached is None else self.attached
         return self.attached
 
     async def blob(self, digest: str) -> bytes:

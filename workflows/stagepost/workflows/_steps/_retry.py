@@ -91,6 +91,7 @@ def retried(call: "Call", retry: Retry) -> "Call":
             )
 
         async def attempt() -> Any:
+            context.begin_again()
             return await call(anew(value), context)
 
         return await _retrying(retry, tell)(attempt)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from pydantic_core import from_json, to_json
 
@@ -13,6 +13,7 @@ from stagepost.checkpoint import (
     CannotRead,
     CannotStore,
     Codec,
+    Continued,
     FrozenList,
     JsonValue,
     TypedCodec,
@@ -144,12 +145,22 @@ class ListCodec(TypedCodec[list[Any]]):
         super().__init__(kind, verify=verify, immutable=immutable and not self.is_plain)
         self.element: Codec[Any] = PLAIN if self.is_plain else TypedCodec(element, verify=verify)
 
+    def convert(self, value: object, where: str) -> list[Any]:
+        """As any codec; a list of another run is left to who starts runs.
+
+        Raises:
+            CannotStore: It is no such list.
+        """
+        return cast("list[Any]", value) if isinstance(value, Continued) else super().convert(value, where)
+
     def elements(self, added: object, key: str) -> Elements:
         """What is to be appended, in its stored form.
 
         Raises:
             CannotStore: It is no list, or an element has no stored form.
         """
+        if isinstance(added, Continued):
+            raise CannotStore(key, "only a run that a runner starts can go on with a list of another one")
         if not isinstance(added, list | tuple):
             raise CannotStore(key, f"it only grows (Append): give a list of what is to be added, not {added!r:.80}")
         dump, blobs = self.element.dump, Attachments()

@@ -3,13 +3,13 @@
 A frame is overwritten as a whole at every commit, so what is large and does not change had better not be in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from stagepost.checkpoint import Ref, StoredValue
 
-from ._append import Elements
-from ._state import Stored, Values
+from ._append import NO_BLOBS, Elements
+from ._state import GatheredValue, Stored, Values
 
 LARGE: Final = 4096  # bytes; one page of the database
 
@@ -20,48 +20,104 @@ class Layout(NamedTuple):
     Attributes:
         refs: Keys of the frame whose values have rows of their own.
         rows: Rows to be added.
+        dropped: What the frame refers to no longer.
     """
 
     refs: Mapping[str, Ref]
-    rows: tuple[StoredValue, ...]
+    rows: tuple[StoredValue, ...] = ()
+    dropped: tuple[Ref, ...] = ()
 
 
-_ALL_INSIDE: Final = Layout({}, ())
+_ALL_INSIDE: Final = Layout({})
 
 
-def lay_out(path: str, seq: int, refs: Mapping[str, Ref], updates: Values, own: Values) -> Layout:
+def lay_out(
+    path: str,
+    numbers: Iterator[int],
+    refs: Mapping[str, Ref],
+    updates: Values,
+    own: Values,
+    *,
+    blobs: Mapping[str, bytes | None] = NO_BLOBS,
+) -> Layout:
     """Place what a step has changed.
 
     Args:
         path: The frame's path.
-        seq: Number of the version that is to be written: the generation of values that are written as a whole.
+        numbers: Counts the run's values and lists with rows of their own.
         refs: Where values are now.
         updates: What has changed; of lists that grow, what is added.
-        own: All that the frame holds then: of a list that was stored as a plain value before its key became one that
-            grows, every element gets its row.
+        own: All that the frame holds then: of a list that had no rows before, every element gets one.
+        blobs: Bytes that are saved with it, by digest. Elements that name one refer to it.
     """
     if not refs and not any(map(_is_outside, updates.values())):
         return _ALL_INSIDE
-    rows: list[StoredValue] = []
-    placed = dict(refs)
+    laid = _Laying(path, numbers, refs, blobs)
     for key, value in updates.items():
         if isinstance(value, Elements):
-            gen, length = placed.get(key, Ref(seq))
-            if length is None:
-                gen, length, value = seq, 0, _whole(own[key])  # noqa: PLW2901  # of this key all is to be written
-            rows += [StoredValue(path, key, gen, length + i, part) for i, part in enumerate(value.parts)]
-            placed[key] = Ref(gen, length + value.length)
-        elif len(value.data) > LARGE:
-            rows.append(StoredValue(path, key, seq, 0, value.data))
-            placed[key] = Ref(seq)
+            laid.append(key, value, own[key])
         else:
-            placed.pop(key, None)
-    return Layout(placed, tuple(rows)) if rows or placed != refs else Layout(refs, ())
+            laid.put(key, value)
+    return Layout(laid.refs, tuple(laid.rows), tuple(laid.dropped))
 
 
-def _whole(value: Stored) -> Elements:
-    assert isinstance(value, Elements)  # noqa: S101  # as what is added to it is
-    return value
+class _Laying:
+    """A layout in the making."""
+
+    def __init__(
+        self, path: str, numbers: Iterator[int], refs: Mapping[str, Ref], blobs: Mapping[str, bytes | None]
+    ) -> None:
+        self.refs = dict(refs)
+        self.rows: list[StoredValue] = []
+        self.dropped: list[Ref] = []
+        self._path = path
+        self._numbers = numbers
+        self._blobs = [(digest, digest.encode()) for digest in blobs]
+
+    def append(self, key: str, added: Elements, whole: Stored) -> None:
+        """Place what is added to a list."""
+        ref = self.refs.get(key)
+        if ref is None or ref.length is None:
+            assert isinstance(whole, Elements)  # noqa: S101  # as what is added to it is
+            self.drop(key)
+            added, ref = whole, Ref(next(self._numbers), 0) if whole.length else None
+        if ref is not None and ref.length is not None:
+            self._add(ref, added.parts, added.blobs)
+            self.refs[key] = ref._replace(length=ref.length + added.length)
+
+    def put(self, key: str, value: Stored) -> None:
+        """Place a value that is written as a whole."""
+        self.drop(key)
+        if len(value.data) <= LARGE:
+            return
+        number = next(self._numbers)
+        if isinstance(value, GatheredValue) and value.parts is not None:
+            self._add(Ref(number, 0), value.parts, NO_BLOBS)
+            self.refs[key] = Ref(number, len(value.parts))
+        else:
+            self.rows.append(StoredValue(self._path, number, None, value.data))
+            self.refs[key] = Ref(number)
+
+    def drop(self, key: str) -> None:
+        """Refer no longer to what a key has had rows for."""
+        before = self.refs.pop(key, None)
+        if before is not None:
+            self.dropped.append(before)
+
+    def _add(self, ref: Ref, parts: Sequence[bytes], blobs: Mapping[str, bytes | None]) -> None:
+        path, (number, length, maker) = self._path, ref
+        self.rows += [StoredValue(path, number, idx, part, maker) for idx, part in enumerate(parts, length or 0)]
+        if self._blobs:
+            self._refer(len(self.rows) - len(parts), blobs)
+
+    def _refer(self, begin: int, blobs: Mapping[str, bytes | None]) -> None:
+        """Note which bytes the rows from one on refer to."""
+        for place in range(begin, len(self.rows)):
+            row = self.rows[place]
+            self.rows[place] = row._replace(blobs=[digest for digest, text in self._blobs if text in row.value])
+        left = blobs.keys() - {digest for row in self.rows for digest in row.blobs}
+        if left:  # what is noted of a list as a whole belongs to the first that was added
+            self.rows[begin] = self.rows[begin]._replace(blobs=[*self.rows[begin].blobs, *left])
 
 
 def _is_outside(value: Stored) -> bool:

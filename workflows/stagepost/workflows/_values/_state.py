@@ -1,6 +1,6 @@
 """The state of a run, as its steps see it: an immutable mapping over values in their stored form."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -75,6 +75,21 @@ class BearingValue(Value):
     def __init__(self, data: bytes, blobs: Mapping[str, bytes | None]) -> None:
         super().__init__(data)
         self.blobs = blobs
+
+
+class GatheredValue(Value):
+    """A value that is put together of what items have made, so that its parts are stored already.
+
+    Args:
+        data: JSON.
+        parts: JSON of each element, if it is a list, which so may have a row for each; None for anything else.
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, data: bytes, parts: Sequence[bytes] | None = None) -> None:
+        super().__init__(data)
+        self.parts = parts
 
 
 Stored: TypeAlias = Value | Elements
@@ -246,6 +261,13 @@ def store_plain(value: object, where: str) -> Value:
     if type(frozen) is not str and b"NaN" in data:  # one that is read equals no other, the one given equals itself
         return Value(data)
     return Value(data, frozen)
+
+
+def gathered(values: Mapping[str, Stored], parts: Sequence[bytes] | None = None) -> dict[str, Stored]:
+    """Values that are put together of what items have made; see `GatheredValue`."""
+    return {
+        key: GatheredValue(value.data, parts) if isinstance(value, Value) else value for key, value in values.items()
+    }
 
 
 def merged(before: Values, updates: Values) -> Values:

@@ -1,0 +1,134 @@
+"""Tables of the application: a step and what it writes there are one transaction."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from tests.workflows._words import Store, running
+
+from stagepost.checkpoint import MemoryStore, RunStatus, Statement
+from stagepost.workflows import (
+    Chain,
+    Conditional,
+    Fold,
+    Parallel,
+    Retry,
+    RunFailed,
+    RunnerRequired,
+    State,
+    StepContext,
+    Wait,
+    step,
+)
+
+TABLE = Statement("CREATE TABLE app_notes (text TEXT NOT NULL UNIQUE) STRICT")
+INSERT = "INSERT INTO app_notes VALUES (?)"
+
+
+def note(state: State, context: StepContext) -> dict[str, object]:
+    context.write(INSERT, "first")
+    context.write(INSERT, "second")
+    return {"done": True}
+
+
+def note_item(item: object, context: StepContext) -> object:
+    context.write(INSERT, f"item {item}")
+    return item
+
+
+def note_pair(state: State, item: object, context: StepContext) -> None:
+    context.write(INSERT, f"item {item}")
+
+
+def note_way(state: State, context: StepContext) -> str:
+    context.write(INSERT, "way")
+    return "on"
+
+
+NOTED: dict[str, tuple[Any, Sequence[str]]] = {
+    "a step": (Chain("work", [step("note", note, inline=True)]), ["first", "second"]),
+    "items": (
+        Parallel("work", step("note", note_item, inline=True), over=lambda _: [1, 2]),
+        ["item 1", "item 2"],
+    ),
+    "a step of an item": (
+        Parallel("work", Chain("one", [step("note", note, inline=True)]), over=lambda _: [1]),
+        ["first", "second"],
+    ),
+    "a route": (Conditional("work", note_way, {"on": step("on", lambda _: None, inline=True)}), ["way"]),
+    "a fold": (Chain("work", [Fold("fold", note_pair, over=lambda _: [1, 2])]), ["item 1", "item 2"]),
+}
+
+
+async def noted(store: Store) -> list[object]:
+    return [text for (text,) in await store.query("SELECT text FROM app_notes ORDER BY text")]
+
+
+@pytest.mark.parametrize(("work", "texts"), NOTED.values(), ids=NOTED)
+async def test_what_a_step_writes_is_saved_with_it(store: Store, work: Any, texts: Sequence[str]) -> None:
+    async with running(store, work) as runner:
+        await store.execute(TABLE)
+        await (await runner.start(work)).result()
+        assert await noted(store) == texts
+
+
+@pytest.mark.parametrize(("work", "texts"), NOTED.values(), ids=NOTED)
+async def test_a_statement_that_fails_is_the_step_s_failure(store: Store, work: Any, texts: Sequence[str]) -> None:
+    async with running(store, work) as runner:
+        await store.execute(TABLE, Statement(INSERT, (texts[-1],)))
+        with pytest.raises(RunFailed, match=r"StatementFailed: the statement .* failed .UNIQUE constraint failed"):
+            await (await runner.start(work, run_id="r1")).result()
+        assert (await store.info("r1")).status is RunStatus.FAILED
+        await store.execute(Statement("DELETE FROM app_notes WHERE text = ?", (texts[-1],)))
+        await (await runner.resume("r1")).result()
+        assert await noted(store) == texts
+
+
+async def test_nothing_is_written_to_the_store_s_own_tables() -> None:
+    def clear(state: State, context: StepContext) -> None:
+        context.write("DELETE FROM runs")
+
+    work = Chain("work", [step("clear", clear, inline=True)])
+    async with running(store := MemoryStore(), work) as runner:
+        with pytest.raises(RunFailed, match=r"StatementRefused: .* is refused: it does more than to write tables app_"):
+            await (await runner.start(work, run_id="r1")).result()
+        assert (await store.info("r1")).status is RunStatus.FAILED
+
+
+async def test_what_a_failed_attempt_has_written_is_forgotten() -> None:
+    attempts: list[int] = []
+
+    def unsure(state: State, context: StepContext) -> None:
+        attempts.append(1)
+        context.write(INSERT, f"attempt {len(attempts)}")
+        if len(attempts) < 3:
+            raise ConnectionError
+
+    work = Chain("work", [step("unsure", unsure, inline=True, retry=Retry(attempts=3, first=0, jitter=0))])
+    async with running(store := MemoryStore(), work) as runner:
+        await store.execute(TABLE)
+        await (await runner.start(work)).result()
+        assert await noted(store) == ["attempt 3"]
+
+
+async def test_what_was_written_before_a_wait_is_written_once() -> None:
+    async def ask(state: State, context: StepContext) -> dict[str, object]:
+        context.write(INSERT, "asked")
+        return {"said": await context.once("mail", lambda: "sent")}
+
+    work = Chain("work", [step("ask", ask), Wait("go")])
+    async with running(store := MemoryStore(), work) as runner:
+        await store.execute(TABLE)
+        run = await runner.start(work, run_id="r1")
+        await run.settled()
+        await runner.answer("r1/go", None)
+        await run.result()
+        assert await noted(store) == ["asked"]
+
+
+async def test_a_run_in_memory_has_no_tables() -> None:
+    with pytest.raises(
+        Exception, match="step 'note' of 'work' writes to a table, and a run in memory cannot"
+    ) as caught:
+        await Chain("work", [step("note", note, inline=True)]).run()
+    assert isinstance(caught.value.__cause__, RunnerRequired)

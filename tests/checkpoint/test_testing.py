@@ -52,6 +52,7 @@ class Unfiltered(MemoryStore):
         since: datetime | None = None,  # noqa: ARG002  # a fourth
         until: datetime | None = None,  # noqa: ARG002  # a fifth
         labels: Mapping[str, str] = MappingProxyType({}),  # noqa: ARG002  # a sixth
+        below: str | None = None,  # noqa: ARG002  # a seventh
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,

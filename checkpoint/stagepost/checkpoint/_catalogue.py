@@ -34,6 +34,7 @@ class Catalogue(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         labels: Mapping[str, str] = MappingProxyType({}),
+        below: str | None = None,
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
@@ -50,7 +51,9 @@ class Catalogue(Protocol):
             since: Only those that were started at this time or later.
             until: Only those that were started before this time.
             labels: Only those with all of these labels.
-            newest_first: Begin with the one that was started last.
+            below: Only those whose ids begin with this one and a dot, which steps of that run have started, or steps of
+                such runs; in the order of their ids.
+            newest_first: Begin with the last one.
             after: `Page.next` of the page before.
             limit: At most so many.
 

@@ -137,8 +137,7 @@ class Ownership(Protocol):
         """What was written from outside: for the runs of an owner, and for those that are nobody's and running.
 
         By level, and so never too late: a run is told of, also to whoever asks anew, until somebody has heard of all
-        its news. It may be told of again before that. It ends when the owner leaves or is dead. If the store admits one
-        owner only, what was written before `join` is not told: `acquire` gives those runs, with their count of news.
+        its news. It may be told of again before that. It ends when the owner leaves or is dead.
         """
         ...
 

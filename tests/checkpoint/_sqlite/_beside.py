@@ -63,8 +63,6 @@ async def own(file: str, seconds: str) -> None:
         owner = await store.join("owner")
         await begin(store, owner)
         say("ready")
-        for found in (await store.acquire(owner)).items:  # with what was written while there was no owner
-            say("heard", found.run_id, found.news)
         async for change in store.changes(owner):
             assert not isinstance(change, Lost)
             await store.heard(owner, {change.run_id: change.news})

@@ -121,6 +121,28 @@ async def check_find_finds_keys_and_times(store: CheckpointStore) -> None:
     equal(await found_ids(store, since=max(times.values()) + timedelta(seconds=1)), "")
 
 
+async def check_find_finds_the_runs_below_one(store: CheckpointStore) -> None:
+    """In the order of their ids, in both directions, with all other filters; itself is none of them."""
+    for run_id in ("a", "a.c", "a.b", "a.b.d", "a-e", "b", "b.a", "aa.b"):
+        await started(store, run_id)
+    await end(store, "a.c", RunStatus.FAILED)
+    for newest_first in (False, True):
+        page = await store.find(below="a", newest_first=newest_first, limit=2)
+        rest = await store.find(below="a", newest_first=newest_first, after=page.next, limit=2)
+        ids = [run.run_id for run in (*page.items, *rest.items)]
+        equal((ids, rest.next), (sorted(["a.b", "a.b.d", "a.c"], reverse=newest_first), None))
+    times = [run.created_at for run in (await store.find()).items]
+    for options, expected in (
+        ({"status": RunStatus.FAILED}, ["a.c"]),
+        ({"status": []}, []),
+        ({"workflow": "other"}, []),
+        ({"key": "k"}, []),
+        ({"until": min(times)}, []),
+        ({"since": min(times)}, ["a.b", "a.b.d", "a.c"]),
+    ):
+        equal([run.run_id for run in (await store.find(below="a", **options)).items], expected)
+
+
 async def check_one_runner_at_a_time(store: CheckpointStore) -> None:
     """A second runner is refused while the first one holds the store, and admitted behind it."""
     for first, second in (("a", "b"), ("b", "c")):
@@ -149,6 +171,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_unknown_runs_are_not_found,
     check_find_filters_by_status_and_workflow,
     check_find_pages_in_the_order_of_starts,
+    check_find_finds_the_runs_below_one,
     check_find_finds_keys_and_times,
     check_one_runner_at_a_time,
     check_a_store_that_works_tells_of_no_failure,

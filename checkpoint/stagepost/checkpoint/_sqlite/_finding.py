@@ -33,10 +33,13 @@ class Filters(NamedTuple):
     since: datetime | None = None
     until: datetime | None = None
     labels: Mapping[str, str] = MappingProxyType({})
+    below: str | None = None
 
 
 def search_runs(chosen: Filters, after: str | None, *, newest_first: bool) -> Search:
-    """Runs in the order in which they were started."""
+    """Runs in the order in which they were started; those below another one in the order of their ids."""
+    if chosen.below is not None:
+        return _search_below(chosen, chosen.below, after, newest_first=newest_first)
     span = Span(newest_first=newest_first)
     if chosen.since is not None:
         span = span.above((to_micros(chosen.since.timestamp()), 0))  # rk begins at 1
@@ -45,6 +48,25 @@ def search_runs(chosen: Filters, after: str | None, *, newest_first: bool) -> Se
     if after:
         span = span.after(_started(after))
     return Search(RUN_COLUMNS, span, _ways(chosen))
+
+
+def _search_below(chosen: Filters, run_id: str, after: str | None, *, newest_first: bool) -> Search:
+    span = _span_below(run_id, newest_first=newest_first)
+    if after:
+        span = span.after((as_bytes(after),))
+    filters = [_is_one_of(column, values) for column, values in _equal(chosen).items()]
+    filters += [Filter(_HAS_LABEL, label) for label in chosen.labels.items()]
+    for sign, time in ((">=", chosen.since), ("<", chosen.until)):
+        if time is not None:
+            filters.append(Filter(f"created_at {sign} ?", (to_micros(time.timestamp()),)))
+    is_possible = chosen.status is None or bool(_statuses(chosen.status))
+    ranges = Ranges("runs", ("run_id",), "run_id > ?", ((f"{run_id}.",),) if is_possible else ())
+    return Search(RUN_COLUMNS, span, [Way(ranges, filters)])
+
+
+def _span_below(run_id: str, *, newest_first: bool = False) -> Span:
+    """The ids of the runs below one: they begin with its id and a dot."""
+    return Span(newest_first=newest_first).above((as_bytes(f"{run_id}."),)).below((as_bytes(f"{run_id}/"),))
 
 
 def search_free(owner: int, after: str | None) -> Search:
@@ -56,13 +78,9 @@ def search_free(owner: int, after: str | None) -> Search:
 
 def _ways(chosen: Filters) -> list[Way]:
     """By each thing that is asked for, with filters for the others; by all statuses if nothing is."""
-    equal: dict[str, tuple[str, ...]] = {}
-    if chosen.key is not None:
-        equal["key"] = (chosen.key,)
-    if chosen.workflow is not None:
-        equal["workflow"] = (chosen.workflow,)
-    if chosen.status is not None or not (equal or chosen.labels):
-        equal["status"] = _statuses(chosen.status)
+    equal = _equal(chosen)
+    if not (equal or chosen.labels):
+        equal["status"] = _statuses(None)
     asked = [
         (
             Ranges(f"runs INDEXED BY runs_{column}", _STARTED, f"{column} = ?", tuple((value,) for value in values)),
@@ -72,6 +90,18 @@ def _ways(chosen: Filters) -> list[Way]:
     ]
     asked += [(_LABELLED._replace(values=(label,)), Filter(_HAS_LABEL, label)) for label in chosen.labels.items()]
     return [Way(ranges, [filter_ for other, filter_ in asked if other is not ranges]) for ranges, _ in asked]
+
+
+def _equal(chosen: Filters) -> dict[str, tuple[str, ...]]:
+    """Columns that have to be one of some values."""
+    equal: dict[str, tuple[str, ...]] = {}
+    if chosen.key is not None:
+        equal["key"] = (chosen.key,)
+    if chosen.workflow is not None:
+        equal["workflow"] = (chosen.workflow,)
+    if chosen.status is not None:
+        equal["status"] = _statuses(chosen.status)
+    return equal
 
 
 def _statuses(chosen: RunStatus | Collection[RunStatus] | None) -> tuple[str, ...]:

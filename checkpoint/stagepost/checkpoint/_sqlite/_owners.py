@@ -25,7 +25,6 @@ RETURNING id, expires_at IS NOT NULL
 """
 _VOID = "UPDATE runs SET epoch = epoch + 1, heard = news - 1 WHERE owner = ? AND status = 'running' RETURNING run_id"
 _LIVING = "SELECT name FROM owners WHERE NOT dead"
-_TOLD = "UPDATE runs SET heard = news WHERE news > heard AND status = 'running'"
 _JOIN = "INSERT INTO owners (name, expires_at) VALUES (?, ?) RETURNING id"
 _BEAT = "UPDATE owners SET expires_at = ? WHERE id = ? AND NOT dead"
 _LIVES = "SELECT 1 FROM owners WHERE id = ? AND NOT dead"
@@ -88,8 +87,6 @@ def join(
     living = [str(name) for (name,) in connection.execute(_LIVING)]
     if len(living) >= most:
         raise StoreInUse(store, living[0])
-    if most == 1:  # what was written before is no change: `acquire` gives the runs
-        connection.execute(_TOLD)
     number: int = connection.execute(_JOIN, (name, expires_at)).fetchone()[0]
     return number
 

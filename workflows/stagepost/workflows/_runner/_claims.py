@@ -55,10 +55,23 @@ async def joined(store: CheckpointStore) -> AsyncIterator[Owner]:
     """
     owner = await store.join(f"runner-{uuid4().hex}")
     try:
+        if owner.ttl is None:
+            await _leave_to_recover(store, owner)
         yield owner
     finally:
         with anyio.CancelScope(shield=True), suppress(CheckpointError):
             await store.leave(owner)
+
+
+async def _leave_to_recover(store: CheckpointStore, owner: Owner) -> None:
+    """Have the store not tell of what was written before: runs of processes before this one go on by `recover`."""
+    after: str | None = ""
+    while after is not None:
+        page = await store.acquire(owner, after=after)
+        news = {info.run_id: info.news for info in page.items if info.news > info.heard}
+        if news:
+            await store.heard(owner, news)
+        after = page.next
 
 
 class Claims:

@@ -23,7 +23,7 @@ from stagepost.checkpoint import (
 from .._answer import Answer
 from .._engine._engine import check_hub
 from .._execution._blobs import check_blobs
-from .._execution._children import below, is_child
+from .._execution._children import is_child
 from .._execution._environment import Environment
 from .._execution._sizes import check_input
 from .._lifespans import Lifespans
@@ -276,10 +276,7 @@ class Dispatcher:
             await answer.get()
         else:
             self._scheduler.submit(record)
-            while record.stay is Stay.CLAIMING:
-                await record.changed()
-            if record.refused is not None:
-                raise record.refused
+            await self._claimed(record)
         return run
 
     async def _going_on(self, run_id: str, *, urgent: bool) -> Run | None:
@@ -289,7 +286,15 @@ class Dispatcher:
             return None
         if urgent:
             self._scheduler.hasten(record)
+        await self._claimed(record)
         return handle_of(record)
+
+    async def _claimed(self, record: Record) -> None:
+        """Wait while a run is claimed, and raise what hinders that."""
+        while record.stay is Stay.CLAIMING:
+            await record.changed()
+        if record.refused is not None:
+            raise record.refused
 
     async def _reopen(self, record: Record, answer: Answer[None]) -> None:
         """Claim a run now, whether there is a slot for it or not: from then on it is open."""
@@ -327,16 +332,14 @@ class Dispatcher:
         return ended
 
     async def _open_below(self, run_id: str) -> Sequence[str]:
-        found, after = list[str](), below(run_id)
+        found, after = list[str](), None
         for record in self.presence.below(run_id):
             await self._arrived(record.run_id)
         while True:
-            page = await self.store.find(status=_OPEN, after=after)
-            ids = [run.run_id for run in page.items if run.run_id.startswith(below(run_id))]
-            found += ids
-            if page.next is None or len(ids) < len(page.items):
+            page = await self.store.find(status=_OPEN, below=run_id, after=after)
+            found += [run.run_id for run in page.items]
+            if (after := page.next) is None:
                 return found
-            after = page.next
 
     async def _end(self, run_ids: Sequence[str], patience: float) -> None:
         records = {run_id: self.presence.find(run_id) for run_id in run_ids}

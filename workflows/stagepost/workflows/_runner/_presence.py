@@ -9,8 +9,7 @@ claiming    It has a slot, or needs none; it is being read, checked and claimed.
 running     A task of the executor takes it to its end. Only here anything of it is executed.
 parked      It rests in the store, and somebody here waits for it. Without anybody there is no record of it.
 ended       Its end is committed.
-lost        This process does no more for it, and it stays open: it cannot go on, its owner is another, the store takes
-            nothing more, or the runner is left.
+lost        It stays open without this process: it cannot go on, is another owner's, or store or runner are left.
 ==========  ==========================================================================================================
 
 The rules of the table:
@@ -21,8 +20,8 @@ The rules of the table:
   handle of the old one keeps what it was told.
 - ``running`` is left only by the task that executes the run, except that its end may be committed over its head, by a
   cancellation that it does not heed.
-- What is ``queued`` or ``parked`` may end or be lost without being claimed, by a cancellation or because the runner is
-  left; and only what is ``queued`` is claimed for a slot. A parked run that goes on is queued first.
+- What is ``queued`` or ``parked`` may end or be lost without being claimed; only what is ``queued`` is claimed for a
+  slot. A parked run that goes on is queued first.
 - A run that somebody resumes is claimed at once, since it is open from then on; without a slot it is queued then, and
   claimed again in its turn.
 - ``storing`` may turn out to be a run that was there already: its record is lost, and the other one is looked for.
@@ -73,7 +72,7 @@ BEGINNINGS: Final = frozenset({Stay.STORING, Stay.QUEUED, Stay.CLAIMING, Stay.PA
 
 
 class IllegalTransition(RuntimeError):
-    """The runner has a defect: it says that a run is where it cannot be."""
+    """The runner has a defect."""
 
     def __init__(self, run_id: str, before: Stay | None, after: Stay) -> None:
         begins = "begins" if before is None else f"is {before.value} and becomes"
@@ -96,8 +95,7 @@ class Record:
         cancelled: Whether its cancellation was requested while it was claimed or executed.
         awaited: Whether other runs may wait for its end: not so only of runs that this process has begun, and that
             have not parked without a record since.
-        told: How much news of it the store has told of.
-        is_hearing: Whether a task is reading that news.
+        told: How much news of it the store has told of; `is_hearing` while a task reads that.
         freed: Whether the store has said that it goes on, though its execution has not returned yet.
         must_go_on: Whether it is taken up though it rests.
         refused: Why it was not executed when its turn had come.
@@ -154,7 +152,7 @@ class Record:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will be said of it."""
+        """Whether it has ended or is lost."""
         return not TRANSITIONS[self.stay]
 
     @property
@@ -195,10 +193,10 @@ class Record:
 class Presence:
     """All records.
 
-    The last failures are kept for handles that are made later: in the store there is only their text.
+    The last failures are kept for handles that are made later, since the store has only their text.
 
     Args:
-        log: Where runs that are dead are logged; None for nowhere.
+        log: Where dead runs are logged.
     """
 
     def __init__(self, log: "BoundLogger | None" = None) -> None:
@@ -318,7 +316,7 @@ class Presence:
             await self._changed.wait()
 
     def ring(self) -> None:
-        """Something else has changed that `until` may ask about."""
+        """Something else has changed that `until` asks about."""
         self._changed.ring()
 
     def is_idle(self) -> bool:

@@ -180,15 +180,8 @@ class Runner(Views):
                 stack.enter_context(self._hub.masking(self._secrets.mask))
             lifespans = await stack.enter_async_context(open_lifespans(self._grace, self._secrets.mask))
             self._group = await stack.enter_async_context(anyio.create_task_group())
-            environment = Environment(
-                self._store,
-                self._emitter,
-                self._hub,
-                self._deps,
-                self._clock,
-                self._secrets,
-                check_states=self._check_states,
-            )
+            given = (self._store, self._emitter, self._hub, self._deps, self._clock, self._secrets)
+            environment = Environment(*given, check_states=self._check_states)
             self._dispatcher = assembled(environment, owner, self._group, self._fitness, lifespans, self._max_running)
             self._has_recovered = False
             sweeper = Sweeper(self._store, self._clock, self._keep_for, self._keep_keys, log=self._log)

@@ -40,6 +40,12 @@ async def check_runs_are_found_by_their_labels(store: CheckpointStore) -> None:
     equal(await _found(store, {"tenant": "a"}, workflow="w0", status=RunStatus.FAILED), [])
     for nothing in ({"tenant": "x"}, {"a": "tenant"}, {"tenant": "a", "region": "a"}):
         equal(await _found(store, nothing), [])
+    await store.create(replace(new_run("run-1.child-7"), labels={"tenant": "a"}))
+    await store.create(replace(new_run("run-1.child-8"), labels={"tenant": "b"}))
+    equal([run.run_id for run in (await store.find(labels={"tenant": "a"}, below="run-1")).items], ["run-1.child-7"])
+    for child in ("run-1.child-7", "run-1.child-8"):
+        await end(store, child, RunStatus.COMPLETED)
+        await store.delete(child)
     await end(store, "run-2", RunStatus.COMPLETED)
     equal(await _found(store, {"tenant": "a"}), [0, 2, 4])
     equal(await _found(store, {"tenant": "a"}, status=RunStatus.RUNNING), [0, 4])

@@ -367,3 +367,19 @@ async def open_soon(door: Door) -> None:
     for _ in range(20):  # those who look for the run have found nobody by then
         await checkpoint()
     door.open.set()
+
+
+@pytest.mark.parametrize("_", range(10))
+async def test_a_run_that_is_answered_while_it_goes_on_rests_afterwards(_: int, store: Store) -> None:
+    both = Parallel("both", Wait("approval"), over=lambda _: [1, 2])
+    work = Chain("work", [both, Wait("consent")])
+    async with running(store, work) as runner:
+        run = await runner.start(work, run_id="r1")
+        await run.settled()
+        for wait in run.waits:
+            await runner.answer(wait, "yes")
+        with fail_after(PATIENCE):
+            while (run := await runner.get("r1")).waits != ("r1/consent",):
+                await run.settled()
+        await runner.answer("r1/consent", "yes")
+        assert await run.settled() is RunStatus.COMPLETED

@@ -133,6 +133,7 @@ class Executor:
             patience: Seconds that taking it up took.
         """
         self._presence.move(record, Stay.RUNNING)
+        record.freed = False  # that was before it was claimed
         execution = record.execution = self._execution(record, snapshot, lease)
         if told is not None:
             told()

@@ -96,7 +96,7 @@ class Record:
         awaited: Whether other runs may wait for its end: not so only of runs that this process has begun, and that
             have not parked without a record since.
         told: How much news of it the store has told of; `is_hearing` while a task reads that.
-        freed: Whether the store has said that it goes on, though its execution has not returned yet.
+        freed: Whether the store has said that it goes on, while a task was still claiming or executing it.
         must_go_on: Whether it is taken up though it rests.
         refused: Why it was not executed when its turn had come.
         execution: It, while it is executed.

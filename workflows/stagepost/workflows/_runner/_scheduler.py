@@ -103,6 +103,7 @@ class Scheduler:
 
     def free(self, record: Record) -> None:
         """A run that rested goes on."""
+        record.freed = False
         self._presence.move(record, Stay.QUEUED)
         self.submit(record)
 

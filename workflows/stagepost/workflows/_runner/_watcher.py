@@ -175,7 +175,7 @@ class Watcher:
         elif record.stay is Stay.PARKED:
             record.urgent = is_child(run_id)
             self._schedule.free(record)
-        elif record.stay is Stay.RUNNING:  # its task is about to see that it rests
+        elif record.stay in (Stay.RUNNING, Stay.CLAIMING):  # its task is about to see that it rests
             record.freed = True
 
     def _submit(self, record: Record) -> None:

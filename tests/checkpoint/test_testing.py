@@ -51,8 +51,8 @@ class Unfiltered(MemoryStore):
         key: str | None = None,  # noqa: ARG002  # a third
         since: datetime | None = None,  # noqa: ARG002  # a fourth
         until: datetime | None = None,  # noqa: ARG002  # a fifth
-        labels: Mapping[str, str] = MappingProxyType({}),  # noqa: ARG002  # a sixth
-        below: str | None = None,  # noqa: ARG002  # a seventh
+        below: str | None = None,  # noqa: ARG002  # a sixth
+        labels: Mapping[str, str] = MappingProxyType({}),  # noqa: ARG002  # a seventh
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,

@@ -6,14 +6,13 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.docs._journeys import modules_of
+from tests.docs._journeys import LAYERS, modules_of
 
 from stagepost.workflows._runner._presence import TRANSITIONS
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "architecture.md"
 PART: Final = re.compile(r"(<!-- (?P<name>[\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-LAYERS: Final = ("hub", "checkpoint", "workflows", "agents")
 
 
 def file_of(module: str) -> Path:

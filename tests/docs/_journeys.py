@@ -18,6 +18,9 @@ from stagepost.workflows import Chain, Runner, StepContext, Wait, step
 
 _MARK: Final = "/stagepost/"
 _PACKAGES: Final = str(Path(stagepost.workflows.__file__).parents[3])
+LAYERS: Final = ("hub", "checkpoint", "workflows", "agents")
+NOT_ALWAYS: Final = {"checkpoint/_sqlite/_together", "checkpoint/_sqlite/_lock", "hub/_guards"}
+"""Entered or not by chance: for several commits at once, for another process that writes, for what a step has left."""
 
 
 class Trace:
@@ -30,7 +33,7 @@ class Trace:
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         if self.is_on and event == "call" and not frame.f_code.co_name.startswith("<"):
             before, mark, module = frame.f_code.co_filename.rpartition(_MARK)
-            if mark and before.startswith(_PACKAGES):
+            if mark and before.startswith(_PACKAGES) and module.partition("/")[0] in LAYERS:
                 self.modules.add(module.removesuffix(".py"))
 
     def start(self) -> None:
@@ -201,4 +204,4 @@ def modules_of(name: str, folder: Path) -> set[str]:
     """The modules that a journey passes."""
     with tracing() as trace:
         anyio.run(JOURNEYS[name], trace, folder)
-    return trace.modules
+    return trace.modules - NOT_ALWAYS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stagepost import agents, checkpoint, workflows
-from stagepost.agents import Agent, Approvals, Budget, McpServer, Retries, TaskStatus, converse, testing, tool
+from stagepost.agents import Agent, Approvals, Budget, McpServer, Retries, TaskStatus, converse, models, testing, tool
 from stagepost.agents._delegation._messaging import IDLE
 from stagepost.agents._tools._tool import TOOL_RETRIES
 
@@ -48,7 +48,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code(words: str, number: objec
 
 @pytest.mark.parametrize("name", sorted(NAMES - NOT_OURS))
 def test_what_the_page_names_is_public(name: str) -> None:
-    assert any(hasattr(layer, name) for layer in (agents, testing, checkpoint, workflows))
+    assert any(hasattr(layer, name) for layer in (agents, models, testing, checkpoint, workflows))
 
 
 @pytest.mark.parametrize("status", TaskStatus)

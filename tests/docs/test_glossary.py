@@ -8,7 +8,7 @@ from stagepost import agents, checkpoint, hub, workflows
 
 TEXT = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text()
 WORDS = [word for word in re.findall(r"^\| ([^|]+) \|", TEXT, re.MULTILINE) if word != "word"]
-TWICE = {"Wait"}  # the step that waits, and the record that the store keeps of it
+TWICE = {"Inbox"}  # the part of the store protocol, and the object of workflows over it, which checks what is sent
 
 
 def test_each_word_stands_there_once_and_in_order() -> None:

@@ -165,8 +165,8 @@ class Ownership(Protocol):
         """Forget a run that has ended, with all that is stored of it. Its id and key are free again.
 
         Those of a run that retention has deleted are freed, too. The runs that its steps have started (their ids begin
-        with its own and a dot) go with it, if they have ended. Elements of its lists, and bytes that these refer to,
-        stay while another run refers to them, which was started with such a list (`Continued`).
+        with its own and a dot) go with it, if they have ended. Elements of its lists, and the bytes that these refer
+        to, stay while another run refers to them that was started with such a list (`Continued`).
 
         Raises:
             RunNotFound: There is none.

@@ -32,8 +32,8 @@ class Filters(NamedTuple):
     key: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    labels: Mapping[str, str] = MappingProxyType({})
     below: str | None = None
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 def search_runs(chosen: Filters, after: str | None, *, newest_first: bool) -> Search:
@@ -93,7 +93,7 @@ def _ways(chosen: Filters) -> list[Way]:
 
 
 def _equal(chosen: Filters) -> dict[str, tuple[str, ...]]:
-    """Columns that have to be one of some values."""
+    """Which columns have to be one of which values."""
     equal: dict[str, tuple[str, ...]] = {}
     if chosen.key is not None:
         equal["key"] = (chosen.key,)

@@ -90,14 +90,14 @@ class Reading(ABC):
         key: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        labels: Mapping[str, str] = MappingProxyType({}),
         below: str | None = None,
+        labels: Mapping[str, str] = MappingProxyType({}),
         newest_first: bool = False,
         after: str | None = None,
         limit: int = 100,
     ) -> Page[RunInfo]:
         """Runs in the order in which they were started."""
-        filters = Filters(status, workflow, key, since, until, labels, below)
+        filters = Filters(status, workflow, key, since, until, below, labels)
         search = search_runs(filters, after, newest_first=newest_first)
         if not all(way.ranges.values for way in search.ways):
             return Page(())  # none of no statuses

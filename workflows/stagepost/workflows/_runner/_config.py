@@ -16,7 +16,7 @@ class RunnerConfig(FileConfig):
         observers: Names of observers, as a `Registry` of the hub knows them.
         grace: Seconds that steps under way get to end when the runner is left.
         max_running: How many runs are worked on at once; None for no limit.
-        max_attempts: How often in a row a run may be recovered without a commit; None for no limit.
+        max_attempts: How often in a row a run's process may die without a commit of the run; None for no limit.
         keep: What stays of runs: ``result``, ``all`` or ``none``; or that by names of workflows.
         keep_for: How long runs are kept when they have ended, in seconds or as ISO 8601 writes it (``P30D``); None for
             ever.

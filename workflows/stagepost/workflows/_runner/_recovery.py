@@ -51,7 +51,7 @@ class Recovery:
     Args:
         dispatcher: Where runs are taken up.
         fitness: Says which of them can go on.
-        max_attempts: How often in a row a run may be recovered without a commit; None for no limit.
+        max_attempts: How often in a row a run's process may die without a commit of the run; None for no limit.
     """
 
     def __init__(self, dispatcher: Dispatcher, fitness: Fitness, max_attempts: int | None) -> None:

@@ -58,8 +58,8 @@ class Runner(Views):
         grace: See above: seconds, a `timedelta`, or None for as long as it takes.
         max_running: How many runs are worked on at once; more are stored and taken up in their order. Parked runs do
             not count, nor do those that `serve` starts, since others may wait for them. None for no limit.
-        max_attempts: How often in a row a run may be recovered without one commit in between, before it counts as
-            ``dead``: it may be what ends the process. None for no limit.
+        max_attempts: How often in a row the process that executes a run may die without one commit in between, before
+            the run counts as ``dead``: it may be what ends the process. None for no limit.
         secrets: Given to steps as ``context.secrets``; never stored, never in an event, masked in errors. Each process
             gives its own.
         keep: What stays of runs, see `Keep`: for all, or by the names of their workflows.

@@ -295,7 +295,7 @@ async def test_a_key_belongs_to_one_workflow(store: Store) -> None:
 
 
 async def test_a_key_is_a_name() -> None:
-    with pytest.raises(ChainError, match=r"'a\.b' is no valid key"):
+    with pytest.raises(ChainError, match=r"'a\.b' is not a valid key"):
         await starting(Chain("child", [Counted().adds("a")]), "a.b").run()
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 from anyio import fail_after
 from pydantic import BaseModel, model_validator
-from tests.workflows._words import NOTHING, PATIENCE, Gate, running, until
+from tests.workflows._words import NOTHING, PATIENCE, Gate, dying, running, until
 
 from stagepost.checkpoint import Commit, MemoryStore, RunStatus, SqliteStore, StoreError
 from stagepost.hub import Hub
@@ -237,7 +237,7 @@ async def test_a_dead_run_is_logged(store: MemoryStore | SqliteStore, caplog: py
     gate = Gate()
     work = Chain("work", [gate.step])
     for _ in range(3):
-        async with running(store, work, grace=0, max_attempts=1) as runner:
+        async with dying(store, work, max_attempts=1) as runner:
             if not gate.calls:
                 await runner.start(work, run_id="r1")
                 await gate.entered.wait()

@@ -193,4 +193,4 @@ async def test_a_value_that_is_nested_too_deep_is_refused_by_name(make: Callable
 
 def test_the_docs_say_how_deep() -> None:
     docs = (Path(__file__).parents[2] / "docs" / "workflows.md").read_text()
-    assert f"At most {DEEPEST} patterns" in docs
+    assert f"Patterns nest at most {DEEPEST} deep" in docs

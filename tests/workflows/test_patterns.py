@@ -316,7 +316,7 @@ def test_a_pattern_of_others_checks_the_kind_of_its_state_and_its_names() -> Non
 
     with pytest.raises(DefinitionError, match="its function takes State, and the state is Sum"):
         Typed(wrong)
-    with pytest.raises(ValueError, match="'no name' is no valid name in race 'race'"):
+    with pytest.raises(ValueError, match="'no name' is not a valid name in race 'race'"):
         Race("race", {"no name": quick})
 
 

@@ -132,3 +132,23 @@ async def test_a_run_in_memory_has_no_tables() -> None:
     ) as caught:
         await Chain("work", [step("note", note, inline=True)]).run()
     assert isinstance(caught.value.__cause__, RunnerRequired)
+
+
+SECRETIVE: dict[str, tuple[Any, ...]] = {
+    "a text": (INSERT, "key sk-live-4711"),
+    "bytes": (INSERT, b"key sk-live-4711"),
+    "the statement": ("INSERT INTO app_notes VALUES ('sk-live-4711')",),
+}
+
+
+@pytest.mark.parametrize("written", SECRETIVE.values(), ids=SECRETIVE)
+async def test_no_secret_is_written_to_a_table(store: Store, written: tuple[Any, ...]) -> None:
+    def leak(state: State, context: StepContext) -> None:
+        context.write(*written)
+
+    work = Chain("work", [step("leak", leak, inline=True)])
+    async with running(store, work, secrets={"key": "sk-live-4711"}) as runner:
+        await store.execute(TABLE)
+        with pytest.raises(RunFailed, match="what 'leak' writes to a table cannot be stored: it holds"):
+            await (await runner.start(work)).result()
+        assert await store.query("SELECT * FROM app_notes") == []

@@ -65,9 +65,15 @@ class StepContext(RunContext):
 
         Raises:
             RunnerRequired: The run is in memory, where there are no tables.
+            CannotStore: The statement or a value holds a secret.
         """
         if not self.is_durable:
             raise RunnerRequired(self.workflow, self.path, "writes to a table")
+        for given in (text, *values):
+            if isinstance(given, str):
+                self._execution.secrets.check_text(given, f"what {self.path!r} writes to a table")
+            elif isinstance(given, bytes):
+                self._execution.secrets.check_bytes(given, f"what {self.path!r} writes to a table")
         bearing = self._bearing()
         bearing.also = (*bearing.also, Statement(text, values))
 

@@ -19,8 +19,13 @@ from stagepost.workflows import Chain, Runner, StepContext, Wait, step
 _MARK: Final = "/stagepost/"
 _PACKAGES: Final = str(Path(stagepost.workflows.__file__).parents[3])
 LAYERS: Final = ("hub", "checkpoint", "workflows", "agents")
-NOT_ALWAYS: Final = {"checkpoint/_sqlite/_together", "checkpoint/_sqlite/_lock", "hub/_guards"}
-"""Entered or not by chance: for several commits at once, for another process that writes, for what a step has left."""
+NOT_ALWAYS: Final = {
+    "checkpoint/_sqlite/_lock",
+    "checkpoint/_sqlite/_together",
+    "hub/_guards",
+    "workflows/_runner/_retention",
+}
+"""Entered or not by chance: when another process writes, for commits at once, after each step, at the start."""
 
 
 class Trace:

@@ -331,7 +331,8 @@ async def test_an_answer_that_no_step_has_heeded_is_not_lost_by_a_migration(stor
     async with running(store, old, grace=0) as runner:
         await runner.start(old, run_id="r1")
         await gate.entered.wait()
-    await store.answer("r1", "both[0]/a", b'"yes"')  # while nobody can heed it
+    async with store:  # while nobody can heed it
+        await store.answer("r1", "both[0]/a", b'"yes"')
     new = Chain("work", [Parallel("both", {"c": Wait("ask", into="answer"), "b": gate.step}), NOTHING], version=2)
 
     def upgrade(run: dict[str, Any]) -> dict[str, Any]:

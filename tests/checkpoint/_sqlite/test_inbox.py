@@ -128,6 +128,17 @@ async def test_a_refusal_is_that_of_the_store(file: Path) -> None:
             assert [wait.value for wait in (await inbox.news("run", 0)).waits] == [b"1"]
 
 
+async def test_the_inbox_checks_the_file_as_its_owner_does(file: Path) -> None:
+    async with owned(file) as (store, me):
+        await begun(store, me, "run", "a")
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("UPDATE runs SET finished_at = 1")
+        async with SqliteStore.inbox(file) as inbox:
+            found = await inbox.check()
+            assert [str(damage) for damage in found] == [str(damage) for damage in await store.check()]
+            assert "has the time of an end" in str(found[0])
+
+
 async def test_writing_beside_the_owner_raises_no_generation_and_leaves_the_wal_to_the_owner(file: Path) -> None:
     with fail_after(10):
         async with owned(file) as (store, me), SqliteStore.inbox(file) as inbox:

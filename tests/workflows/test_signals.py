@@ -77,7 +77,7 @@ async def test_steps_find_what_was_sent_and_take_nothing(store: Store) -> None:
         result = await run.result()
     assert [result[key] for key in "abc"] == [[], ["x", "y"], ["z"]]
     assert result["all"] == ["x", "y", "z"]
-    assert asked.count == 3  # a page for each signal: the store says which one is the last
+    assert 3 <= asked.count <= 6  # a page for each signal, and one more if it is told of one that it has read
 
 
 async def look(_state: State, context: StepContext) -> Mapping[str, object]:

@@ -388,7 +388,7 @@ def idle(store: SqliteStore) -> None:
 
 
 async def test_copying_the_wal_is_no_loss(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_thread, "LARGEST_WAL", 0)  # copied behind each batch
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 0)  # copied after each batch
     with fail_after(10):
         async with SqliteStore(file) as store:
             lease = await started(store)

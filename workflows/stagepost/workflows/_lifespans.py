@@ -1,4 +1,4 @@
-"""What runs need open around them, such as connections: opened once, shared, and closed behind them all."""
+"""What runs need open around them, such as connections: opened once, shared, and closed after the last of them."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager

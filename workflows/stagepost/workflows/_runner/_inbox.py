@@ -3,6 +3,7 @@
 All of it is only written. Whoever owns the run, in this process or another, hears of it from the store.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from operator import attrgetter
@@ -77,13 +78,14 @@ class PendingWait:
     refused: str | None = None
 
 
-class Sending:
+class Sending(ABC):
     """Checks what is sent against the definition of the run's workflow, and stores it."""
 
     _store: InboxStore
     _registry: Registry
     _secrets: Secrets
 
+    @abstractmethod
     async def _definition(self, info: RunInfo) -> Pattern | None:
         """The workflow of an open run that can go on; None if nobody knows it here.
 
@@ -91,16 +93,15 @@ class Sending:
             WorkflowError: It cannot go on.
             CorruptRun: It is not what was stored.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     async def _blocked(self, run_id: str, why: str | None) -> str | None:
         """Why a run cannot go on, given what stands in its row."""
-        raise NotImplementedError
 
-    def _check_open(self) -> None:
+    def _check_open(self) -> None:  # noqa: B027  # an inbox of another process is always open
         """See that anything may be asked now."""
 
-    async def _passed_on(self) -> None:
+    async def _passed_on(self) -> None:  # noqa: B027  # only a runner works on runs
         """Something was written: let whoever owns the run in this process hear of it before the caller goes on."""
 
     async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:

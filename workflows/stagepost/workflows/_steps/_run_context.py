@@ -43,7 +43,7 @@ class RunContext:
     def memo(self) -> dict[str, object]:
         """What the steps of this run put aside for each other in this process, such as what was computed once.
 
-        Never stored: a run that is taken up from the store, also behind a wait, begins with an empty one.
+        Never stored: a run that is taken up from the store, also after a wait, begins with an empty one.
         """
         return self._execution.memo
 

@@ -104,10 +104,12 @@ class Membership:
             supervision=check_supervision(supervision),
             detach=check_flag("detach", detach),
         )
-        registration = Registration(agent_id, handlers, self._shared_options(options), blueprint)
+        self._add(Registration(agent_id, handlers, self._shared_options(options), blueprint), patterns)
+
+    def _add(self, registration: Registration, patterns: Iterable[str]) -> None:
         self._directory.add(registration)
         for pattern in patterns:
-            self._directory.subscribe(agent_id, registration, pattern)
+            self._directory.subscribe(registration.id, registration, pattern)
 
     async def unregister(self, agent: str, *, drain: bool = True) -> None:
         """Remove an agent. When this returns, none of its handlers runs any more, and its id is free.

@@ -119,25 +119,24 @@ class Worker:
 
     async def _serve(self) -> bool:
         """Handle messages until the scope has been cancelled (True) or the worker is no longer needed (False)."""
+        account = self._pool.engine.account
         while True:
+            if account.asks_observer:
+                account.look_up_observer()
+            # a function of its own, so that no variable of a resting worker keeps a message alive
             if not self._pool.paused and await self._work_off():
                 return True
             if not await self._pool.rest():
                 return False
 
     async def _work_off(self) -> bool:  # noqa: C901, PLR0912, PLR0915 - a call per message costs more than it makes clear
-        """Handle queued messages; True if the scope has been cancelled.
-
-        A separate function, so that no variable of a resting worker keeps a message alive.
-        """
+        """Handle queued messages; True if the scope has been cancelled."""
         pool, engine = self._pool, self._pool.engine
         mailbox, account = pool.mailbox, engine.account
         clock, wrapped = engine.stamps.clock, engine.onion is not None
         guard, tally = self._guard, pool.tally
         state, scope = guard.state, guard.scope
         totals, number, before = tally.totals, 0, None
-        if account.asks_observer:
-            account.look_up_observer()
         since = now = clock()
         turn_ends = now + _TURN
         while mailbox.queue and not self._interrupted:

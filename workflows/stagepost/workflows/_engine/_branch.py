@@ -28,7 +28,8 @@ from .._execution._blobs import Attached, blobs_of, check_blobs
 from .._execution._execution import Execution, ItemRecord
 from .._execution._journal import Parts
 from .._execution._sizes import measure, total_size
-from .._plans._plan import Place, Plan, Position, Within
+from .._plans._plan import Place, Plan, Position
+from .._plans._within import Within
 from .._steps._context import StepContext
 from .._values._append import NO_BLOBS
 from .._values._layout import Layout, lay_out

@@ -5,7 +5,8 @@ from time import perf_counter
 
 from .._events import ChainProgress, NodeEntered, NodeRevisited, PatternEnded, PatternStarted
 from .._plans._passage import passage
-from .._plans._plan import Level, Position
+from .._plans._plan import Position
+from .._plans._within import Level
 from ._branch import Branch
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 from stagepost._dataclasses import dataclass
 
 from .._containment import own_failure
-from .._plans._plan import Enclosing, Trail, View, Way, child_path
+from .._plans._plan import Trail, View, Way
+from .._plans._within import Enclosing, child_path
 from ..errors import CannotGoOn
 
 

@@ -7,19 +7,8 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import PLAIN, Codec
 
 from .._pattern_errors import BranchError
-from .._plans._plan import (
-    ArrowPlace,
-    Done,
-    Enclosing,
-    FanOutPlace,
-    Plan,
-    PlanBuilder,
-    RoutePlace,
-    StepPlace,
-    Target,
-    Within,
-    child_path,
-)
+from .._plans._plan import ArrowPlace, Done, FanOutPlace, Plan, PlanBuilder, RoutePlace, StepPlace, Target
+from .._plans._within import Enclosing, Within, child_path
 from .._steps._step import Step
 from .._values._state import Stored
 from ..errors import DefinitionError

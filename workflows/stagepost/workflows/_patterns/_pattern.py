@@ -18,8 +18,9 @@ from .._lifespans import Lifespan
 from .._pattern_errors import describe
 from .._plans._diagram import mermaid
 from .._plans._places import signals_of
-from .._plans._plan import Plan, PlanBuilder, Within
+from .._plans._plan import Plan, PlanBuilder
 from .._plans._shape import is_plain, shape_of
+from .._plans._within import Within
 from .._steps._step import Step, StepFunction, own_name, step, wants_context
 from .._values._schema import ModelSchema, PlainSchema, Schema
 from .._values._secrets import Given

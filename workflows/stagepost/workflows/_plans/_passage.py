@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from ._plan import Level
+from ._within import Level
 
 
 class Passage(NamedTuple):

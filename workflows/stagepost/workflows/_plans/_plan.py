@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
@@ -23,6 +23,7 @@ from .._steps._step import Step
 from .._values._schema import Schema
 from .._values._state import Stored, Value, Values
 from ..errors import PatternError, WorkflowError
+from ._within import Within
 
 Trail: TypeAlias = tuple[Iterable[str], Iterable[str]]  # the nodes entered so far: before this way, and on it
 Way: TypeAlias = tuple[str | None, Mapping[str, int], tuple[str, ...]]  # a `Position` in parts: each step makes one
@@ -30,79 +31,6 @@ View: TypeAlias = Callable[[], Any]  # the state
 
 
 COUNTER = "[]"  # behind the path of a fold: how many of its items are done; no name can contain it
-
-
-class Enclosing(Protocol):
-    """A pattern as the one who says where a failure happened."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """What it is, in one word."""
-        ...
-
-    def order(self, child: str) -> tuple[int, int] | None:
-        """Position of a child and how many there are, if one comes after the other."""
-        ...
-
-    def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> PatternError:
-        """The error that names this pattern and its child."""
-        ...
-
-
-class Level(NamedTuple):
-    """One pattern that encloses a place.
-
-    Attributes:
-        pattern: The pattern.
-        child: By which name the place is reached in it; empty for the pattern itself.
-        path: The pattern's own path in the plan; None if it is no pattern but a branch of one.
-    """
-
-    pattern: Enclosing
-    child: str
-    path: str | None
-
-    @property
-    def child_path(self) -> str:
-        """The child's path."""
-        return child_path(self.path or "", self.child)
-
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """What encloses a place.
-
-    Attributes:
-        levels: Patterns, outermost first.
-        node: Path of the innermost graph node that the place belongs to; None outside of graphs.
-    """
-
-    levels: tuple[Level, ...] = ()
-    node: str | None = None
-
-    def inside(self, pattern: Enclosing, child: str, path: str | None, *, node: str | None = None) -> "Within":
-        """One level deeper; see `Level`."""
-        return Within((*self.levels, Level(pattern, child, path)), node or self.node)
-
-    def failure(self, error: BaseException, *, state: Any, trail: Sequence[str], own: bool = True) -> WorkflowError:
-        """The error with everything around it, the cause of each being the one inside.
-
-        Args:
-            error: What went wrong.
-            state: What the failing step saw.
-            trail: Paths of the graph nodes entered so far.
-            own: Whether the innermost pattern is still to be added; not so if it raised `error` itself.
-        """
-        for level in reversed(self.levels if own else self.levels[:-1]):
-            outer = level.pattern.failed(level.child, error, state=state, trail=trail)
-            outer.__cause__ = error
-            error = outer
-        return cast("WorkflowError", error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,8 +314,3 @@ class PlanBuilder:
             elif isinstance(place, FanOutPlace):
                 found.update(*(worker.asks for worker in place.workers))
         return frozenset(found)
-
-
-def child_path(path: str, name: str) -> str:
-    """The path of a child."""
-    return f"{path}/{name}" if path else name

@@ -25,14 +25,18 @@ class Feed:
         self._is_closed = False
 
     def put(self, changes: Iterable[Change]) -> None:
-        """Tell of changes."""
+        """Tell of changes; once it is closed, of nothing."""
+        if self._is_closed:
+            return
         self._waiting.update((change.run_id, change) for change in changes)
         if self._waiting:
             self._come.set()
 
-    def close(self) -> None:
-        """Tell of nothing more than what was put."""
+    def close(self, *, silently: bool = False) -> None:
+        """Tell of nothing more than what was put; silently, not of that either."""
         self._is_closed = True
+        if silently:
+            self._waiting.clear()
         self._come.set()
 
     def __aiter__(self) -> Self:

@@ -66,10 +66,11 @@ async def test_whoever_has_left_is_told_nothing_and_the_thread_rests(file: Path)
             await begun(store, first, "run", "a")
             await store.answer("run", "a", b"1")
             assert await anext(changes) == News("run", 1)
+            await store.signal("run", "news", b"2")  # told, and not taken
             await store.leave(first)
             assert [change async for change in changes] == []
             second = await store.join("second")
-            assert await anext(store.changes(second)) == Freed("run", 1)
+            assert await anext(store.changes(second)) == Freed("run", 2)
 
 
 async def test_a_store_that_is_left_tells_nothing_more(file: Path) -> None:

@@ -157,7 +157,7 @@ class SqlRuns(SqlInbox):
     async def leave(self, owner: Owner) -> None:
         """Be an owner no longer."""
         self._joined.discard(owner.id)
-        self._take({owner.id: ()})
+        self._end_feed(owner.id)
         await self._tell(partial(owners.leave, owner=owner, tell=self._most > 1))
 
     async def delete(self, run_id: str) -> None:
@@ -181,7 +181,8 @@ class SqlRuns(SqlInbox):
     def _end_feeds(self) -> None:
         """The store is left: nobody is told anything more, and nobody is its owner."""
         self._joined.clear()
-        self._take(dict.fromkeys(self._feeds, ()))
+        for number in tuple(self._feeds):
+            self._end_feed(number)
 
     def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> Coroutine[Any, Any, T]:
         return self._sink.write(work, patient=patient)
@@ -214,11 +215,15 @@ class SqlRuns(SqlInbox):
     def _take(self, lost: Mapping[int, Sequence[Lost]]) -> None:
         """Tell owners that are dead, if they listen, what they have lost; they are told nothing more."""
         for number, changes in lost.items():
-            feed = self._feeds.pop(number, None)
-            if feed is not None:
-                self._stop_listening(feed)
-                feed.put(changes)
-                feed.close()
+            self._end_feed(number, changes)
+
+    def _end_feed(self, number: int, last: Sequence[Lost] | None = None) -> None:
+        """Tell an owner what it has lost, and nothing after that; None if it has left by itself, and hears nothing."""
+        feed = self._feeds.pop(number, None)
+        if feed is not None:
+            self._stop_listening(feed)
+            feed.put(last or ())
+            feed.close(silently=last is None)
 
 
 def _page_of(rows: Sequence[Row], limit: int) -> Page[RunInfo]:

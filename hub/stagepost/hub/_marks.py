@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from inspect import getattr_static
 from types import FunctionType, UnionType
 from typing import Any, Final, ForwardRef, NewType, TypeAlias, TypeVar, cast, get_origin, overload
 
 from ._facts import shown
-from ._layers import hidden, layers, name_of
+from ._layers import hidden, layers, name_of, noted_on
 from ._payloads import Unroutable, payload_classes
 from .errors import InvalidHandler
 
@@ -61,7 +60,7 @@ def _marked(function: FunctionT, payloads: tuple[type, ...]) -> FunctionT:
 def mark_of(thing: object) -> tuple[type, ...] | None:
     """The payload classes given to `handles`; empty if the annotation decides, None without a mark."""
     for layer in layers(thing):
-        mark = getattr_static(layer, _MARK, None)
+        mark = noted_on(layer, _MARK)
         if isinstance(mark, tuple):
             return mark
     return None

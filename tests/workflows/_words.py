@@ -16,13 +16,13 @@ from stagepost.workflows import Pattern, Runner, Servable, State, Step, step
 EventT = TypeVar("EventT", bound=Event)
 Store: TypeAlias = MemoryStore | SqliteStore
 
-PATIENCE = 10  # seconds that no test needs
+PATIENCE = 30  # seconds that no test needs, also beside others and under coverage
 
 
 @asynccontextmanager
 async def running(store: CheckpointStore, *workflows: Servable, **options: Any) -> AsyncIterator[Runner]:
-    """A runner on a store that is entered for it."""
-    with fail_after(PATIENCE):
+    """A runner on a store that is entered for it, with options of its own, or more patience."""
+    with fail_after(options.pop("patience", PATIENCE)):
         async with store, Runner(store, workflows=workflows, **options) as runner:
             yield runner
 

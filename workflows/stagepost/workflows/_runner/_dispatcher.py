@@ -23,9 +23,9 @@ from stagepost.checkpoint import (
 from .._answer import Answer
 from .._engine._engine import check_hub
 from .._execution._blobs import check_blobs
-from .._execution._children import is_child
 from .._execution._environment import Environment
 from .._execution._sizes import check_input
+from .._ids import is_child
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
 from .._runs._continuing import check_continued, continued_in, read_older

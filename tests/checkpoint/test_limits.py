@@ -1,3 +1,5 @@
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,14 @@ MB = 1024 * 1024
 )
 def test_what_is_large_is_told(limits: Limits, size: int, told: bool) -> None:  # noqa: FBT001  # a table
     assert limits.check(size, "x") is told
+    assert limits.mind(size) is (size > limits.least) is told
+
+
+def test_what_is_refused_but_not_told_is_minded() -> None:
+    assert (Limits(5, 10).least, Limits(5, None).least, Limits(None, None).least) == (5, 5, math.inf)
+    assert replace(Limits(), warn=3).least == 3
+    assert Limits() == Limits()
+    assert repr(Limits(1, 2, 3)) == "Limits(refuse=1, warn=2, blob=3)"
 
 
 def test_what_is_too_large_is_refused_with_its_name_and_size() -> None:

@@ -2,11 +2,10 @@
 
 import ast
 import re
-import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.docs._journeys import LAYERS, modules_of
+from tests.docs._journeys import LAYERS, passed
 
 from stagepost.workflows._runner._presence import TRANSITIONS
 
@@ -27,10 +26,8 @@ def about(module: str) -> str:
 
 
 def journey(name: str) -> str:
-    """The modules of a journey, from the top layer to the lowest."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = modules_of(name, Path(folder))
-    modules = sorted(found, key=lambda module: (-LAYERS.index(module.partition("/")[0]), module))
+    """The modules that a journey always passes, from the top layer to the lowest."""
+    modules = sorted(passed(name).always, key=lambda module: (-LAYERS.index(module.partition("/")[0]), module))
     rows = [f"| `{module}` | {about(module)} |" for module in modules]
     return "\n".join(["| module | what it is |", "|---|---|", *rows, ""])
 

@@ -5,7 +5,7 @@ from anyio import fail_after
 from tests.workflows._words import PATIENCE
 
 from stagepost.workflows._engine._queue import ItemQueue
-from stagepost.workflows._execution._execution import ItemRecord
+from stagepost.workflows._execution._items import ItemRecord
 from stagepost.workflows._values._state import Value
 
 

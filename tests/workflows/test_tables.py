@@ -11,6 +11,7 @@ from stagepost.workflows import (
     Chain,
     Conditional,
     Fold,
+    Graph,
     Parallel,
     Retry,
     RunFailed,
@@ -82,6 +83,24 @@ async def test_a_statement_that_fails_is_the_step_s_failure(store: Store, work: 
         await store.execute(Statement("DELETE FROM app_notes WHERE text = ?", (texts[-1],)))
         await (await runner.resume("r1")).result()
         assert await noted(store) == texts
+
+
+async def test_what_a_step_writes_is_saved_with_it_though_no_edge_leads_on() -> None:
+    """The step does not run again, so its rows would be lost."""
+    answers = [False]
+    graph = Graph("work")
+    graph.add("note", step(note, inline=True))
+    graph.start("note")
+    graph.add("end", step("end", lambda _: None, inline=True))
+    graph.finish("end")
+    graph.edge("note", "end", when=lambda _: answers[0])
+    async with running(store := MemoryStore(), graph) as runner:
+        await store.execute(TABLE)
+        with pytest.raises(RunFailed, match="none of its edges matches"):
+            await (await runner.start(graph, run_id="r1")).result()
+        answers[0] = True
+        await (await runner.resume("r1")).result()
+        assert await noted(store) == ["first", "second"]
 
 
 async def test_nothing_is_written_to_the_store_s_own_tables() -> None:

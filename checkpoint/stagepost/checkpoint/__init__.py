@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from ._blobs import Attachments
 from ._catalogue import Catalogue
-from ._codec import PLAIN, Codec, TypedCodec, codec_for, join_values, plain_form, read_frozen, split_values
-from ._frozen import FrozenDict, FrozenList, JsonValue, freeze
+from ._codec import PLAIN, Codec, TypedCodec, codec_for
+from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._inbox import Inbox
 from ._limits import Limits
 from ._memory import MemoryStore
 from ._outside import Continued, Ref, StoredValue
 from ._ownership import Cancelled, Change, Freed, Lost, News, Owner, Ownership
 from ._pages import Page
+from ._plain import freeze, join_values, plain_form, read_frozen, split_values
 from ._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Keep, Lease, Migrated, NewRun, RunStatus, Shape
 from ._runs import Runs
 from ._snapshots import RunInfo, Snapshot, Version

@@ -7,20 +7,17 @@ of a type and validates them back into it. Nothing that is read ever chooses a c
 from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Annotated, Final, Generic, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Generic, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator, PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, PydanticSerializationError, SchemaSerializer, from_json, to_json
+from pydantic_core import ErrorDetails, PydanticSerializationError, SchemaSerializer
 
-from ._frozen import FrozenDict, FrozenList, JsonValue, Unusual, freeze_any, freeze_parsed, freeze_usual
 from ._pitfalls import only_reordered, outline, pitfall
-from ._unwritable import check_depth, unwritable
+from ._plain import PlainCodec
+from ._unwritable import check_depth
 from .errors import CannotRead, CannotStore
 
-_END: Final = ord("}")
 T = TypeVar("T")
-
-_NESTING = frozenset({FrozenList, FrozenDict})
 
 
 class Codec(Protocol[T]):
@@ -54,49 +51,6 @@ class Codec(Protocol[T]):
             CannotRead: It was written for another type.
         """
         ...
-
-
-class PlainCodec:
-    """JSON values only; tuples become lists, members of an enum their value."""
-
-    def dump(self, value: object, where: str, context: object = None) -> bytes:  # noqa: ARG002  # JSON has no types
-        return plain_form(value, where)[1]
-
-    def convert(self, value: object, where: str) -> object:  # noqa: ARG002  # the protocol's signature
-        return value
-
-    def load(self, data: bytes) -> JsonValue:
-        return read_frozen(data)
-
-
-def read_frozen(data: bytes) -> JsonValue:
-    """The immutable value that is stored as this JSON."""
-    return freeze_parsed(from_json(data))
-
-
-def plain_form(value: object, where: str) -> tuple[JsonValue, bytes]:
-    """The stored form of a JSON value: as `read_frozen` would read it (but NaN is the very same object), and its JSON.
-
-    Raises:
-        CannotStore: It has none.
-    """
-    try:
-        try:
-            frozen = freeze_usual(value)
-            source = value  # serialized several times as fast as the immutable subclasses of list and dict
-        except Unusual:
-            source = frozen = freeze_any(value, where)
-    except RecursionError as error:
-        raise CannotStore(
-            where, "it is nested too deep for what is left of the stack: return it further out"
-        ) from error
-    try:
-        data = to_json(source, inf_nan_mode="constants")
-    except PydanticSerializationError as error:
-        raise unwritable(frozen, where) from error
-    if type(frozen) in _NESTING:
-        check_depth(data, where)
-    return frozen, data
 
 
 class TypedCodec(Generic[T]):
@@ -175,35 +129,6 @@ class TypedCodec(Generic[T]):
             raise CannotStore(
                 where, f"fields that {self._name} does not declare would be lost: declare the type that you return"
             )
-
-
-def join_values(values: Mapping[str, bytes]) -> bytes:
-    """One JSON object of the JSON of its values."""
-    return bytes(joined(values))
-
-
-def joined(values: Mapping[str, bytes]) -> bytearray:
-    """The same as it is built, for who takes it like that: each step of a stored run comes by."""
-    if not values:
-        return bytearray(b"{}")
-    data = bytearray(b"{")
-    for key, value in values.items():
-        data += _before(key)
-        data += value
-        data += b","
-    data[-1] = _END
-    return data
-
-
-@lru_cache(maxsize=1024)
-def _before(key: str) -> bytes:
-    """What stands before the value of a key: the same few keys are written again and again."""
-    return to_json(key) + b":"
-
-
-def split_values(data: bytes) -> dict[str, bytes]:
-    """The JSON of each value of a JSON object."""
-    return {key: to_json(value, inf_nan_mode="constants") for key, value in from_json(data).items()}
 
 
 def codec_for(kind: type[T]) -> TypedCodec[T]:

@@ -1,16 +1,16 @@
-"""Deeply immutable JSON values: what a plain state is made of."""
+"""Deeply immutable JSON values, and how any value becomes one, or who is told why it cannot."""
 
 from collections.abc import Callable, Mapping
 from enum import Enum
 from types import CoroutineType, NoneType
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from .errors import CannotStore
 
 JsonValue: TypeAlias = "bool | int | float | str | FrozenList | FrozenDict | None"
 
 LEVELS: Final = 199  # the JSON parser reads 200 levels, and a stored state is one more
-_BITS: Final = 14_280  # the JSON parser reads integers of 4300 digits
+BITS: Final = 14_280  # the JSON parser reads integers of 4300 digits
 
 
 def _refuse(self: object, *_args: object, **_kwargs: object) -> NoReturn:
@@ -46,66 +46,7 @@ class FrozenDict(dict[str, "JsonValue"]):
 
 
 _COPY: dict[type, str] = {FrozenList: "list", FrozenDict: "dict"}
-_KEPT: Final = frozenset({str, bool, float, NoneType, FrozenList, FrozenDict})
-_NESTED: Final = frozenset({dict, list})
-_TEXT: Final = frozenset({str})
-
-
-def freeze(value: object, where: str = "value") -> JsonValue:
-    """The stored form of `value`: JSON types only, immutable all the way down.
-
-    Tuples become lists, members of an enum their value, subclasses of `str`, `int` and `float` the plain type.
-
-    Raises:
-        CannotStore: A value that JSON has no form for (dates, sets, bytes, models, keys that are no strings, …).
-    """
-    try:
-        return freeze_usual(value)
-    except Unusual:
-        return freeze_any(value, where)
-
-
-def freeze_parsed(value: Any) -> JsonValue:
-    """The same for what a JSON parser has just made, and nobody else holds: nothing in it is to be checked."""
-    kind = type(value)
-    if kind is dict:
-        for key, item in value.items():
-            if type(item) in _NESTED:
-                value[key] = freeze_parsed(item)
-        return FrozenDict(value)
-    if kind is list:
-        for index, item in enumerate(value):
-            if type(item) in _NESTED:
-                value[index] = freeze_parsed(item)
-        return FrozenList(value)
-    same: JsonValue = value
-    return same
-
-
-class Unusual(Exception):
-    """A value needs a closer look."""
-
-
-def freeze_usual(value: Any, depth: int = 0) -> JsonValue:
-    """The stored form of what values are mostly made of: quick, and silent about where something else is.
-
-    JSON of such a value is JSON of its stored form.
-
-    Raises:
-        Unusual: It has a part of another type, a part that cannot be stored, or very many levels.
-    """
-    kind = type(value)
-    same: JsonValue = value
-    if kind in _KEPT or (kind is int and value.bit_length() <= _BITS):
-        return same
-    if depth < LEVELS:
-        if kind is dict and _TEXT.issuperset(map(type, value)):
-            return FrozenDict(
-                {key: part if type(part) in _KEPT else freeze_usual(part, depth + 1) for key, part in value.items()}
-            )
-        if kind is list or kind is tuple:
-            return FrozenList([part if type(part) in _KEPT else freeze_usual(part, depth + 1) for part in value])
-    raise Unusual
+KEPT: Final = frozenset({str, bool, float, NoneType, FrozenList, FrozenDict})
 
 
 def freeze_any(value: object, where: str, depth: int = 0) -> JsonValue:
@@ -115,7 +56,7 @@ def freeze_any(value: object, where: str, depth: int = 0) -> JsonValue:
         CannotStore: Something has none.
     """
     kind = type(value)
-    if kind in _KEPT:
+    if kind in KEPT:
         return value  # type: ignore[return-value]  # a scalar, or frozen before
     if isinstance(value, Enum):
         return freeze_any(value.value, where, depth + 1)
@@ -139,7 +80,7 @@ def _dict(value: Mapping[object, object], where: str, depth: int) -> FrozenDict:
 
 
 def _int(value: int, where: str, _depth: int) -> int:
-    if value.bit_length() > _BITS:
+    if value.bit_length() > BITS:
         raise CannotStore(where, "it is an integer of some 4300 digits or more: store it as text")
     return int.__int__(value)
 

@@ -1,5 +1,7 @@
 """How large values may be."""
 
+from dataclasses import field
+from math import inf
 from typing import Final
 
 from stagepost._dataclasses import dataclass
@@ -18,15 +20,21 @@ class Limits:
         refuse: The most that a value may have; None for no limit.
         warn: What a value may have without anybody being told; None for any number.
         blob: The most bytes that may be kept under one digest; None for no limit.
+        least: A value of no more than this is neither refused, nor is anybody told of it.
     """
 
     refuse: int | None = 4 * 1024 * 1024
     warn: int | None = 256 * 1024
     blob: int | None = 20 * 1024 * 1024
 
+    least: float = field(init=False, repr=False, compare=False)  # no property: each step looks at it
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "least", min(limit for limit in (self.refuse, self.warn, inf) if limit is not None))
+
     def mind(self, size: int) -> bool:
         """Whether there is anything to say about a size: `check` refuses it or wants somebody told."""
-        return (self.warn is not None and size > self.warn) or (self.refuse is not None and size > self.refuse)
+        return size > self.least
 
     def check(self, size: int, where: str) -> bool:
         """See whether a value may be stored; returns whether somebody should be told of it.

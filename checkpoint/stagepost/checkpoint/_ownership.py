@@ -116,7 +116,8 @@ class Ownership(Protocol):
         """Become the owner of an open run; leases of it that were given before are void, and a parked run runs again.
 
         If another owner has died with it, that counts as an attempt, until a commit says that the run has got
-        somewhere. All its news counts as heard: whoever claims a run loads it.
+        somewhere. All its news counts as heard: whoever claims a run loads it. The lease says how much news that is, so
+        that who has loaded it before knows whether more has come.
 
         Args:
             owner: Who claims it.

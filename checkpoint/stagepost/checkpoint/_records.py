@@ -123,6 +123,7 @@ class Lease(NamedTuple):
         row: The store's own short key of the run.
         keep: What stays of the run.
         owner: Id of the owner.
+        news: How much news the run had when it was claimed.
     """
 
     run_id: str
@@ -130,6 +131,7 @@ class Lease(NamedTuple):
     row: int
     keep: Keep = Keep.RESULT
     owner: int = 0
+    news: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,13 @@ import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from operator import attrgetter
+from typing import Any, Final, Protocol
 
 from anyio import CancelScope, current_effective_deadline, get_cancelled_exc_class
+
+_MUST_CANCEL: Final[Callable[[object], bool]] = attrgetter("_must_cancel")
+_NEVER: Final[Callable[[object], bool]] = ().__contains__
 
 
 class TaskState(Protocol):
@@ -33,8 +37,11 @@ class CancelCounter(Protocol):
 class TaskGuard(Protocol):
     """Remembers a task before it runs other people's code; finds what that code left in it, and removes it.
 
-    `is_intact` tells whether it left nothing. Code that checks for each message or step writes it inline:
-    ``guard.state.cancel_scope is guard.scope and (guard.task is None or guard.task.cancelling() == guard.counted)``.
+    `is_intact` tells whether it left nothing. Code that checks for each message or step writes it inline::
+
+        guard.state.cancel_scope is guard.scope and (
+            guard.task is None or (guard.task.cancelling() or guard.is_to_come(guard.task)) == guard.counted
+        )
     """
 
     @property
@@ -52,6 +59,10 @@ class TaskGuard(Protocol):
     @property
     def counted(self) -> int:
         """The number of cancellations when the guard was made."""
+
+    @property
+    def is_to_come(self) -> Callable[[object], bool]:
+        """Whether a task is still cancelled once, though that was taken back, as happens before Python 3.13."""
 
     def is_intact(self) -> bool:
         """Whether the task is unchanged."""
@@ -132,34 +143,25 @@ class _Unknown:
     cancel_scope: object = None
 
 
-class _PendingCounter:
-    """Counts a cancellation that was taken back and is still delivered, as before Python 3.13."""
-
-    __slots__ = ("_task",)
-
-    def __init__(self, task: Any) -> None:
-        self._task = task
-
-    def cancelling(self) -> int:
-        return int(self._task.cancelling() or self._task._must_cancel)
-
-
 class _AsyncioGuard:
     """A guard of an asyncio task."""
 
-    __slots__ = ("_task", "counted", "scope", "state", "task")
+    __slots__ = ("_task", "counted", "is_to_come", "scope", "state", "task")
 
     def __init__(self, *, is_own: bool) -> None:
         task: Any = asyncio.current_task()
         self._task = task
         self.state: TaskState = _asyncio_state(task)
         self.scope = self.state.cancel_scope
-        self.task: CancelCounter | None = _counter(task) if is_own else None
+        self.task: CancelCounter | None = task if is_own else None
         self.counted: int = task.cancelling()
+        self.is_to_come = _to_come(task)
 
     def is_intact(self) -> bool:
         task = self.task
-        return self.state.cancel_scope is self.scope and (task is None or task.cancelling() == self.counted)
+        return self.state.cancel_scope is self.scope and (
+            task is None or (task.cancelling() or self.is_to_come(task)) == self.counted
+        )
 
     def close_scopes(self) -> bool:
         state: Any = self.state
@@ -186,10 +188,9 @@ class _AsyncioGuard:
         return was_called or bool(is_to_come)
 
 
-def _counter(task: Any) -> CancelCounter:
-    is_needed = sys.version_info < (3, 13) and hasattr(task, "_must_cancel")
-    counter: CancelCounter = _PendingCounter(task) if is_needed else task
-    return counter
+def _to_come(task: object) -> Callable[[object], bool]:
+    """Looks whether a task is still cancelled though that was taken back; a function in C, as each step calls it."""
+    return _MUST_CANCEL if sys.version_info < (3, 13) and hasattr(task, "_must_cancel") else _NEVER
 
 
 def _asyncio_state(task: "asyncio.Task[Any]") -> TaskState:
@@ -228,7 +229,7 @@ class _TrioState:
 class _TrioGuard:
     """A guard of a trio task, which only scopes and nurseries cancel."""
 
-    __slots__ = ("_known", "counted", "scope", "state", "task")
+    __slots__ = ("_known", "counted", "is_to_come", "scope", "state", "task")
 
     def __init__(self) -> None:
         import trio  # noqa: PLC0415 - not installed where asyncio is used
@@ -239,6 +240,7 @@ class _TrioGuard:
         self.scope = self.state.cancel_scope
         self.task: CancelCounter | None = None
         self.counted = 0
+        self.is_to_come = _NEVER
 
     def is_intact(self) -> bool:
         return self.state.cancel_scope is self.scope

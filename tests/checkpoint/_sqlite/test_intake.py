@@ -2,7 +2,7 @@ import queue
 
 import pytest
 
-from stagepost.checkpoint._sqlite._intake import Intake
+from stagepost.checkpoint._sqlite._batch import Intake
 
 
 class Watch:

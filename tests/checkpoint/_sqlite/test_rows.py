@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stagepost.checkpoint import RunNotFound
-from stagepost.checkpoint._sqlite._rows import to_snapshot
-from stagepost.checkpoint._sqlite._times import to_micros, to_time
+from stagepost.checkpoint._sqlite._rows import to_micros, to_snapshot, to_time
 
 
 @settings(deadline=None)

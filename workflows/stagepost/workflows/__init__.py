@@ -35,7 +35,8 @@ from ._patterns._parallel import Parallel
 from ._patterns._pattern import Pattern, Servable
 from ._patterns._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
 from ._progress import ProgressObserver
-from ._runner._inbox import Inbox, PendingWait
+from ._runner._inbox import Inbox
+from ._runner._pending import PendingWait
 from ._runner._recovery import RecoveryReport
 from ._runner._run import Run
 from ._runner._runner import Runner

@@ -22,10 +22,20 @@ _AT_LEAST = 1.0  # seconds to close a connection in, however hurried the runner 
 
 
 class _Held:
-    """A lifespan that is being entered, is open, or is being left."""
+    """A lifespan that is being entered, is open, or is being left.
+
+    Attributes:
+        lifespan: It.
+        is_open: Whether it was entered.
+        resources: What it gives, if so.
+        gives: The same, for who waits for it.
+        left: Set when it was left.
+    """
 
     def __init__(self, lifespan: Lifespan) -> None:
         self.lifespan = lifespan
+        self.is_open = False
+        self.resources: object = None
         self.gives: Answer[object] = Answer()
         self.left = anyio.Event()
 
@@ -63,7 +73,7 @@ class Lifespans:
             held = _Held(lifespan)
             self._held.append(held)
             self._group.start_soon(self._hold, workflow, held)
-        return await held.gives.get()
+        return held.resources if held.is_open else await held.gives.get()
 
     async def close(self, limit: float) -> None:
         """Leave all of them, in `limit` seconds at most (but always in one); what takes longer is cancelled."""
@@ -87,16 +97,16 @@ class Lifespans:
             raise ExceptionGroup("lifespans of workflows", self._errors)
 
     async def _hold(self, workflow: str, held: _Held) -> None:
-        is_entered, guard = False, new_guard()
+        guard = new_guard()
         try:
-            async with held.lifespan() as resources:
-                is_entered = True
-                held.gives.give(resources)
+            async with held.lifespan() as held.resources:
+                held.is_open = True
+                held.gives.give(held.resources)
                 await self._closing.wait()
         except BaseException as error:  # noqa: BLE001  # a user's function fails whoever asked for it, not the runner
             await mend(guard)
             failure = own_failure(error)
-            if is_entered:
+            if held.is_open:
                 self._note(workflow, failure)
             else:
                 held.gives.fail(_failure(workflow, failure))

@@ -68,7 +68,7 @@ async def check_a_parked_run_is_nobodys_and_freed_by_what_it_waits_for(store: Ch
     await store.answer("run", "step", b"1")
     await told(changes, Freed("run", 2))
     lease = await store.claim(me, "run")
-    equal(((await store.info("run")).owner, (await store.info("run")).attempts), (me.id, 0))
+    equal(((await store.info("run")).owner, (await store.info("run")).attempts, lease.news), (me.id, 0, 2))
     await silent(store.changes(me))
     equal(await store.park(lease, 1), promised=False)
     equal(await store.park(lease, 2), promised=True)

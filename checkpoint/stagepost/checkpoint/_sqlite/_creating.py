@@ -1,28 +1,18 @@
 """The beginning of a run."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .._outside import StoredValue
 from .._records import Frame, Keep, Lease, NewRun, RunStatus
 from .._snapshots import RunInfo
-from ..errors import CancelRequested, KeyRemembered
+from ..errors import BlobNotFound, CancelRequested, KeyRemembered
+from ._changes import INSERT_BLOB, RowChange, element_blob_rows, frame_row, shape_row, value_rows, version_row
 from ._continuing import continue_lists
 from ._fence import Right
 from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
 from ._queries import RUN_COLUMNS, SELECT_RUN
-from ._row import (
-    RowChange,
-    element_blob_rows,
-    first_blob_rows,
-    frame_row,
-    label_rows,
-    shape_row,
-    value_rows,
-    version_row,
-)
-from ._rows import to_run
-from ._times import to_time
+from ._rows import to_run, to_time
 
 INSERT_RUN = f"""
 INSERT INTO runs (
@@ -33,10 +23,27 @@ INSERT INTO runs (
 """
 SET_PLACE = "UPDATE runs SET starter = ? WHERE rk = ?"
 CANCELLED = "SELECT 1 FROM runs WHERE run_id = ? AND cancelling = 1"
+INSERT_LABEL = "INSERT INTO labels (rk, name, value, created_at) VALUES (?, ?, ?, ?)"
+ADOPT = "INSERT INTO blob_refs (rk, digest) SELECT ?, digest FROM blobs WHERE digest = ?"
 _LAST_KEY = """
 SELECT max(coalesce((SELECT max(rk) FROM runs), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))
 """
 _SELECT_BY_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
+
+
+class Adoption(RowChange):
+    """The reference of a new run to bytes, which have to be there."""
+
+    __slots__ = ()
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        """Refer to them.
+
+        Raises:
+            BlobNotFound: They are not there.
+        """
+        if connection.execute(self.text, self.values).rowcount != 1:
+            raise BlobNotFound(str(self.values[1]))
 
 
 class Guard(RowChange):
@@ -113,10 +120,10 @@ class Creation:
         for value in values:
             rows += value_rows(right, value, self._now)
         if run.blobs:
-            rows += first_blob_rows(right, run.blobs)
+            rows += _blob_rows(right, run.blobs)
             rows += element_blob_rows(right, values)
         if run.labels:
-            rows += label_rows(right, run.labels, self._now)
+            rows += _label_rows(right, run.labels, self._now)
         if run.keep is Keep.ALL:
             rows.append(version_row(right, root))
         if run.place is not None:
@@ -172,3 +179,18 @@ def last_key(connection: sqlite3.Connection) -> int:
     """The highest of the store's own keys that a run has, or ever had."""
     key: int = connection.execute(_LAST_KEY).fetchone()[0]
     return key
+
+
+def _label_rows(right: Right, labels: Mapping[str, str], now: int) -> Sequence[RowChange]:
+    """What a new run can be found by."""
+    return [RowChange(INSERT_LABEL, (right.lease.row, name, value, now), right) for name, value in labels.items()]
+
+
+def _blob_rows(right: Right, blobs: Mapping[str, bytes | None]) -> Sequence[RowChange]:
+    """Bytes that a new run refers to; those that it does not bring have to be there."""
+    rows = []
+    for name, data in blobs.items():
+        if data is not None:
+            rows.append(RowChange(INSERT_BLOB, (name, data), right))
+        rows.append(Adoption(ADOPT, (right.lease.row, name), right))
+    return rows

@@ -15,10 +15,8 @@ def failure_text(closing: Closing) -> str | None:
     return error if closing.traceback is None else f"{error}{_SEPARATOR}{readable(closing.traceback)}"
 
 
-def split_failure(stored: str | None) -> tuple[str | None, str | None]:
+def split_failure(stored: str) -> tuple[str, str | None]:
     """The error and the traceback of a stored failure."""
-    if stored is None:
-        return None, None
     error, separator, traceback = stored.partition(_SEPARATOR)
     return error, traceback if separator else None
 

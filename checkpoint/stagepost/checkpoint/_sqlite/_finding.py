@@ -9,7 +9,7 @@ from .._records import RunStatus
 from .._waiting import WaitKind
 from ._queries import RUN_COLUMNS, WAIT_COLUMNS, as_bytes
 from ._ranges import Filter, Position, Ranges, Search, Span, Way
-from ._times import to_micros
+from ._rows import to_micros
 
 _STARTED: Final = ("created_at", "rk")
 _WAIT: Final = f"id, run_id, workflow, version, blocked, {WAIT_COLUMNS}"

@@ -10,7 +10,7 @@ from ..errors import StoreClosed
 from . import _words as words
 from ._connect import Connection
 from ._reading import Reading
-from ._times import to_micros
+from ._rows import to_micros
 
 T = TypeVar("T")
 

@@ -3,10 +3,10 @@
 import sqlite3
 from collections.abc import Iterator
 
-from .._codec import join_values
+from .._plain import join_values
 from .._records import Frame, Item, Keep, Lease, Migrated
+from ._changes import value_rows
 from ._fence import Right, check_held
-from ._row import value_rows
 from ._rows import dump_refs, dump_visits
 
 _FORGET = "DELETE FROM {table} WHERE rk = ?"

@@ -11,9 +11,9 @@ from typing import TypeVar
 from .._ownership import Cancelled, Change, Freed, Lost, News, Owner
 from .._records import Keep, Lease, Shape
 from ..errors import CheckpointError, OwnerExpired, RunNotOpen, RunOwned, StoreInUse
+from ._changes import shape_row
 from ._fence import run_of
 from ._queries import RUN_COLUMNS, Row, as_text
-from ._row import shape_row
 from ._rows import making_sense
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ _CLAIM = f"""
 UPDATE runs SET
   epoch = epoch + 1, attempts = attempts + (?5 AND owner IS NOT NULL AND owner <> ?1), owner = ?1, status = 'running',
   heard = news, blocked = NULL, shape = coalesce(?2, shape)
-WHERE run_id = ?3 AND status IN ('running', 'waiting') AND (?4 OR owner = ?1 OR {FREE}) RETURNING rk, epoch, keep
+WHERE run_id = ?3 AND status IN ('running', 'waiting') AND (?4 OR owner = ?1 OR {FREE}) RETURNING rk, epoch, keep, news
 """
 _OWNER = "SELECT owner FROM runs WHERE run_id = ? AND status = 'running'"
 _REOPEN = """
@@ -164,7 +164,8 @@ def claim(
     if claimed is None:
         raise _refusal(connection, run_id)
     with making_sense(run_id):
-        lease = Lease(run_id, row=claimed[0], epoch=claimed[1], keep=Keep(claimed[2]), owner=owner.id)
+        row, epoch, keep, news = claimed
+        lease = Lease(run_id, row=row, epoch=epoch, keep=Keep(keep), owner=owner.id, news=news)
     if shape is not None:
         run = run_of(connection, run_id)
         shape_row(lease, shape, run.workflow, run.version)(connection)

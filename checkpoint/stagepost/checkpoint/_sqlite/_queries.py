@@ -1,8 +1,9 @@
 """What is asked of the tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 from stagepost._dataclasses import dataclass
 
@@ -180,9 +181,8 @@ def old_keys_query(before: int) -> Query:
     return Query("SELECT 1 FROM keys WHERE ended_at < ? LIMIT 1", (before,))
 
 
-def as_text(data: bytes) -> str:
-    """Text of any bytes: damaged text concerns its row only, while by default it would fail the whole query."""
-    return data.decode(errors="surrogateescape")
+as_text: Final[Callable[[bytes], str]] = partial(str, encoding="utf-8", errors="surrogateescape")
+"""Text of any bytes: damaged text concerns its row only, while by default it would fail the whole query."""
 
 
 def as_bytes(text: str) -> bytes:

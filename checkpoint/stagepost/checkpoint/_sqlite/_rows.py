@@ -4,23 +4,25 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
 from pydantic_core import from_json, to_json
 
-from .._codec import split_values
 from .._outside import Ref
+from .._plain import split_values
 from .._records import Frame, Item, ItemStatus, Keep, RunStatus
 from .._snapshots import RunInfo, Snapshot, Version
 from .._waiting import Effect, EffectStatus, Latest, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
 from ._failure import split_failure
 from ._queries import HISTORY_PARTS, SNAPSHOT_PARTS, Row, snapshot_query
-from ._times import to_time
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)  # what is later is no time
 
 
 def to_run(row: Row) -> RunInfo:
@@ -38,7 +40,7 @@ def _to_run(row: Row) -> RunInfo:
     created, finished, trace, keep, news, heard, blocked, shape, labels = rest
     for text in (run_id, workflow, key, error, blocked, labels):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
-    why, traceback = split_failure(error)
+    why, traceback = (None, None) if error is None else split_failure(error)
     return RunInfo(
         run_id=run_id,
         workflow=workflow,
@@ -282,3 +284,13 @@ def dump_refs(refs: Mapping[str, Ref]) -> str | None:
 def dump_visits(visits: Mapping[str, int]) -> str | None:
     """Counts as JSON; None if there are none."""
     return to_json(visits).decode() if visits else None
+
+
+def to_micros(seconds: float) -> int:
+    """A clock's seconds as the tables keep them: microseconds since 1970."""
+    return round(seconds * 1_000_000)
+
+
+def to_time(micros: int) -> datetime:
+    """The UTC time of microseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=micros)

@@ -30,8 +30,7 @@ from ._finding import search_free
 from ._inbox import Closed, SqlInbox
 from ._migrating import migrate
 from ._queries import Row, ended_query, old_keys_query
-from ._rows import to_run
-from ._times import to_micros
+from ._rows import to_micros, to_run
 
 T = TypeVar("T")
 

@@ -24,10 +24,9 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from .._ownership import Change
 from ..errors import StoreError, StoreFailed, StoreLocked, StoreLost, StoreTakenOver
-from ._batch import Outcome, Work, is_busy, is_final
+from ._batch import Intake, Outcome, Work, is_busy, is_final
 from ._connect import LARGEST_WAL
 from ._generation import WritingConnection, copy_wal, lost
-from ._intake import Intake
 
 ErrorT = TypeVar("ErrorT", bound=StoreError)
 RunBatch: TypeAlias = Callable[[sqlite3.Connection, Sequence[Work]], list[Outcome]]

@@ -25,40 +25,36 @@ from itertools import count, repeat
 from typing import Final
 
 from ._changes import (
+    ADD_VERSION,
+    BEGIN_LIST,
+    CLOSE,
     DELETE_BELOW,
+    DELETE_EFFECT,
     DELETE_FRAME,
     DELETE_ITEMS,
     DELETE_VALUES,
     DELETE_VALUES_BELOW,
-    PROGRESS,
-    Changes,
-)
-from ._creating import CANCELLED, INSERT_RUN, SET_PLACE, Creation, last_key
-from ._generation import GENERATION, OwnedConnection
-from ._row import (
-    ADD_VERSION,
-    ADOPT,
-    BEGIN_LIST,
-    CLOSE,
-    DELETE_EFFECT,
     DROP_LIST,
     DROP_VALUE,
     INSERT_BLOB,
     INSERT_ELEMENT,
     INSERT_FRAME,
     INSERT_ITEM,
-    INSERT_LABEL,
     INSERT_SHAPE,
     INSERT_VALUE,
     OWN_LIST,
+    PROGRESS,
     REFER,
     REFER_FROM,
     UPDATE_FRAME,
     UPDATE_ITEM,
     WRITE_EFFECT,
+    Changes,
     RowChange,
     shape_row,
 )
+from ._creating import ADOPT, CANCELLED, INSERT_LABEL, INSERT_RUN, SET_PLACE, Creation, last_key
+from ._generation import GENERATION, OwnedConnection
 
 _CHECKED: Final = (UPDATE_FRAME, UPDATE_ITEM, INSERT_FRAME, INSERT_ITEM, WRITE_EFFECT, CLOSE, INSERT_RUN, ADOPT)
 _UNCHECKED: Final = (

@@ -7,8 +7,7 @@ from .._waiting import NewWait, StoredWait, WaitKind
 from ..errors import StaleCheckpoint
 from ._fence import FENCE, Right, check_held, refusal
 from ._queries import WAIT_COLUMNS
-from ._rows import to_wait
-from ._times import to_micros
+from ._rows import to_micros, to_wait
 
 _OPEN = f"""
 INSERT INTO waits (rk, place, id, kind, name, prompt, due_at, status, opened_at)

@@ -11,7 +11,7 @@ from typing import NoReturn
 from .._waiting import WaitKind, WaitStatus
 from ..errors import AlreadyAnswered, EffectNotFound, RunNotFound, RunNotOpen, WaitNotFound
 from ._fence import run_of
-from ._times import LAST, to_time
+from ._rows import LAST, to_time
 
 _RAISE = "UPDATE runs SET news = news + 1, status = 'running' WHERE run_id = ? RETURNING rk, news"
 _RAISE_QUIETLY = """

@@ -1,16 +1,15 @@
 """One sequential strand of a run: where it stands, what it has written, how it is saved."""
 
 from collections import deque
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, NoReturn
 
 from stagepost.checkpoint import (
+    Attachments,
     CannotStore,
     Closing,
     Frame,
-    ItemStatus,
     Joined,
     NewsFirst,
     Ref,
@@ -19,30 +18,50 @@ from stagepost.checkpoint import (
     StatementFailed,
     StatementRefused,
     ValueTooLarge,
-    join_values,
 )
 from stagepost.hub import TaskGuard, new_guard
 
 from .._containment import own_failure
 from .._execution._blobs import Attached, blobs_of, check_blobs
-from .._execution._execution import Execution, ItemRecord
+from .._execution._execution import Execution
+from .._execution._items import ItemRecord
 from .._execution._journal import Parts
-from .._execution._sizes import measure, total_size
+from .._execution._sizes import measure
 from .._plans._plan import Place, Plan, Position
 from .._plans._within import Within
 from .._steps._context import StepContext
 from .._values._append import NO_BLOBS
-from .._values._layout import Layout, lay_out
+from .._values._layout import ALL_INSIDE, LARGE, Layout, lay_out
 from .._values._schema import to_values
-from .._values._state import Value, Values, merged, release
+from .._values._state import Stored, Values, merged, release, weigh
 from ..errors import WorkflowError
 
 NO_REFS: Final[Mapping[str, Ref]] = MappingProxyType({})
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
 
 
+class _Written(NamedTuple):
+    """What a step has changed.
+
+    Attributes:
+        updates: What is other than before.
+        own: All that the branch has written then.
+        joined: Items that are no longer needed.
+        blobs: Bytes beside it.
+        also: What is written to tables of the application.
+        is_flat: Whether all of it stands in the frame, and has before.
+    """
+
+    updates: Values
+    own: Values
+    joined: Joined | None
+    blobs: Attachments | None
+    also: tuple[Statement, ...]
+    is_flat: bool
+
+
 class Branch:
-    """The run itself, or (as `ItemBranch`) one item whose worker is a pattern.
+    """The run itself, or (as an `ItemBranch`) one item whose worker is a pattern.
 
     What is in memory changes only after the store has said that it is saved.
 
@@ -111,7 +130,7 @@ class Branch:
         """
         if not self._is_worked_on:
             self._is_worked_on = True
-            self.guard = guard or new_guard(is_own=self.execution.journal is not None)
+            self.guard = guard or new_guard(is_own=self.execution.journal.is_stored)
 
     def visit(self, within: Within) -> int:
         """Which visit of the enclosing node this is, from 1; 0 outside of graphs."""
@@ -157,128 +176,110 @@ class Branch:
             WorkflowError: An arrow cannot be followed, or a value is too large.
             NewsFirst: The run would end, and signals have come since this step has looked for them.
         """
-        new = updates.values()
-        blobs = blobs_of(new, attached)
-        if blobs:
-            self._check_blobs(blobs)
-        if self.execution.limits.mind(total_size(new)):
+        run = self.execution
+        size, grows, bears = weigh(updates.values())
+        blobs = self._blobs(updates.values(), attached) if bears or attached else None
+        if size > run.limits.least:
             self._measure(updates)
         own = merged(self.own, updates) if updates else self.own
         seen = merged(self._inherited, own) if self._inherited else own
         visits = self.position.visits if visits is None else visits
+        written = None
+        if run.journal.is_stored or blobs:
+            also = () if attached is None else attached.also
+            written = _Written(updates, own, joined, blobs, also, is_flat=not (grows or size > LARGE or self.refs))
         try:
             position = self.plan.land(after, visits, seen, self.trail)
         except WorkflowError as error:
-            self.execution.secrets.clean(error)
+            run.secrets.clean(error)
             open_end = Position(after, visits)
-            self._stand(own, seen, open_end, await self._save(updates, own, open_end, joined, blobs))
+            self._stand(own, seen, open_end, self.refs if written is None else await self._save(written, open_end))
             raise
-        is_kept = self.execution.journal is not None or blobs is not None
-        if attached is not None and attached.also:
-            refs = await self._save_also(updates, own, position, joined, blobs, also=attached.also)
-        else:
-            refs = await self._save(updates, own, position, joined, blobs) if is_kept else self.refs
+        refs = self.refs if written is None else await self._save(written, position)
         self.trail.extend(position.entered)
         self._stand(own, seen, position, refs)
-        if self.execution.must_pause and not straight_on:
-            await self.execution.pause()
+        if run.journal.must_pause and not straight_on:
+            await run.journal.pause()
 
     async def freeze(self, items: list[ItemRecord], path: str, visit: int) -> None:
         """Save the items of the fan-out where the branch stands."""
-        if self.execution.limits.mind(total_size(item.input for item in items)):
+        inputs, journal = [item.input for item in items], self.execution.journal
+        size, _, bears = weigh(inputs)
+        if size > self.execution.limits.least:
             self._measure({f"item {item.idx}": item.input for item in items})
-        blobs = blobs_of([item.input for item in items])
-        if blobs:
-            self._check_blobs(blobs)
-        if self.execution.journal is not None:
+        blobs = self._blobs(inputs) if bears else None
+        if journal.is_stored:
             frozen = tuple(item.stored(path, visit) for item in items)
             frame = self._frame(self.own, self.refs, self.position, len(items))
             parts = Parts(frame=frame, frozen=frozen)
             if blobs:
                 parts["blobs"] = blobs
-            await self.execution.save(parts)
+            await journal.save(parts)
         if blobs:
             self.execution.blobs.keep(blobs)
         self.seq, self.width = self.seq + 1, len(items)
-        if self.execution.must_pause:
-            await self.execution.pause()
+        if journal.must_pause:
+            await journal.pause()
 
     def _measure(self, values: Values) -> None:
         """See that the place where it stands writes nothing that is too large."""
-        place = self.place
-        assert place is not None  # noqa: S101  # at the end nothing is written
         try:
-            measure(self.execution, self.full_path(place.path), values)
+            measure(self.execution, self.standing, values)
         except ValueTooLarge as error:
-            failure = self.failure(place.within, error, state=self.shown())
-            raise failure from failure.__cause__
+            self._fail_by(error)
 
-    def _check_blobs(self, blobs: Mapping[str, bytes | None]) -> None:
-        """See that the place where it stands brings no bytes that may not be kept."""
+    def _blobs(self, values: Iterable[Stored], attached: Attached | None = None) -> Attachments | None:
+        """The bytes that the place where it stands brings, none of which may be such as nobody may keep."""
+        blobs = blobs_of(values, attached)
+        try:
+            check_blobs(blobs or {}, repr(self.standing), self.execution.limits, self.execution.secrets)
+        except CannotStore as error:
+            self._fail_by(error)
+        return blobs
+
+    def _fail_by(self, error: Exception) -> NoReturn:
+        """Fail where it stands, by what nobody may keep or the store refuses."""
         place = self.place
         assert place is not None  # noqa: S101  # at the end nothing is written
-        try:
-            check_blobs(blobs, repr(self.full_path(place.path)), self.execution.limits, self.execution.secrets)
-        except CannotStore as error:
-            failure = self.failure(place.within, error, state=self.shown())
-            raise failure from failure.__cause__
+        failure = self.failure(place.within, error, state=self.shown())
+        raise failure from failure.__cause__
 
-    async def _save(
-        self,
-        updates: Values,
-        own: Values,
-        position: Position,
-        joined: Joined | None,
-        blobs: Mapping[str, bytes | None] | None,
-        *,
-        also: tuple[Statement, ...] = (),
-    ) -> Mapping[str, Ref]:
-        """Commit what a step has changed, if the run is stored; returns which values have rows of their own then."""
-        refs = self.refs
-        if self.execution.journal is not None:
-            layout = lay_out(self.path, self.execution.numbers, self.refs, updates, own, blobs=blobs or NO_BLOBS)
-            parts = self._all_parts(own, layout, position, joined)
-            if blobs:
-                parts["blobs"] = blobs
-            if also:
-                parts["also"] = also
+    async def _save(self, written: _Written, position: Position) -> Mapping[str, Ref]:
+        """Commit what a step has changed, if the run is stored; returns which values have rows of their own then.
+
+        A statement on tables of the application that fails is a failure of the step.
+        """
+        refs, journal, blobs = self.refs, self.execution.journal, written.blobs
+        if journal.is_stored:
+            layout = ALL_INSIDE if written.is_flat else self._lay_out(written)
             try:
-                await self.execution.save(parts)
+                await journal.save(self._all_parts(written, layout, position))
             except NewsFirst:
                 await self.execution.listen()
                 if self.execution.signals.read_at == self.standing:
                     raise
-                return await self._save(updates, own, position, joined, blobs, also=also)
+                return await self._save(written, position)
+            except (StatementFailed, StatementRefused) as error:
+                self._fail_by(error)
             refs = layout.refs
         if blobs:
             self.execution.blobs.keep(blobs)
-            release(own)
+            release(written.own)
         return refs
 
-    async def _save_also(
-        self,
-        updates: Values,
-        own: Values,
-        position: Position,
-        joined: Joined | None,
-        blobs: Mapping[str, bytes | None] | None,
-        *,
-        also: tuple[Statement, ...],
-    ) -> Mapping[str, Ref]:
-        """The same with what it has written to tables of the application; a statement that fails is its failure."""
-        place = self.place
-        assert place is not None  # noqa: S101  # at the end nothing is written
-        try:
-            return await self._save(updates, own, position, joined, blobs, also=also)
-        except (StatementFailed, StatementRefused) as error:
-            failure = self.failure(place.within, error, state=self.shown())
-            raise failure from failure.__cause__
-
-    def _all_parts(self, own: Values, layout: Layout, position: Position, joined: Joined | None) -> Parts:
-        parts = self._parts(own, layout, position)
-        if joined is not None:
-            parts["joined"] = joined
+    def _all_parts(self, written: _Written, layout: Layout, position: Position) -> Parts:
+        parts = self._parts(written.own, layout, position)
+        if written.joined is not None:
+            parts["joined"] = written.joined
+        if written.blobs:
+            parts["blobs"] = written.blobs
+        if written.also:
+            parts["also"] = written.also
         return parts
+
+    def _lay_out(self, written: _Written) -> Layout:
+        numbers, blobs = self.execution.numbers, written.blobs or NO_BLOBS
+        return lay_out(self.path, numbers, self.refs, written.updates, written.own, blobs=blobs)
 
     def _stand(self, own: Values, seen: Values, position: Position, refs: Mapping[str, Ref]) -> None:
         """What it has written and where it stands now: the store knows it, and nothing may come in between."""
@@ -299,64 +300,12 @@ class Branch:
         if layout.dropped:
             parts["dropped"] = layout.dropped
         if position.next is None:
-            parts["closing"] = Closing(RunStatus.COMPLETED, heard=self.execution.heard)
+            parts["closing"] = Closing(RunStatus.COMPLETED, heard=self.execution.journal.heard)
         return parts
 
     def _frame(self, own: Values, refs: Mapping[str, Ref], position: Position, width: int | None = None) -> Frame:
         state = to_bytes({key: value for key, value in own.items() if key not in refs} if refs else own)
         return Frame(self.path, self.seq + 1, position.next, state, position.visits, width, refs)
-
-
-class ItemBranch(Branch):
-    """One item of a fan-out whose worker is a pattern: its frame holds only what its own steps wrote.
-
-    Args:
-        parent: The branch that the fan-out belongs to.
-        plan: The worker.
-        fan_out: Path of the fan-out from the run's root.
-        visit: Which visit of it.
-        record: The item.
-        item_key: Key of the state that its steps find the item under; None if they get none.
-    """
-
-    def __init__(
-        self,
-        parent: Branch,
-        plan: Plan,
-        fan_out: str,
-        visit: int,
-        record: ItemRecord,
-        *,
-        item_key: str | None,
-    ) -> None:
-        self._fan_out = fan_out
-        self._visit = visit
-        self._record = record
-        path = f"{fan_out}[{record.idx}]"
-        inherited = parent.values if item_key is None else {**parent.values, item_key: record.input}
-        frame = parent.execution.frames.pop(path, None) or first_frame(plan, {}, path, seq=0, inherited=inherited)
-        super().__init__(parent.execution, plan, frame, inherited=inherited)
-        self.around = (*parent.around, visit)
-
-    def put_aside(self) -> None:
-        """Leave the frame where a branch that goes on with the item finds it, as if it came from the store."""
-        if self.seq:
-            self.execution.frames[self.path] = Frame(
-                self.path, self.seq, self.position.next, to_bytes(self.own), self.position.visits, self.width, self.refs
-            )
-
-    def _stand(self, own: Values, seen: Values, position: Position, refs: Mapping[str, Ref]) -> None:
-        super()._stand(own, seen, position, refs)
-        if position.next is None:
-            self._record.status, self._record.value = ItemStatus.OK, Value(join_values(to_bytes(own)))
-
-    def _parts(self, own: Values, layout: Layout, position: Position) -> Parts:
-        """The item's last commit carries its outcome, and its frame is no longer needed."""
-        if position.next is not None:
-            return super()._parts(own, layout, position)
-        done = replace(self._record, status=ItemStatus.OK, value=Value(join_values(to_bytes(own))))
-        ended = self.path if self.seq else None
-        return Parts(outcomes=(done.stored(self._fan_out, self._visit),), ended=ended)
 
 
 def first_frame(

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 from stagepost.checkpoint import ItemStatus, Joined, ValueTooLarge
 
 from .._containment import own_failure
-from .._execution._execution import ItemRecord
+from .._execution._items import ItemRecord
 from .._execution._sizes import check_sizes
 from .._pattern_errors import describe
 from .._plans._plan import Done, FanOutPlace, Target

@@ -36,12 +36,12 @@ def check_hub(name: str, plan: Plan, hub: Hub | None) -> None:
 async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> None:
     """Advance the run's root branch to its end, with the events of its beginning and end."""
     started = perf_counter()
-    if not execution.intermediates:
+    if execution.intermediates is not None and not execution.intermediates:
         keep(branch, "")
     execution.emit(RunStarted, recovered=recovered, trace=execution.trace)
     status = "open"
     try:
-        await (advance(branch) if execution.journal is None else _to_its_end(execution, branch))
+        await (_to_its_end(execution, branch) if execution.journal.is_stored else advance(branch))
         status = "completed"
     except Parked:
         status = "waiting"
@@ -59,7 +59,7 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
 
 async def _to_its_end(execution: Execution, branch: Branch) -> None:
     """Take a stored run to its end, and store that."""
-    with execution.scope:
+    with execution.stored.scope:
         while True:
             news = execution.news
             try:
@@ -83,17 +83,19 @@ async def advance(branch: Branch) -> None:
     """
     run = branch.execution
     branch.work_in(None)
-    if run.must_pause:
-        await run.pause()
-    story = Story(branch)
-    story.begin()
+    if run.journal.must_pause:
+        await run.journal.pause()
+    story = Story(branch) if run.is_observed else None
+    if story is not None:
+        story.begin()
     try:
         while (place := branch.place) is not None:
             await _ACTIONS[type(place)](branch, place)
-            if run.is_observed:
+            if story is not None:
                 story.go_on()
     except WorkflowError:
-        story.fail()
+        if story is not None:
+            story.fail()
         raise
 
 
@@ -111,7 +113,8 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
         if place.step.into is not None:
             result = {place.step.into: result}
         updates = branch.plan.schema.updates(result, branch.values, place.step.name)
-        run.secrets.check_values(updates, place.step.name)
+        if run.secrets.has_any:
+            run.secrets.check_values(updates, place.step.name)
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         own = explained(own_failure(error), result, place.step.name)
         failure = branch.failure(place.within, own, state=state)

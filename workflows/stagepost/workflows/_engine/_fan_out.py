@@ -17,7 +17,7 @@ from stagepost.hub import TaskGuard, leaves_of, new_guard
 from .._containment import find, own_failure
 from .._events import ItemEnded, ItemsFrozen
 from .._execution._blobs import blobs_of, check_blobs
-from .._execution._execution import ItemRecord
+from .._execution._items import ItemRecord
 from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
 from .._execution._sizes import note_size
@@ -27,8 +27,9 @@ from .._steps._step import Step
 from .._values._state import Value, stored
 from .._values._unawaited import refuse_unawaited
 from ..errors import WorkflowError
-from ._branch import Branch, ItemBranch
+from ._branch import Branch
 from ._ending import Ending, with_status
+from ._item_branch import ItemBranch
 from ._performing import perform
 from ._queue import ItemQueue
 from ._taking import take_items
@@ -100,8 +101,8 @@ class FanOut:
                 self._ending.give_up()
             if self._has_enough:
                 return
-            if self._run.must_pause:
-                await self._run.pause()  # here the workers have ended early if the runner is being left
+            if self._run.journal.must_pause:
+                await self._run.journal.pause()  # here the workers have ended early if the runner is being left
             if not queue.has_work and not (queue.is_resting and await self._rests()):
                 break
         if queue.is_resting:
@@ -110,7 +111,7 @@ class FanOut:
 
     async def _rests(self) -> bool:
         """Whether news has come while nothing of the run was left to do, which only the outermost fan-out knows."""
-        return self._branch.path == "" and self._run.journal is not None and await self._run.rest()
+        return self._branch.path == "" and self._run.journal.is_stored and await self._run.rest()
 
     async def _freeze(self) -> list[ItemRecord]:
         items = take_items(self._branch, self._place.within, self._pattern)
@@ -120,7 +121,7 @@ class FanOut:
     async def _run_workers(self, queue: ItemQueue, width: int) -> None:
         try:
             async with anyio.create_task_group() as group:
-                self._run.scopes.append(group.cancel_scope)
+                self._run.journal.scopes.append(group.cancel_scope)
                 for _ in range(width):
                     group.start_soon(self._worker, queue, group.cancel_scope)
         except BaseExceptionGroup as errors:
@@ -129,7 +130,7 @@ class FanOut:
             if reason is not None:
                 raise reason from None
         finally:
-            self._run.scopes.remove(group.cancel_scope)
+            self._run.journal.scopes.remove(group.cancel_scope)
 
     async def _worker(self, queue: ItemQueue, others: anyio.CancelScope | None) -> None:
         """Take items until there are no more, each only after the one before is committed.
@@ -141,8 +142,8 @@ class FanOut:
         guard = self._branch.guard if others is None else new_guard()
         while (item := queue.take_nowait() or await queue.take()) is not None:
             try:
-                if self._run.must_pause:
-                    await self._run.pause()
+                if self._run.journal.must_pause:
+                    await self._run.journal.pause()
                 if not self._is_decided:
                     await self._account_for(item, queue, guard)
             except Stopping:  # passed on, it would cancel the other workers, who are given time
@@ -165,7 +166,7 @@ class FanOut:
             queue.rest(item, again=self._run.news != news)
             return
         except Left:
-            if self._run.stopping:  # the others are given time
+            if self._run.journal.stopping:  # the others are given time
                 raise Stopping from None
             raise
         except anyio.get_cancelled_exc_class():
@@ -240,13 +241,13 @@ class FanOut:
         blobs: Mapping[str, bytes | None] | None = None,
         also: tuple[Statement, ...] = (),
     ) -> None:
-        if self._run.journal is not None:
+        if self._run.journal.is_stored:
             parts = Parts(outcomes=(outcome.stored(self._path, self._visit), *self._run.take_cancelled()))
             if blobs:
                 parts["blobs"] = blobs
             if also:
                 parts["also"] = also
-            await self._run.save(parts)
+            await self._run.journal.save(parts)
         if blobs:
             self._run.blobs.keep(blobs)
         item.status, item.value, item.error = outcome.status, outcome.value, outcome.error

@@ -12,7 +12,7 @@ from stagepost.checkpoint import Joined
 from .._containment import own_failure
 from .._events import ChainProgress, ItemsFrozen, StepEnded, StepStarted
 from .._execution._blobs import Attached
-from .._execution._execution import ItemRecord
+from .._execution._items import ItemRecord
 from .._plans._plan import FoldPlace
 from .._steps._pair import Pair
 from .._values._state import Values

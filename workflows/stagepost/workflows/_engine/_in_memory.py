@@ -1,6 +1,7 @@
 """Runs without a store, and the runs that their steps start."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from secrets import token_hex
 from typing import Any, Protocol
 
@@ -11,9 +12,10 @@ from stagepost.checkpoint import Codec, Frame
 from stagepost.hub import Emitter, Hub, Observer
 
 from .._execution._blobs import blobs_of, check_blobs
-from .._execution._children import Beginning, Input, begun_with, child_id
+from .._execution._children import Beginning, Input, begun_with
 from .._execution._execution import Execution
 from .._execution._signal_box import SignalBox
+from .._ids import child_id
 from .._lifespans import Lifespan, entered
 from .._pattern_errors import describe
 from .._plans._plan import Plan
@@ -84,7 +86,7 @@ def _first_branch(workflow: Workflow, state: Input, execution: Execution) -> Bra
     values = workflow.plan.schema.initial(state, workflow.name)
     execution.secrets.check_values(values, workflow.name)
     _take_blobs(values, workflow.name, execution)
-    execution.signals = SignalBox(execution.run_id, workflow.signals)
+    execution.signal_box = partial(SignalBox, execution.run_id, workflow.signals)
     position = first_position(workflow.plan, values)
     return Branch(execution, workflow.plan, Frame("", 1, position.next, {}, position.visits), own=values)
 

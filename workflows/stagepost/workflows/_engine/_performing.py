@@ -36,7 +36,7 @@ async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskG
         BaseException: It failed, or was cancelled from outside.
     """
     while True:
-        if ledger.has_waits:
+        if ledger.waits:
             if ledger.is_waiting(context.place):
                 raise Parked
             await ledger.recall(context.place)
@@ -46,11 +46,11 @@ async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskG
             request = await _request(error, step, context, guard, ledger)
         else:
             is_same = guard.state.cancel_scope is guard.scope and (
-                guard.task is None or guard.task.cancelling() == guard.counted
+                guard.task is None or (guard.task.cancelling() or guard.is_to_come(guard.task)) == guard.counted
             )
             if not is_same and (wrong := await mend(guard)) is not None:
                 raise UncleanStep(step.name, wrong)
-            if not ledger.has_doubts or (doubt := ledger.take_doubt(context.place)) is None:
+            if not ledger.doubts or (doubt := ledger.take_doubt(context.place)) is None:
                 return result
             request = doubt
         await _rest(step, context, request, ledger)

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from .._bell import Bell
-from .._execution._execution import ItemRecord
+from .._execution._items import ItemRecord
 
 
 class ItemQueue:

@@ -11,7 +11,7 @@ from ._branch import Branch
 
 
 class Story:
-    """Tells of one branch in this process. Where nobody listens it tells nothing and costs next to nothing.
+    """Tells of one branch in this process, if anybody listens.
 
     Args:
         branch: The branch, before its first step in this process.
@@ -26,13 +26,12 @@ class Story:
 
     def begin(self) -> None:
         """The branch begins, or goes on where a process before this one has left it."""
-        if self._run.emitter.enabled:
-            levels, resumed = self._around(), self._branch.seq > (0 if self._branch.path else 1)
-            self._move(levels, () if resumed else [level.child_path for level in levels], resumed=resumed)
+        levels, resumed = self._around(), self._branch.seq > (0 if self._branch.path else 1)
+        self._move(levels, () if resumed else [level.child_path for level in levels], resumed=resumed)
 
     def go_on(self) -> None:
         """Something has been saved, and the branch may stand elsewhere."""
-        if self._run.emitter.enabled and self._position is not self._branch.position:
+        if self._position is not self._branch.position:
             self._move(self._around(), self._branch.position.entered)
 
     def fail(self) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .._containment import own_failure
-from .._execution._execution import ItemRecord
+from .._execution._items import ItemRecord
 from .._plans._plan import Source
 from .._plans._within import Within
 from .._values._state import Value, stored

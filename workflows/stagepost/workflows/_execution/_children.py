@@ -1,4 +1,4 @@
-"""Runs that the steps of a run start: their ids, what they begin with, who starts them."""
+"""Runs that the steps of a run start: what they begin with, and who starts them."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -6,12 +6,8 @@ from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
-from stagepost.hub import check_name
-
 Input: TypeAlias = Mapping[str, object] | BaseModel
 Beginning: TypeAlias = Input | Callable[[], Any]
-
-_DOT = "."  # in no name, so that no other run has such an id
 
 
 class Startable(Protocol):
@@ -51,25 +47,6 @@ class Children(Protocol):
     async def state(self, run_id: str, key: str) -> Any:
         """The final state of a child that has completed, or None."""
         ...
-
-
-def child_id(run_id: str, key: str) -> str:
-    """Id of a run's child.
-
-    Raises:
-        ValueError: The key is no name.
-    """
-    return f"{run_id}{_DOT}{check_name('key', key)}"
-
-
-def is_child(run_id: str) -> bool:
-    """Whether a step of another run has started the run."""
-    return _DOT in run_id
-
-
-def below(run_id: str) -> str:
-    """What the ids of all runs begin with that the steps of a run have started, or the steps of those, and so on."""
-    return f"{run_id}{_DOT}"
 
 
 async def begun_with(start: Beginning) -> Input:

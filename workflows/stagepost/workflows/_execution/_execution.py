@@ -1,22 +1,19 @@
 """What all branches of one run share while a process works on it."""
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from itertools import count
-from operator import attrgetter
-from time import perf_counter, time
+from time import time
 from typing import Any, TypeAlias
 
-from anyio import CancelScope, move_on_after
-from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
+from anyio import move_on_after
 
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import (
     Closing,
     Frame,
     Item,
-    ItemStatus,
     Keep,
     Limits,
     NewsFirst,
@@ -33,44 +30,16 @@ from .._values._secrets import NO_SECRETS, Secrets
 from .._values._state import Value
 from ._blobs import Blobs
 from ._children import Children
-from ._journal import Journal, Parts
+from ._items import ItemRecord
+from ._journal import Journal, MemoryJournal, Parts, StoredJournal
 from ._ledger import Ledger
 from ._signal_box import SignalBox
-from ._signals import Parked, Stopping
+from ._signals import Parked
 
 Listener: TypeAlias = Callable[[Sequence[str]], None]
 
-_FAIR = 0.001  # seconds that the engine works before it lets others run
-_ASK_EVERY = 16  # commits
-_FEW = 8  # scopes that are looked at sooner than the event loop is asked
 _CHEAP = 0.005  # seconds: a run that was taken up in less rests in the store at once
 _LIMITS = Limits()
-_IS_CANCELLED = attrgetter("cancel_called")
-
-
-@dataclass(slots=True)
-class ItemRecord:
-    """One item of a fan-out that is under way.
-
-    Attributes:
-        idx: Position.
-        input: What the worker gets.
-        status: Where it stands; changed once the commit says so.
-        value: What the worker made.
-        error: What went wrong.
-    """
-
-    idx: int
-    input: Value
-    status: ItemStatus = ItemStatus.WAITING
-    value: Value | None = None
-    error: BaseException | str | None = None
-
-    def stored(self, path: str, visit: int) -> Item:
-        """The item as the store keeps it."""
-        error = describe(self.error) if isinstance(self.error, BaseException) else self.error
-        value = None if self.value is None else self.value.data
-        return Item(path, visit, self.idx, self.status, self.input.data, value, error)
 
 
 @dataclass(slots=True)
@@ -90,13 +59,12 @@ class Execution:
         trace: The trace that it belongs to; its own, named after it, where none is given.
         keep: What stays of it.
         children: Starts the runs that its steps want.
-        journal: Where the run is saved; None in memory.
+        journal: Where the run is saved, if it is.
         ledger: Its waits and effects.
         limits: How large values may be.
         frames: Frames of items that a process before this one left, by path.
         items: Items of fan-outs under way, by the fan-out's path.
         intermediates: Where the states behind its steps go; None if nobody wants them.
-        stopping: Whether the runner is being left.
         news: How often it was told of waits that have ended.
         settled_news: The same when it last had nothing left to do.
         patience: Seconds that taking it up took. For as long it stays in memory before it rests in the store, since
@@ -107,10 +75,7 @@ class Execution:
         is_observed: Whether anybody hears its events: worth asking before their details are put together.
         check_states: Whether steps that change their state in place fail; for tests.
         traceback: Traceback of the error that it has failed with.
-        signals: What was sent to it.
-        scope: What a stored run is executed in; cancelling it cancels the run. In memory there is none: such a run is
-            cancelled with whatever awaits it.
-        scopes: This one, and those of the fan-outs under way.
+        signal_box: Makes what knows its signals, once somebody asks.
         listeners: Are told the places of waits that end.
         kept: Bytes beside the state of a run in memory, by digest.
         labels: What it can be found by, and its children too.
@@ -127,13 +92,12 @@ class Execution:
     trace: str = ""
     keep: Keep = Keep.RESULT
     children: Children | None = None
-    journal: Journal | None = None
+    journal: Journal = field(default_factory=MemoryJournal)
     ledger: Ledger = field(default_factory=lambda: Ledger(None))
     limits: Limits = _LIMITS
     frames: dict[str, Frame] = field(default_factory=dict)
     items: dict[str, list[ItemRecord]] = field(default_factory=dict)
     intermediates: list[Any] | None = None
-    stopping: bool = False
     news: int = 0
     settled_news: int = -1
     patience: float = 0.0
@@ -142,27 +106,23 @@ class Execution:
     is_observed: bool = False
     check_states: bool = False
     traceback: str | None = None
-    scope: CancelScope = field(init=False)
-    scopes: list[CancelScope] = field(default_factory=list)
     resources: Any = None
     memo: dict[str, object] = field(default_factory=dict)
     listeners: list[Listener] = field(default_factory=list)
-    signals: SignalBox = field(init=False)
+    signal_box: Callable[[], SignalBox] = field(init=False)
     kept: dict[str, bytes] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=partial(count, 1))
     _blobs: Blobs | None = None
+    _signals: SignalBox | None = None
     _told: Bell = field(default_factory=Bell)
-    _pauses: int = 0
     _cancelled: list[Item] = field(default_factory=list)
-    _worked_since: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
         self.trace = self.trace or self.run_id
         self.is_observed = self.emitter.enabled
-        if self.journal is not None:
-            self.scope = CancelScope()
-            self.scopes.append(self.scope)
+        if self.is_observed and self.journal.is_stored:
+            self.journal.saved = self._tell_saved
 
     def restore(self, snapshot: Snapshot) -> None:
         """Take up what a process before this one has left."""
@@ -178,28 +138,21 @@ class Execution:
     def blobs(self) -> Blobs:
         """The bytes that it refers to."""
         if self._blobs is None:
-            self._blobs = Blobs(self.journal, self.kept)
+            self._blobs = Blobs(self.journal if self.journal.is_stored else None, self.kept)
         return self._blobs
 
-    def save(self, parts: Parts) -> Coroutine[Any, Any, None]:
-        """Commit a change of a stored run. Each step comes by, so nothing is awaited on the way to the store."""
-        assert self.journal is not None  # noqa: S101  # of a run in memory nothing is committed
-        if not self.emitter.enabled:
-            return self.journal.save(parts)
-        return self._save_observed(self.journal, parts)
-
-    async def _save_observed(self, journal: Journal, parts: Parts) -> None:
-        started = perf_counter()
-        await journal.save(parts)
-        path, seq = _saved(parts)
-        self.emit(Checkpointed, path=path, seq=seq, seconds=perf_counter() - started)
+    @property
+    def signals(self) -> SignalBox:
+        """What was sent to it."""
+        if self._signals is None:
+            self._signals = self.signal_box()
+        return self._signals
 
     @property
-    def must_pause(self) -> bool:
-        """Whether it is time to `pause`: asked behind each commit."""
-        if self.journal is None:
-            return self.stopping or perf_counter() - self._worked_since > _FAIR
-        return self.stopping or self._may_be_cancelled()
+    def stored(self) -> StoredJournal:
+        """Where it is saved, for what only a stored run does."""
+        assert self.journal.is_stored  # noqa: S101  # a run in memory cannot wait, and is sent nothing
+        return self.journal
 
     def goes_straight_on(self, path: str) -> bool:
         """Whether the step there has asked that nothing comes between it and the next one; told once."""
@@ -207,38 +160,16 @@ class Execution:
         self.straight.discard(path)
         return asked
 
-    async def pause(self) -> None:
-        """The engine's own cancellation point behind a commit: memory and disk agree here. Lets others run.
-
-        Raises:
-            Stopping: The runner is being left.
-        """
-        if self.journal is None:
-            await checkpoint()
-            self._worked_since = perf_counter()
-        else:
-            await checkpoint_if_cancelled()
-        if self.stopping:
-            raise Stopping
-
-    def _may_be_cancelled(self) -> bool:
-        """Whether one of the run's own scopes is cancelled; those around the runner are asked less often.
-
-        To ask takes as long as a tenth of a step. Nothing is lost: who is cancelled while a commit is being saved is
-        told so again by whatever the next step awaits.
-        """
-        self._pauses += 1
-        scopes = self.scopes
-        if len(scopes) == 1:  # without any on the way, as most are
-            return self._pauses % _ASK_EVERY == 0 or self.scope.cancel_called
-        ask = self._pauses % _ASK_EVERY == 0 or len(scopes) > _FEW
-        return ask or any(map(_IS_CANCELLED, scopes))
+    def _tell_saved(self, parts: Parts, seconds: float) -> None:
+        path, seq = _saved(parts)
+        self.emit(Checkpointed, path=path, seq=seq, seconds=seconds)
 
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Build an event and tell the observer, if there is one that wants to hear of such events."""
-        if self.emitter.wants(kind.level):
+        level = kind.level  # of what is no event this fails, whether anybody listens or not
+        if self.is_observed and self.emitter.wants(level):
             run_id = self.run_id
-            if self.secrets.mask:
+            if self.secrets.has_any:
                 run_id = self.secrets.mask(run_id)  # of a run that was stored before this was a secret
                 details = {name: self._shown(value) for name, value in details.items()}
             self.emitter.emit(kind(run_id=run_id, workflow=self.workflow, **details))
@@ -293,7 +224,7 @@ class Execution:
             run_id=self.run_id,
             workflow=self.workflow,
             place=place,
-            attempt=0 if self.journal is None else self.journal.epoch,
+            attempt=self.journal.epoch,
             trace=self.trace,
             error=describe(error),
             exception=traceback,
@@ -303,17 +234,12 @@ class Execution:
         """Commit that the run was cancelled, and which of its items with it."""
         await self._end(RunStatus.CANCELLED)
 
-    @property
-    def heard(self) -> int:
-        """How much news of the run it has heard, as the store counts it."""
-        return 0 if self.journal is None else self.journal.heard
-
     async def rest(self) -> bool:
         """Stay in memory with nothing left to do, for as long as `patience` says; returns whether news has come."""
         if self.patience >= _CHEAP:
             news = self.news
             with move_on_after(self.patience):
-                while self.news == news and not self.stopping:
+                while self.news == news and not self.journal.stopping:
                     await self._told.wait()
             if self.news != news:
                 return True
@@ -326,25 +252,24 @@ class Execution:
         Raises:
             Parked: It rests.
         """
-        assert self.journal is not None  # noqa: S101  # a run in memory cannot wait
         if self.settled_news != self.news and await self.rest():
             return
-        if await self.journal.park():
+        if await self.stored.park():
             raise Parked
         await self.listen()
 
     async def listen(self) -> None:
         """Read what has ended or come since the last time, and tell those who wait for it."""
-        assert self.journal is not None  # noqa: S101  # a run in memory is sent nothing
+        journal = self.stored
         while True:
-            before = self.journal.heard
-            waits, count = await self.journal.news()
-            if self.journal.heard == before:  # otherwise somebody has heard meanwhile, and this may be older
+            before = journal.heard
+            waits, count = await journal.news()
+            if journal.heard == before:  # otherwise somebody has heard meanwhile, and this may be older
                 break
-        self.journal.heard = count
+        journal.heard = count
         if count - before > len(waits):
             self.signals.notice()
-        self.hear([wait if wait.checked else await self.journal.fitting(wait) for wait in waits])
+        self.hear([wait if wait.checked else await journal.fitting(wait) for wait in waits])
 
     def hear(self, waits: Iterable[StoredWait]) -> None:
         """Tell those who wait which waits have ended."""
@@ -356,14 +281,19 @@ class Execution:
 
     def stop(self) -> None:
         """Begin no further step."""
-        self.stopping = True
+        self.journal.stopping = True
         self._told.ring()
+
+    def interrupt(self) -> None:
+        """Cancel what this process does of it."""
+        self.stored.scope.cancel()
 
     async def _end(self, status: RunStatus, error: str | None = None, traceback: str | None = None) -> None:
         outcomes = self.take_cancelled()
         while True:
             try:
-                return await self.save(Parts(closing=Closing(status, error, traceback, self.heard), outcomes=outcomes))
+                closing = Closing(status, error, traceback, self.journal.heard)
+                return await self.stored.save(Parts(closing=closing, outcomes=outcomes))
             except NewsFirst:  # nothing that has come changes this end
                 await self.listen()
 

@@ -33,13 +33,17 @@ class Ledger:
 
     Args:
         records: Where they are saved; None for a run in memory, which cannot wait.
+
+    Attributes:
+        waits: All waits that are known, open or ended, by their place.
+        doubts: What steps have to wait for because an effect of theirs is in doubt, by their place.
     """
 
     def __init__(self, records: Records | None) -> None:
         self._records = records
-        self._waits: dict[str, StoredWait] = {}
+        self.waits: dict[str, StoredWait] = {}
         self._effects: dict[tuple[str, str], Effect] = {}
-        self._doubts: dict[str, Parks] = {}
+        self.doubts: dict[str, Parks] = {}
         self._under_way: set[tuple[str, str]] = set()
 
     @property
@@ -49,35 +53,25 @@ class Ledger:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Take up what is stored."""
-        self._waits = {wait.place: wait for wait in snapshot.waits}
+        self.waits = {wait.place: wait for wait in snapshot.waits}
         self._effects = {(effect.place, effect.key): effect for effect in snapshot.effects}
-
-    @property
-    def has_waits(self) -> bool:
-        """Whether it knows of any wait, open or ended."""
-        return bool(self._waits)
-
-    @property
-    def has_doubts(self) -> bool:
-        """Whether an effect is in doubt."""
-        return bool(self._doubts)
 
     # waits
 
     def is_waiting(self, place: str) -> bool:
         """Whether the step there has an open wait."""
-        wait = self._waits.get(place)
+        wait = self.waits.get(place)
         return wait is not None and wait.status is WaitStatus.OPEN
 
     def ended(self, place: str) -> StoredWait | None:
         """The wait of the step there, if it has ended."""
-        wait = self._waits.get(place)
+        wait = self.waits.get(place)
         return None if wait is None or wait.status is WaitStatus.OPEN else wait
 
     @property
     def open_waits(self) -> tuple[StoredWait, ...]:
         """All that are open, in the order of their places."""
-        found = [wait for wait in self._waits.values() if wait.status is WaitStatus.OPEN]
+        found = [wait for wait in self.waits.values() if wait.status is WaitStatus.OPEN]
         return tuple(sorted(found, key=lambda wait: wait.place))
 
     async def open(self, place: str, request: Parks) -> None:
@@ -87,31 +81,31 @@ class Ledger:
             CheckpointError: It could not be saved.
         """
         assert self._records is not None  # noqa: S101  # `perform` asks beforehand
-        self._waits.pop(place, None)
+        self.waits.pop(place, None)
         wait = await self._records.wait(NewWait(place, request.kind, request.name, request.prompt, request.due_at))
-        known = self._waits.get(place)
+        known = self.waits.get(place)
         if known is None or known.opened_at < wait.opened_at:  # its end may have been heard of before this returned
-            self._waits[place] = wait
+            self.waits[place] = wait
         await self._records.opened(wait)
 
     def hear(self, waits: Iterable[StoredWait]) -> tuple[str, ...]:
         """Take note of waits as they are stored now; returns the places of those that have ended since."""
         ended = [wait for wait in waits if wait.status is not WaitStatus.OPEN and self._is_news(wait)]
-        self._waits.update({wait.place: wait for wait in ended})
+        self.waits.update({wait.place: wait for wait in ended})
         return tuple(wait.place for wait in ended)
 
     def _is_news(self, wait: StoredWait) -> bool:
         """Whether the end of a wait is not known yet, and no later wait was opened at its place."""
-        known = self._waits.get(wait.place)
+        known = self.waits.get(wait.place)
         return known is None or (known.status is WaitStatus.OPEN and known.opened_at <= wait.opened_at)
 
     def forget_below(self, prefix: str) -> None:
         """Nobody waits any more at places that begin so; what has ended there still counts as heard."""
         open_below = [wait.place for wait in self.open_waits if wait.place.startswith(prefix)]
         for place in open_below:
-            del self._waits[place]
-        for place in [place for place in self._doubts if place.startswith(prefix)]:
-            del self._doubts[place]
+            del self.waits[place]
+        for place in [place for place in self.doubts if place.startswith(prefix)]:
+            del self.doubts[place]
 
     # effects
 
@@ -131,6 +125,17 @@ class Ledger:
             self._effects.pop((effect.place, effect.key), None)
         else:
             self._effects[effect.place, effect.key] = effect
+
+    async def first(self, place: str, key: str) -> bool:
+        """Save that the step there gets to a key for the first time; False if it did before.
+
+        Raises:
+            CheckpointError: It could not be saved.
+        """
+        if (place, key) in self._effects:
+            return False
+        await self.note(Effect(place, key, EffectStatus.INTENT))
+        return True
 
     async def recall(self, place: str) -> None:
         """Read again what is stored of effects, if the step there has waited for word of one: somebody has changed it.
@@ -155,8 +160,8 @@ class Ledger:
 
     def doubt(self, place: str, request: Parks) -> None:
         """Nobody knows whether an effect of the step there has happened, so its run must wait for word."""
-        self._doubts[place] = request
+        self.doubts[place] = request
 
     def take_doubt(self, place: str) -> Parks | None:
         """What the step there has to wait for because an effect of it is in doubt, once."""
-        return self._doubts.pop(place, None)
+        return self.doubts.pop(place, None)

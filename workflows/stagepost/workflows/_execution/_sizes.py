@@ -1,12 +1,12 @@
 """The sizes of values, seen to before they are committed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from stagepost.checkpoint import Limits, NewRun
 
 from .._events import LargeValue
 from .._values._append import Elements
-from .._values._state import GatheredValue, Stored, Value, Values
+from .._values._state import GatheredValue, Stored, Values, weigh
 from ._execution import Execution
 
 
@@ -27,7 +27,7 @@ def check_sizes(limits: Limits, path: str, updates: Values) -> None:
     Raises:
         ValueTooLarge: It is.
     """
-    if limits.mind(total_size(updates.values())):
+    if weigh(updates.values())[0] > limits.least:
         for name, size in _sizes(updates):
             limits.check(size, f"{name} of {path!r}")
 
@@ -36,14 +36,6 @@ def note_size(execution: Execution, path: str, name: str, size: int) -> None:
     """As `measure` for one value."""
     if execution.limits.check(size, f"{name} of {path!r}"):
         execution.emit(LargeValue, path=path, name=name, size=size)
-
-
-def total_size(values: Iterable[Stored]) -> int:
-    """Bytes of JSON of some values."""
-    total = 0
-    for value in values:
-        total += len(value.data) if isinstance(value, Value) else value.size
-    return total
 
 
 def check_input(limits: Limits, new: NewRun) -> None:

@@ -69,7 +69,7 @@ class Pattern(ABC):
         self.version = version
         self._types = {key: codec for key, kind in (types or {}).items() if (codec := codec_of(kind))}
         self._companions = listed(f"{self.kind} {name!r}", "companions=", companions)
-        self._lifespan = lifespan
+        self.lifespan = lifespan
 
     def as_workflow(self) -> "Pattern":
         """Itself."""
@@ -79,15 +79,6 @@ class Pattern(ABC):
     def companions(self) -> Sequence["Pattern"]:
         """Workflows whose runs its steps start: a runner that knows this one knows them too."""
         return tuple(companion.as_workflow() for companion in self._companions)
-
-    @property
-    def lifespan(self) -> Lifespan | None:
-        """Opens what the steps of its runs find as ``context.resources``; None if they need nothing.
-
-        That of the outermost pattern counts. A runner enters it once, before the first run that needs it is worked on,
-        and leaves it behind all runs; lifespans that are equal (``==``) are one.
-        """
-        return self._lifespan
 
     @property
     def hidden(self) -> Collection[tuple[str, str]]:

@@ -21,10 +21,11 @@ from stagepost.checkpoint import (
 )
 from stagepost.hub import get_logger
 
-from .._execution._children import Beginning, Input, begun_with, child_id
+from .._execution._children import Beginning, Input, begun_with
 from .._execution._environment import Environment
 from .._execution._execution import Execution
 from .._execution._signals import Left, Parks
+from .._ids import child_id
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
 from .._runs._fitness import Fitness

@@ -134,7 +134,8 @@ class Claims:
         """
         run = snapshot.run
         shape = prepared.definition.workflow.shape
-        lease = await self._store.claim(self.owner, run.run_id, reopen=reopen, shape=shape)
+        is_known = snapshot.shape is not None and run.shape == shape.id
+        lease = await self._store.claim(self.owner, run.run_id, reopen=reopen, shape=None if is_known else shape)
         migrated = prepared.migrated
         if reopen and migrated is not None:  # items that had failed wait again
             migrated = prepared.definition.migrated(await self._store.load(run.run_id))

@@ -12,8 +12,8 @@ from stagepost.checkpoint import (
 )
 
 from .._answer import Answer
-from .._execution._children import is_child
 from .._execution._environment import Environment
+from .._ids import is_child
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
 from .._runs._fitness import Fitness

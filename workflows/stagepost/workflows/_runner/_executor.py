@@ -5,7 +5,17 @@ from contextlib import suppress
 from functools import partial
 from time import perf_counter
 
-from stagepost.checkpoint import CheckpointError, Lease, RunNotFound, RunNotOpen, RunOwned, RunStatus, Snapshot
+from stagepost.checkpoint import (
+    CheckpointError,
+    Lease,
+    RunInfo,
+    RunNotFound,
+    RunNotOpen,
+    RunOwned,
+    RunStatus,
+    Snapshot,
+    StoredWait,
+)
 
 from .._containment import ends_all, own_failure
 from .._engine._branch import Branch
@@ -13,13 +23,17 @@ from .._engine._engine import observed
 from .._execution._children import Children
 from .._execution._environment import Environment
 from .._execution._execution import Execution
+from .._execution._journal import StoredJournal
+from .._execution._ledger import Ledger
 from .._execution._signal_box import SignalBox
 from .._execution._signals import Left, Parked, Stopping
+from .._ids import open_waits, wait_id_of
 from .._lifespans import Lifespans
 from .._pattern_errors import describe
+from .._plans._plan import Plan
 from .._runs._compatibility import misfit, own
 from .._runs._fitness import Fitness
-from .._runs._ids import open_waits, wait_id_of
+from .._runs._migration import Definition
 from ..errors import (
     IncompatibleCheckpoint,
     LifespanFailed,
@@ -103,7 +117,8 @@ class Executor:
             self._presence.park(record, open_waits(snapshot), children_of(snapshot.waits))
             return None
         workflow = prepared.definition.workflow
-        await self._lifespans.enter(workflow.name, workflow.lifespan)
+        if workflow.lifespan is not None:
+            await self._lifespans.enter(workflow.name, workflow.lifespan)
         if self._stopping:
             raise RunnerStopped(record.run_id)
         claimed = await self._claims.claim(snapshot, prepared, reopen=record.reopened)
@@ -140,14 +155,16 @@ class Executor:
         execution.patience = patience
         self._watcher.open(snapshot.waits)
         try:
-            if recovered or record.told > execution.heard:
+            if max(record.told, lease.news) > execution.journal.heard:
                 await execution.listen()  # what has come since it was read
-            execution.resources = await self._resources(record)
+            workflow = _definition(record).workflow
+            if workflow.lifespan is not None:
+                execution.resources = await self._lifespans.enter(workflow.name, workflow.lifespan)
             if record.cancelled:
-                execution.scope.cancel()
+                execution.interrupt()
             await self._advance(record, execution, snapshot, recovered=recovered)
         except BaseException as error:
-            await self._tell(record, execution, error)
+            await self._tell(record, execution, snapshot.run, error)
             if ends_all(error):
                 raise
         finally:
@@ -155,19 +172,13 @@ class Executor:
         if record.awaited and not record.status.is_open:
             await self._watcher.ended(record.run_id)
 
-    async def _resources(self, record: Record) -> object:
-        assert record.definition is not None  # noqa: S101  # known since it was claimed or started
-        workflow = record.definition.workflow
-        return await self._lifespans.enter(workflow.name, workflow.lifespan)
-
     async def _advance(self, record: Record, execution: Execution, snapshot: Snapshot, *, recovered: bool) -> None:
         """Take a run to its end.
 
         Raises:
             Parked: It rests.
         """
-        assert record.definition is not None  # noqa: S101  # as above
-        branch = Branch(execution, record.definition.workflow.plan, snapshot.root)
+        branch = Branch(execution, _definition(record).workflow.plan, snapshot.root)
         await observed(execution, branch, recovered=recovered)
         try:
             state = branch.view()
@@ -177,23 +188,54 @@ class Executor:
             self._presence.end(record, RunStatus.COMPLETED, state=state)
 
     def _execution(self, record: Record, snapshot: Snapshot, lease: Lease) -> Execution:
-        assert record.definition is not None  # noqa: S101  # as above
-        workflow = record.definition.workflow
-        execution = self._environment.execution(snapshot, lease, self._watcher, partial(misfit, workflow.plan))
-        execution.stopping = self._stopping
-        execution.intermediates = record.intermediates
-        execution.children = self._children
-        execution.signals = SignalBox(record.run_id, workflow.signals, self._environment.store, is_new=lease.epoch == 1)
-        execution.reopened = set() if record.reopened else None
+        """A claimed run in this process."""
+        given, run, workflow = self._environment, snapshot.run, _definition(record).workflow
+        journal = StoredJournal(
+            given.store,
+            lease,
+            self._watcher,
+            is_attempt=run.attempts > 0,
+            heard=run.news,
+            misfit=partial(self._misfit, workflow.plan),
+        )
+        journal.stopping = self._stopping
+        execution = Execution(
+            run.run_id,
+            run.workflow,
+            given.emitter,
+            given.deps,
+            given.hub,
+            given.secrets,
+            trace=run.trace or "",
+            clock=given.clock,
+            keep=run.keep,
+            children=self._children,
+            journal=journal,
+            ledger=Ledger(journal),
+            limits=given.store.limits,
+            intermediates=record.intermediates,
+            reopened=set() if record.reopened else None,
+            check_states=given.check_states,
+            labels=run.labels,
+        )
+        is_new = lease.epoch == 1
+        execution.signal_box = partial(SignalBox, run.run_id, workflow.signals, given.store, is_new=is_new)
+        execution.restore(snapshot)
         return execution
 
-    async def _tell(self, record: Record, execution: Execution, error: BaseException) -> None:
+    def _misfit(self, plan: Plan, wait: StoredWait) -> str | None:
+        """Why a step cannot read what has ended a wait; None if it can."""
+        why = misfit(plan, wait)
+        return None if why is None else self._environment.secrets.mask(why)
+
+    async def _tell(self, record: Record, execution: Execution, run: RunInfo, error: BaseException) -> None:
         """Say what has become of a run. What is no failure of its own leaves it open, and no other."""
-        run_id = record.run_id
+        run_id = run.run_id
         match error:
             case RunCancelled():
                 self._presence.end(record, RunStatus.CANCELLED, error=error)
             case Parked():
+                self._fitness.note_parked(run, execution.journal.epoch, _definition(record).workflow)
                 await self._park(record, execution)
             case RunNotOpen() if record.is_over:
                 pass
@@ -253,6 +295,12 @@ class Executor:
             end_as_stored(record, snapshot, self._fitness.registry, self._presence)
         except Exception as error:  # noqa: BLE001  # it has ended, and nobody can say how
             self._presence.lose(record, own(record.run_id, error))
+
+
+def _definition(record: Record) -> Definition:
+    """What a run is executed by, which is known since it was claimed or started."""
+    assert record.definition is not None  # noqa: S101  # see above
+    return record.definition
 
 
 def _unread(record: Record, failure: BaseException) -> IncompatibleCheckpoint:

@@ -18,8 +18,7 @@ from stagepost.checkpoint import (
     codec_for,
 )
 
-from .._execution._children import below
-from .._runs._ids import wait_id_of
+from .._ids import below, wait_id_of
 from .._runs._registry import Registry
 from ._run import Run
 

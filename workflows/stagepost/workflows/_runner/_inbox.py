@@ -5,13 +5,9 @@ All of it is only written. Whoever owns the run, in this process or another, hea
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from operator import attrgetter
 from typing import Any, Protocol
 
-from pydantic_core import from_json
-
-from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import (
     CannotStore,
     Catalogue,
@@ -26,14 +22,15 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint import Inbox as StoreInbox
 
+from .._ids import read_wait_id
 from .._patterns._pattern import Pattern, Servable
 from .._plans._places import step_at
-from .._runs._ids import read_wait_id, wait_id_of
 from .._runs._registry import Migrations, Registry
 from .._steps._step import Receives
 from .._values._secrets import Given, Secrets
 from ..errors import RunLeftOpen, UnknownSignal
 from ._hints import check_id, ended_by, no_doubt, no_wait, open_waits, stored, waits_below
+from ._pending import PendingWait, pending_wait
 
 
 class InboxStore(StoreInbox, Catalogue, Protocol):
@@ -43,39 +40,6 @@ class InboxStore(StoreInbox, Catalogue, Protocol):
     def limits(self) -> Limits:
         """How large values may be."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class PendingWait:
-    """Something that a run waits for.
-
-    Attributes:
-        id: Its id, for `Runner.answer`.
-        run_id: The run.
-        workflow: Name of its workflow.
-        place: The step that waits, as `Runner.settle` takes it.
-        kind: What ends it: an ``answer``, a ``signal``, the time (``timer``), the end of another run (``child``), or
-            word of an effect in doubt (``effect``).
-        name: Of the step, the signal, the other run, or the effect's key, by its kind.
-        shown: What ``show=`` gives to whoever answers, or settles an effect, as JSON values.
-        due_at: When it ends by itself (UTC); None for never.
-        opened_at: Since when the run waits (UTC).
-        blocked: Why the run (or the other one, if it waits for that) cannot go on in this process; None if it can.
-            Answers, signals and word of effects are refused until it can.
-        refused: Why the last answer was dropped, which came from a process that could not check it.
-    """
-
-    id: str
-    run_id: str
-    workflow: str
-    place: str
-    kind: WaitKind
-    name: str
-    shown: Any
-    due_at: datetime | None
-    opened_at: datetime
-    blocked: str | None = None
-    refused: str | None = None
 
 
 class Sending(ABC):
@@ -123,7 +87,7 @@ class Sending(ABC):
             async for wait in waits_below(self._store, self._registry, run_id)
             if kind is None or wait.wait.kind is kind
         ]
-        waits = [_pending(wait, await self._why(wait)) for wait in found]
+        waits = [pending_wait(wait, await self._why(wait)) for wait in found]
         return tuple(waits if run_id is None else sorted(waits, key=attrgetter("id")))
 
     async def answer(self, wait_id: str, value: object, *, by: str | None = None) -> None:
@@ -144,8 +108,10 @@ class Sending(ABC):
             IncompatibleCheckpoint: The run cannot go on in its workflow as it is now defined; nothing is stored.
         """
         self._check_open()
-        check_id(wait_id, "a wait")
-        self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
+        if not isinstance(wait_id, str):
+            check_id(wait_id, "a wait")
+        if self._secrets.has_any:
+            self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
         run_id, place, name = read_wait_id(wait_id)
         if not (run_id and place):
             raise await no_wait(self._store, wait_id, wait_id, "")
@@ -256,8 +222,11 @@ class Sending(ABC):
 
     def _stored(self, value: object, codec: Codec[Any] | None, where: str) -> bytes:
         data = stored(value, where) if codec is None else codec.dump(codec.convert(value, where), where)
-        self._secrets.check(data, where)
-        self._store.limits.check(len(data), where)
+        if self._secrets.has_any:
+            self._secrets.check(data, where)
+        limits = self._store.limits
+        if len(data) > limits.least:
+            limits.check(len(data), where)
         return data
 
     async def _why(self, found: OpenWait) -> str | None:
@@ -280,23 +249,6 @@ def _is_effect(found: OpenWait, key: str, place: str | None) -> bool:
 def _asked(receives: Receives) -> str | None:
     """What has to be asked at a place, if the step there may ask one thing after the other."""
     return None if receives.only else receives.name
-
-
-def _pending(found: OpenWait, blocked: str | None) -> PendingWait:
-    wait = found.wait
-    return PendingWait(
-        id=wait_id_of(found.run_id, wait),
-        run_id=found.run_id,
-        workflow=found.workflow,
-        place=wait.place,
-        kind=wait.kind,
-        name=wait.name,
-        shown=None if wait.prompt is None else from_json(wait.prompt),
-        due_at=wait.due_at,
-        opened_at=wait.opened_at,
-        blocked=blocked,
-        refused=wait.refused,
-    )
 
 
 class Inbox(Sending):

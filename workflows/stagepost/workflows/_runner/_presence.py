@@ -37,8 +37,8 @@ from stagepost.checkpoint import RunInfo, RunStatus
 
 from .._bell import Bell
 from .._engine._intermediates import Intermediate
-from .._execution._children import below
 from .._execution._execution import Execution
+from .._ids import below
 from .._runs._migration import Definition
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Presence:
         """All runs are another owner's from now on: what is executed is cancelled."""
         for record in self._here():
             if record.execution is not None:
-                record.execution.scope.cancel()
+                record.execution.interrupt()
             self.lose(record, why(record.run_id))
 
     def below(self, run_id: str) -> Sequence[Record]:

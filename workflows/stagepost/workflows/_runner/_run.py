@@ -6,7 +6,7 @@ from weakref import ref
 
 from stagepost.checkpoint import RunInfo, RunStatus, Snapshot, StoredWait, WaitKind, WaitStatus
 
-from .._runs._ids import open_waits
+from .._ids import open_waits
 from .._runs._registry import Registry
 from ..errors import RunCancelled, RunDead, RunFailed, RunNotHeld
 from ._presence import Presence, Record, Stay

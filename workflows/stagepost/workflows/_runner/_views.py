@@ -16,7 +16,8 @@ from .._plans._run_diagram import run_diagram
 from .._runs._fitness import Fitness
 from ._dispatcher import Dispatcher
 from ._hints import check_id
-from ._inbox import PendingWait, Sending
+from ._inbox import Sending
+from ._pending import PendingWait
 from ._run import Run
 
 

@@ -33,7 +33,7 @@ from stagepost.checkpoint import (
     WaitStatus,
 )
 
-from .._execution._children import is_child
+from .._ids import is_child
 from .._patience import until_saved
 from ..errors import ChildElsewhere
 from ._claims import Claims
@@ -152,7 +152,7 @@ class Watcher:
             return
         record.cancelled = True
         if record.execution is not None:
-            record.execution.scope.cancel()
+            record.execution.interrupt()
         elif record.stay is Stay.QUEUED:
             self._schedule.hasten(record)
         elif record.stay is Stay.PARKED:
@@ -180,13 +180,13 @@ class Watcher:
 
     def _lose(self, record: Record) -> None:
         if record.execution is not None:
-            record.execution.scope.cancel()
+            record.execution.interrupt()
         self._presence.lose(record, OwnershipLost(record.run_id, 0, 0))
 
     def _tell(self, record: Record, count: int) -> None:
         """Have a run that is executed read what has come."""
         record.told = max(record.told, count)
-        if record.execution is not None and record.told > record.execution.heard:
+        if record.execution is not None and record.told > record.execution.journal.heard:
             record.execution.signals.notice()  # it may be one; a step that looks for signals now reads them
             if not record.is_hearing:
                 record.is_hearing = True
@@ -194,7 +194,7 @@ class Watcher:
 
     async def _hear(self, record: Record) -> None:
         try:
-            while (execution := record.execution) is not None and record.told > execution.heard:
+            while (execution := record.execution) is not None and record.told > execution.journal.heard:
                 await execution.listen()
         except CheckpointError:  # it meets the same at its next commit
             return

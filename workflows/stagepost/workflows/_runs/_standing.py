@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from stagepost.checkpoint import Frame, ItemStatus, Snapshot
 
+from .._ids import place_of
 from .._plans._plan import COUNTER
-from .._steps._place import place_of
 
 _ARROW = "->"  # in the names under which the steps of a graph are counted, and in no name of a node
 

@@ -14,13 +14,13 @@ from stagepost.checkpoint import Frame, Keep, NewRun, Ref, RunInfo, join_values
 from .._engine._branch import first_frame, to_bytes
 from .._engine._intermediates import Intermediate
 from .._execution._blobs import blobs_of
+from .._ids import new_run_id
 from .._patterns._pattern import Pattern
 from .._values._layout import lay_out
 from .._values._secrets import Secrets
 from .._values._state import Values, merged
 from ..errors import RunConflict
 from ._continuing import Older, continued_in, stored_form
-from ._ids import new_run_id
 
 _NONE: Final[Older] = MappingProxyType({})
 _BEYOND: Final = 2**62  # elements that no list has

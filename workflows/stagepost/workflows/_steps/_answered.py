@@ -43,7 +43,8 @@ class Question:
         Raises:
             Parks: There is none yet.
         """
-        execution.secrets.check_text(self._key, f"the key of a question of {path}")
+        if execution.secrets.has_any:
+            execution.secrets.check_text(self._key, f"the key of a question of {path}")
         known = execution.ledger.effect(place, self._key)
         if known is not None:
             return self._codec.load(known.value or b"null")

@@ -9,12 +9,13 @@ from stagepost.hub import Duration, check_name
 
 from .._execution._blobs import Attached, check_blobs
 from .._execution._children import Beginning, Children, Startable
+from .._execution._execution import Execution
 from .._execution._signal_box import Signal
+from .._ids import place_of
 from .._values._expected import expected
 from ..errors import RunnerRequired
 from ._answered import Question, shown
-from ._effects import NotDone, Once, first
-from ._place import place_of
+from ._effects import NotDone, Once
 from ._run_context import RunContext
 
 T = TypeVar("T")
@@ -115,8 +116,9 @@ class StepContext(RunContext):
         Args:
             key: A name within the step.
         """
-        self._execution.secrets.check_text(key, f"a key of {self.path}")
-        return await first(self._execution.ledger, self.place, check_name("key", key))
+        if self._execution.secrets.has_any:
+            self._execution.secrets.check_text(key, f"a key of {self.path}")
+        return await self._execution.ledger.first(self.place, check_name("key", key))
 
     def has_begun(self, key: str) -> bool:
         """Whether this step, visit and item has begun what `first` or `once` are asked for by a key, in any process.
@@ -135,7 +137,7 @@ class StepContext(RunContext):
         Returns:
             False if the runner is being left already: then the next step is begun by another process.
         """
-        if self._execution.stopping:
+        if self._execution.journal.stopping:
             return False
         self._execution.straight.add(self.path)
         return True
@@ -193,7 +195,8 @@ class StepContext(RunContext):
             LifespanFailed: What the child needs could not be opened.
             RunConflict: The key stands for a child of another workflow.
         """
-        self._execution.secrets.check_text(key, f"the key of a child of {self.path}")
+        if self._execution.secrets.has_any:
+            self._execution.secrets.check_text(key, f"the key of a child of {self.path}")
         return await self._children.run(self._execution, workflow.as_workflow(), key, start, place=self.place)
 
     async def cancel_child(self, workflow: Startable, key: str) -> None:
@@ -312,3 +315,8 @@ class StepContext(RunContext):
             attached=self._bearing,
         )
         return await once.make(effect, on_unknown)
+
+
+def execution_of(context: StepContext) -> Execution:
+    """The run of a step in this process: for the steps of this package that wait, and for nobody else."""
+    return context._execution  # noqa: SLF001  # the one door of the package to what is nobody else's

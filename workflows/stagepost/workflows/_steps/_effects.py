@@ -50,7 +50,8 @@ class Once:
         self._secrets = secrets
         self._place = place
         self._path = path
-        secrets.check_text(key, f"the key of an effect of {path}")
+        if secrets.has_any:
+            secrets.check_text(key, f"the key of an effect of {path}")
         self._key = check_name("effect key", key)
         self._codec = codec
         self._prompt = prompt
@@ -97,7 +98,8 @@ class Once:
             where = f"what effect {self._key!r} of {self._path} returned"
             blobs = self._attached()
             data = self._codec.dump(value, where, blobs)
-            self._secrets.check(data, where)
+            if self._secrets.has_any:
+                self._secrets.check(data, where)
         except not_done:
             raise
         except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
@@ -117,11 +119,3 @@ class Once:
     def _doubt(self) -> None:
         if self._ledger.is_durable:
             self._ledger.doubt(self._place, Parks(WaitKind.EFFECT, self._key, prompt=self._prompt))
-
-
-async def first(ledger: Ledger, place: str, key: str) -> bool:
-    """See `StepContext.first`."""
-    if ledger.effect(place, key) is not None:
-        return False
-    await ledger.note(Effect(place, key, EffectStatus.INTENT))
-    return True

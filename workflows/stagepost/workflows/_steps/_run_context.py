@@ -86,7 +86,7 @@ class RunContext:
     @property
     def is_durable(self) -> bool:
         """Whether the run is stored, so that it can wait for somebody."""
-        return self._execution.journal is not None
+        return self._execution.journal.is_stored
 
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
@@ -94,8 +94,3 @@ class RunContext:
         They are metadata: no value of the state belongs into one.
         """
         self._execution.emit(kind, **details)
-
-
-def execution_of(context: RunContext) -> Execution:
-    """The run of a step in this process: for the steps of this package that wait, and for nobody else."""
-    return context._execution  # noqa: SLF001  # the one door of the package to what is nobody else's

@@ -16,10 +16,9 @@ from .._values._types import item_types
 from .._values._unawaited import refuse_unawaited
 from ..errors import DefinitionError, WaitExpired
 from ._answered import shown
-from ._context import StepContext
+from ._context import StepContext, execution_of
 from ._due import moment
 from ._guards import Call
-from ._run_context import execution_of
 from ._step import Receives, Step, caller, step
 
 _NONE: Any = object()  # stands for "not given" where None is a value

@@ -28,7 +28,7 @@ class Layout(NamedTuple):
     dropped: tuple[Ref, ...] = ()
 
 
-_ALL_INSIDE: Final = Layout({})
+ALL_INSIDE: Final = Layout({})
 
 
 def lay_out(
@@ -51,7 +51,7 @@ def lay_out(
         blobs: Bytes that are saved with it, by digest. Elements that name one refer to it.
     """
     if not refs and not any(map(_is_outside, updates.values())):
-        return _ALL_INSIDE
+        return ALL_INSIDE
     laid = _Laying(path, numbers, refs, blobs)
     for key, value in updates.items():
         if isinstance(value, Elements):

@@ -26,19 +26,19 @@ class Secrets(Mapping[str, str]):
 
     Attributes:
         mask: Puts three stars where a text shows a secret, or a longer piece of one.
+        has_any: Whether there is anything to look for.
 
     Raises:
         DefinitionError: One is no text.
     """
 
-    __slots__ = ("_hidden", "_texts", "mask")
+    __slots__ = ("_hidden", "_texts", "has_any", "mask")
 
     def __init__(self, given: Given | None = None, *, hidden: Iterable[tuple[str, str]] = ()) -> None:
         if not isinstance(given, Mapping | None):
             raise DefinitionError("secrets", f'they are a mapping, and not a {type(given).__name__}: {{"name": text}}')
         self._texts = {name: _text(name, value) for name, value in (given or {}).items()}
-        self._hidden = frozenset(hidden)
-        self.mask = self._made(self._hidden)
+        self._look_for(frozenset(hidden))
 
     def __getitem__(self, name: str) -> str:
         if name not in self._texts:
@@ -66,7 +66,7 @@ class Secrets(Mapping[str, str]):
         """Look for these texts as well from now on."""
         more = self._hidden.union(hidden)
         if more != self._hidden:
-            self._hidden, self.mask = more, self._made(more)
+            self._look_for(more)
 
     def check(self, data: bytes, where: str) -> None:
         """See that what is to be stored holds no secret.
@@ -74,7 +74,7 @@ class Secrets(Mapping[str, str]):
         Raises:
             CannotStore: It does.
         """
-        if self.mask:
+        if self.has_any:
             self._check(data.decode(errors="replace"), where)
 
     def check_bytes(self, data: bytes, where: str) -> None:
@@ -83,7 +83,7 @@ class Secrets(Mapping[str, str]):
         Raises:
             CannotStore: They do.
         """
-        if self.mask:
+        if self.has_any:
             for name, text in (*((f"secret {name!r}", text) for name, text in self._texts.items()), *self._hidden):
                 if text and text.encode() in data:
                     raise CannotStore(where, f"it holds the text of {name}: leave it out, and read context.secrets")
@@ -94,7 +94,7 @@ class Secrets(Mapping[str, str]):
         Raises:
             CannotStore: It does.
         """
-        if text is not None and self.mask:
+        if text is not None and self.has_any:
             self._check(text, where)
 
     def check_values(self, values: Values, step: str) -> None:
@@ -103,14 +103,14 @@ class Secrets(Mapping[str, str]):
         Raises:
             CannotStore: A value does; the error names its key.
         """
-        if self.mask:
+        if self.has_any:
             for key, value in values.items():
                 self._check(key, f"a key that step {step!r} returned")
                 self._check(value.data.decode(errors="replace"), f"{key!r}, returned by step {step!r},")
 
     def cover(self, error: BaseException) -> BaseException:
         """The error; or, if it would show a secret wherever it is printed, one that says the same with stars."""
-        if not self.mask or self._is_clean(error):
+        if not self.has_any or self._is_clean(error):
             return error
         covered = MaskedError(type(error).__name__, self.mask(describe(error)))
         covered.add_note(traceback_text(error, self.mask))
@@ -119,16 +119,18 @@ class Secrets(Mapping[str, str]):
     def clean(self, error: WorkflowError) -> None:
         """Mask what patterns say about an error inside of them, and cover that error."""
         outer: BaseException | None = error
-        while self.mask and isinstance(outer, PatternError):
+        while self.has_any and isinstance(outer, PatternError):
             outer.args = (self.mask(str(outer)),)
             cause = outer.__cause__
             if cause is not None and not isinstance(cause, PatternError):
                 outer.__cause__ = self.cover(cause)
             outer = cause
 
-    def _made(self, hidden: Iterable[tuple[str, str]]) -> Mask:
+    def _look_for(self, hidden: frozenset[tuple[str, str]]) -> None:
         named = ((f"secret {name!r}", text) for name, text in self._texts.items())
-        return Mask([*named, *sorted(hidden)])
+        self._hidden = hidden
+        self.mask = Mask([*named, *sorted(hidden)])
+        self.has_any = bool(self.mask)  # no property: each step looks at it
 
     def _check(self, text: str, where: str) -> None:
         found = self.mask.find(text)

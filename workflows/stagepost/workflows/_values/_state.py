@@ -1,6 +1,6 @@
 """The state of a run, as its steps see it: an immutable mapping over values in their stored form."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -268,6 +268,20 @@ def gathered(values: Mapping[str, Stored], parts: Sequence[bytes] | None = None)
     return {
         key: GatheredValue(value.data, parts) if isinstance(value, Value) else value for key, value in values.items()
     }
+
+
+def weigh(values: Iterable[Stored]) -> tuple[int, bool, bool]:
+    """Bytes of JSON of some values; whether a list that grows is among them; and whether they bring bytes beside it."""
+    size, grows, bears = 0, False, False
+    for value in values:
+        if isinstance(value, Elements):
+            size += value.size
+            grows = True
+        else:
+            size += len(value.data)
+        if value.blobs:
+            bears = True
+    return size, grows, bears
 
 
 def merged(before: Values, updates: Values) -> Values:

@@ -1,4 +1,4 @@
-"""Ids of runs and of what they wait for."""
+"""How runs, their children, their steps and what they wait for are named."""
 
 import secrets
 import time
@@ -7,13 +7,45 @@ from operator import attrgetter
 from typing import Final
 
 from stagepost.checkpoint import Snapshot, StoredWait, WaitKind, WaitStatus
+from stagepost.hub import check_name
 
 _ASKS: Final = ":"  # no name and no path can contain it
+_DOT: Final = "."  # in no name, so that no other run has the id of a child
 
 
 def new_run_id() -> str:
     """An id that sorts by the time it was made: milliseconds since 1970 and 40 random bits, in hexadecimal."""
     return f"{time.time_ns() // 1_000_000:012x}-{secrets.token_hex(5)}"
+
+
+def child_id(run_id: str, key: str) -> str:
+    """Id of a run's child.
+
+    Raises:
+        ValueError: The key is no name.
+    """
+    return f"{run_id}{_DOT}{check_name('key', key)}"
+
+
+def is_child(run_id: str) -> bool:
+    """Whether a step of another run has started the run."""
+    return _DOT in run_id
+
+
+def below(run_id: str) -> str:
+    """What the ids of all runs begin with that the steps of a run have started, or the steps of those, and so on."""
+    return f"{run_id}{_DOT}"
+
+
+def place_of(path: str, visits: Sequence[int]) -> str:
+    """A step's path with its visits, if there are any.
+
+    Args:
+        path: The path from the run's root.
+        visits: Which visits of the fan-outs around it, outermost first, and which of its graph node; 0 outside of
+            graphs.
+    """
+    return path + (f"#{'.'.join(map(str, visits))}" if any(visits) else "")
 
 
 def wait_id_of(run_id: str, wait: StoredWait) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from math import inf
 from typing import Any, TypeAlias
 
 from pydantic import JsonValue, TypeAdapter
@@ -41,6 +42,7 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "budget": asdict(agent.budget),
         "approvals": asdict(agent.approvals),
         "settings": _settings(agent.settings),
+        "idle": "inf" if agent.idle == inf else agent.idle,
         "hooks": [type(hook).__name__ for hook in agent.hooks],
     }
 

@@ -16,6 +16,7 @@ nested         what child runs have used, by their keys, if any
 heard          number of the last message sent to the running task that was read, if any
 said           the message of a conversation with an outside caller that this run answers, if any; see `_tasks`
 settings       settings for its model, if the caller gave some
+parts          set if a message has pictures, sounds or files
 ended          set if the run only records that such a conversation has ended
 =============  ==========================================================================================
 
@@ -62,6 +63,7 @@ class Changes(TypedDict, total=False):
     heard: int
     said: Mapping[str, object]
     settings: ModelSettings
+    parts: bool
     ended: bool
 
 
@@ -179,6 +181,11 @@ class RunState:
         return why
 
     @property
+    def has_parts(self) -> bool:
+        """Whether a message has pictures, sounds or files."""
+        return "parts" in self._given
+
+    @property
     def is_over(self) -> bool:
         """Whether there is nothing to do."""
         return ENDED in self._given
@@ -210,6 +217,8 @@ class RunState:
                 nested.update(aside.nested)
         if talks:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
+        if not self.has_parts and any(message.parts for message in messages if message.role == "tool"):
+            changes["parts"] = True
         if nested:
             changes["nested"] = {**self.nested, **nested}
         return changes

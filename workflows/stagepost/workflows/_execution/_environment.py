@@ -11,6 +11,7 @@ from .._values._secrets import Secrets
 from ._execution import Execution
 from ._journal import Journal, Watch
 from ._ledger import Ledger
+from ._stored_lists import StoredLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Environment:
         deps: Given to steps.
         clock: Seconds since 1970.
         secrets: Given to steps.
+        lists: The lists of stored runs that are in memory.
         check_states: Whether steps that change their state in place fail; for tests.
     """
 
@@ -33,6 +35,7 @@ class Environment:
     deps: Any
     clock: Callable[[], float]
     secrets: Secrets
+    lists: StoredLists
     check_states: bool = False
 
     def execution(

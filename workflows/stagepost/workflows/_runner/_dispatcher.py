@@ -8,10 +8,8 @@ import anyio
 from pydantic import BaseModel
 
 from stagepost.checkpoint import (
-    CheckpointError,
     KeyRemembered,
     ListTooShort,
-    NewRun,
     OwnershipLost,
     RunInfo,
     RunNotFound,
@@ -28,10 +26,10 @@ from .._execution._environment import Environment
 from .._execution._sizes import check_input
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
-from .._runs._continuing import check_continued, continued_in, read_older
 from .._runs._fitness import Fitness
 from .._runs._migration import Definition
-from .._runs._starting import Order, check_same, check_workflow, lookup, new_run
+from .._runs._starting import Begun, Order, begun, check_same, check_workflow
+from .._values._state import release
 from ..errors import RunCancelled, RunForgotten, RunnerStopped
 from ._claims import Claims
 from ._executor import Executor
@@ -50,6 +48,7 @@ class Dispatcher:
     Attributes:
         store: Where they are kept.
         registry: Their definitions.
+        lists: Their lists that are in memory.
         presence: Where they are in this process.
         claims: What owns them.
         watcher: Hears what is written for them.
@@ -74,6 +73,7 @@ class Dispatcher:
     ) -> None:
         self.store = environment.store
         self.registry = fitness.registry
+        self.lists = environment.lists
         self.presence = presence
         self.claims = claims
         self.watcher = watcher
@@ -106,16 +106,17 @@ class Dispatcher:
             RunnerStopped: The runner is being left.
         """
         check_hub(workflow.name, workflow.plan, self._environment.hub)
-        new, missing = await self._new(workflow, state, order)
+        made = await begun(workflow, state, self.claims.owner.id, order, self.lists)
+        new = made.run
         self._environment.secrets.check(new.input, f"the input of {workflow.name!r}")
         check_input(self.store.limits, new)
         check_blobs(new.blobs, f"the input of {workflow.name!r}", self.store.limits, self._environment.secrets)
         if workflow.lifespan is not None:
             await self.prepare(workflow)
         try:
-            run, info = await self._store(new, workflow, order)
+            run, info = await self._store(made, workflow, order)
         except (RunNotFound, ListTooShort) as error:
-            raise missing or error from None
+            raise made.missing or error from None
         if run is not None:
             return run
         check_workflow(info, workflow.name)
@@ -123,18 +124,9 @@ class Dispatcher:
             check_same(info, new)
         return await self.attach(info, urgent=order.urgent)
 
-    async def _new(self, workflow: Pattern, state: Start, order: Order) -> tuple[NewRun, CheckpointError | None]:
-        """A run before its first step, and why it cannot begin, if a list that it goes on with is not there."""
-        continued = continued_in(state)
-        check_continued(workflow, continued)
-        try:
-            older = await read_older(self.store, continued)
-        except (RunNotFound, ListTooShort) as missing:
-            return lookup(workflow, state, self.claims.owner.id, order), missing
-        return new_run(workflow, state, self.claims.owner.id, order, older), None
-
-    async def _store(self, new: NewRun, workflow: Pattern, order: Order) -> tuple[Run | None, RunInfo]:
+    async def _store(self, made: Begun, workflow: Pattern, order: Order) -> tuple[Run | None, RunInfo]:
         """Store a new run and have it worked on; or what is stored in its place."""
+        new = made.run
         while (known := await self._arrived(new.run_id)) is not None:
             with suppress(RunNotFound):
                 return None, await self.store.info(known.run_id)
@@ -144,7 +136,7 @@ class Dispatcher:
         record.definition, record.urgent, record.awaited = Definition(workflow), order.urgent, False
         record.intermediates = order.intermediates
         answer: Answer[tuple[Run | None, RunInfo]] = Answer()
-        self._scheduler.spawn(self._create, new, record, answer)
+        self._scheduler.spawn(self._create, made, record, answer)
         try:
             return await answer.get()
         except KeyRemembered as known_key:
@@ -152,12 +144,14 @@ class Dispatcher:
                 known_key.run_id, known_key.status, known_key.ended_at, is_same=known_key.is_same
             ) from None
 
-    async def _create(self, new: NewRun, record: Record, answer: Answer[tuple[Run | None, RunInfo]]) -> None:
+    async def _create(self, made: Begun, record: Record, answer: Answer[tuple[Run | None, RunInfo]]) -> None:
+        new, own = made.run, None
         try:
             lease, info = await self.store.create(new)
             snapshot = Snapshot(info, {"": new.root})
             if lease is not None and new.continued:  # the store says whose lists its own are
-                snapshot = await self.store.load(new.run_id)
+                snapshot, own = await self.store.head(new.run_id), made.values
+                release(own)
         except Exception as error:  # noqa: BLE001  # of whoever starts it, and of no other run
             self.presence.lose(record, error)
             answer.fail(error)
@@ -171,7 +165,7 @@ class Dispatcher:
             answer.give((None if lease is None else handle_of(record), info))
             return
         run = handle_of(record)
-        await self._scheduler.admit(record, snapshot, lease, lambda: answer.give((run, info)))
+        await self._scheduler.admit(record, snapshot, lease, lambda: answer.give((run, info)), values=own)
 
     async def _arrived(self, run_id: str) -> Record | None:
         """The record of a run, once it is stored."""

@@ -20,6 +20,7 @@ from .._pattern_errors import describe
 from .._runs._compatibility import misfit, own
 from .._runs._fitness import Fitness
 from .._runs._ids import open_waits, wait_id_of
+from .._values._state import Values
 from ..errors import (
     IncompatibleCheckpoint,
     LifespanFailed,
@@ -121,6 +122,7 @@ class Executor:
         recovered: bool,
         told: Callable[[], None] | None = None,
         patience: float = 0.0,
+        values: Values | None = None,
     ) -> None:
         """Work on a claimed run as long as something of it can go on.
 
@@ -131,6 +133,7 @@ class Executor:
             recovered: Whether it was begun before.
             told: Called when its state is known.
             patience: Seconds that taking it up took.
+            values: Its values, where the snapshot has them not.
         """
         self._presence.move(record, Stay.RUNNING)
         record.freed = False  # that was before it was claimed
@@ -144,7 +147,9 @@ class Executor:
             execution.resources = await self._resources(record)
             if record.cancelled:
                 execution.scope.cancel()
-            await self._advance(record, execution, snapshot, recovered=recovered)
+            branch = self._branch(record, execution, snapshot, values)
+            await self._advance(record, branch, recovered=recovered)
+            self._environment.lists.note(lease.row, branch.refs, branch.own, branch.plan.schema)
         except BaseException as error:
             await self._tell(record, execution, error)
             if ends_all(error):
@@ -159,15 +164,17 @@ class Executor:
         workflow = record.definition.workflow
         return await self._lifespans.enter(workflow.name, workflow.lifespan)
 
-    async def _advance(self, record: Record, execution: Execution, snapshot: Snapshot, *, recovered: bool) -> None:
+    def _branch(self, record: Record, execution: Execution, snapshot: Snapshot, values: Values | None) -> Branch:
+        assert record.definition is not None  # noqa: S101  # as above
+        return Branch(execution, record.definition.workflow.plan, snapshot.root, own=values)
+
+    async def _advance(self, record: Record, branch: Branch, *, recovered: bool) -> None:
         """Take a run to its end.
 
         Raises:
             Parked: It rests.
         """
-        assert record.definition is not None  # noqa: S101  # as above
-        branch = Branch(execution, record.definition.workflow.plan, snapshot.root)
-        await observed(execution, branch, recovered=recovered)
+        await observed(branch.execution, branch, recovered=recovered)
         try:
             state = branch.view()
         except BaseException as error:  # noqa: BLE001  # the run has completed, and nobody can read what came of it

@@ -8,7 +8,7 @@ from stagepost.checkpoint import PLAIN, Attachments, Statement
 from stagepost.hub import Duration, check_name
 
 from .._execution._blobs import Attached, check_blobs
-from .._execution._children import Beginning, Children, Startable
+from .._execution._children import Beginning, Children, Startable, child_id
 from .._execution._signal_box import Signal
 from .._values._types import codec_of
 from ..errors import RunnerRequired
@@ -207,6 +207,15 @@ class StepContext(RunContext):
             key: As for `child`.
         """
         await self._children.cancel(self._execution, workflow.as_workflow(), key)
+
+    def child_id(self, key: str, *, of: str | None = None) -> str:
+        """The id that a child has as a run of its own.
+
+        Args:
+            key: As for `child`.
+            of: Id of the run whose child it is; by default this one.
+        """
+        return child_id(self.run_id if of is None else of, key)
 
     async def child_state(self, key: str, *, of: str | None = None) -> Any:
         """The final state of a child of this run that has completed, whichever step has started it; or None.

@@ -1,0 +1,139 @@
+"""Lists of stored runs, read once: those that were read or written last stay in memory.
+
+A run that goes on with the list of another one, or whoever looks at a run, so reads and parses only what this process
+does not know yet. A list in memory belongs to one run and one place in the store, and neither is ever used again for
+another one. It stays while somebody holds it, such as the run's final state, and the last few longer than that.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+from weakref import WeakValueDictionary
+
+from stagepost.checkpoint import CheckpointStore, Codec, Continued, ListTooShort, Ref, RunNotFound, Snapshot
+
+from .._values._append import Elements, ListCodec
+from .._values._schema import Schema
+from .._values._state import Stored, Value, Values
+
+_MOST: Final = 16 * 1024 * 1024  # bytes of JSON that stay although nobody holds them
+_PAGE: Final = 4000  # elements; so many are read at once
+
+
+class _Place(NamedTuple):
+    """Which list, of which run, read how.
+
+    Attributes:
+        row: The store's key of the run.
+        maker: That of the run that began the list.
+        number: Which of that one's lists.
+        codec: Reads its elements; None for plain JSON.
+    """
+
+    row: int
+    maker: int
+    number: int
+    codec: Codec[Any] | None
+
+
+class StoredLists:
+    """The lists of the runs in a store.
+
+    Args:
+        store: Where they are.
+        most: How many bytes of JSON stay in memory although nobody holds them.
+    """
+
+    def __init__(self, store: CheckpointStore, most: int = _MOST) -> None:
+        self._store = store
+        self._most = most
+        self._size = 0
+        self._known: WeakValueDictionary[_Place, Elements] = WeakValueDictionary()
+        self._last: OrderedDict[tuple[int, int], Elements] = OrderedDict()  # by maker and number; the newest at the end
+
+    def note(self, row: int, refs: Mapping[str, Ref], own: Values, schema: Schema) -> None:
+        """Keep the lists of a run that has ended in this process.
+
+        Args:
+            row: The store's key of the run.
+            refs: Where its values are.
+            own: They.
+            schema: Knows which of them are lists that grow.
+        """
+        for key in refs.keys() & schema.lists:
+            value = own[key]
+            if isinstance(value, Elements) and refs[key].length == value.length:
+                self._keep(_place(row, refs[key], schema, key), value)
+
+    async def older(self, continued: Continued, key: str, schema: Schema) -> Elements:
+        """The elements that a list begins with.
+
+        Args:
+            continued: Which they are.
+            key: The list's key.
+            schema: That of the run that goes on.
+
+        Raises:
+            RunNotFound: There is no such run.
+            ListTooShort: It has not so many.
+        """
+        head = await self._store.head(continued.run_id)
+        ref = head.root.refs.get(key, Ref(0, 0))
+        if not 0 <= continued.length <= (ref.length or 0):
+            raise ListTooShort(continued.run_id, key, continued.length, ref.length or 0)
+        found = await self._list(head, key, ref, schema, continued.length) if continued.length else Elements([])
+        if found is None:
+            raise RunNotFound(continued.run_id)  # it was another run's by then
+        return found
+
+    async def read(self, head: Snapshot, schema: Schema) -> dict[str, Stored] | None:
+        """The values of a run's own frame that `CheckpointStore.head` leaves out; None if it has changed since.
+
+        Args:
+            head: The run.
+            schema: That of its workflow.
+        """
+        values: dict[str, Stored] = {}
+        for key, ref in head.root.refs.items():
+            if ref.length is not None:
+                found = await self._list(head, key, ref, schema, ref.length)
+                if found is None:
+                    return None
+                values[key] = found if key in schema.lists else Value(found.data)
+        return values
+
+    async def _list(self, head: Snapshot, key: str, ref: Ref, schema: Schema, length: int) -> Elements | None:
+        """The first elements of a list; None if there are not so many any more."""
+        place = _place(head.row, ref, schema, key)
+        known = self._known.get(place)
+        if known is None or known.length < length:
+            known = await self._fetch(head.run.run_id, key, length)
+            if known is None:
+                return None
+            if length == ref.length and key in schema.lists:
+                self._keep(place, known)
+        return known.first(length)
+
+    async def _fetch(self, run_id: str, key: str, length: int) -> Elements | None:
+        parts: list[bytes] = []
+        after: str | None = "0"
+        while after is not None and len(parts) < length:
+            page = await self._store.elements(run_id, "", key, after=after, limit=min(_PAGE, length - len(parts)))
+            parts += page.items
+            after = page.next
+        return Elements(parts) if len(parts) == length else None
+
+    def _keep(self, place: _Place, value: Elements) -> None:
+        """Keep a list, and let go of those that were not needed for longest."""
+        self._known[place] = value
+        before = self._last.pop((place.maker, place.number), None)
+        self._last[place.maker, place.number] = value
+        self._size += value.size - (0 if before is None else before.size)
+        while self._size > self._most:
+            _, oldest = self._last.popitem(last=False)
+            self._size -= oldest.size
+
+
+def _place(row: int, ref: Ref, schema: Schema, key: str) -> _Place:
+    codec = schema.types.get(key)
+    return _Place(row, ref.maker or row, ref.number, codec.element if isinstance(codec, ListCodec) else None)

@@ -2,7 +2,8 @@
 
 A run that goes on with the list of another one, or whoever looks at a run, so reads and parses only what this process
 does not know yet. A list in memory belongs to one run and one place in the store, and neither is ever used again for
-another one. It stays while somebody holds it, such as the run's final state, and the last few longer than that.
+another one. It stays while somebody holds it, such as the run's final state. The last ones stay longer than that, as
+far as there is room: the next process, or caller, has nothing but the id of the run that it goes on with.
 """
 
 from collections import OrderedDict
@@ -16,7 +17,8 @@ from .._values._append import Elements, ListCodec
 from .._values._schema import Schema
 from .._values._state import Stored, Value, Values
 
-_MOST: Final = 16 * 1024 * 1024  # bytes of JSON that stay although nobody holds them
+_ROOM: Final = 32_000_000  # bytes for lists that nobody holds
+_LIST, _ELEMENT = 4_000, 1_000  # bytes that one takes beside its JSON, more or less
 _PAGE: Final = 4000  # elements; so many are read at once
 
 
@@ -41,13 +43,12 @@ class StoredLists:
 
     Args:
         store: Where they are.
-        most: How many bytes of JSON stay in memory although nobody holds them.
+        room: How many bytes may be taken by lists that nobody holds.
     """
 
-    def __init__(self, store: CheckpointStore, most: int = _MOST) -> None:
+    def __init__(self, store: CheckpointStore, room: int = _ROOM) -> None:
         self._store = store
-        self._most = most
-        self._size = 0
+        self._room = room
         self._known: WeakValueDictionary[_Place, Elements] = WeakValueDictionary()
         self._last: OrderedDict[tuple[int, int], Elements] = OrderedDict()  # by maker and number; the newest at the end
 
@@ -60,7 +61,7 @@ class StoredLists:
             own: They.
             schema: Knows which of them are lists that grow.
         """
-        for key in refs.keys() & schema.lists:
+        for key in refs.keys() & schema.lists if schema.lists else ():
             value = own[key]
             if isinstance(value, Elements) and refs[key].length == value.length:
                 self._keep(_place(row, refs[key], schema, key), value)
@@ -128,10 +129,14 @@ class StoredLists:
         self._known[place] = value
         before = self._last.pop((place.maker, place.number), None)
         self._last[place.maker, place.number] = value
-        self._size += value.size - (0 if before is None else before.size)
-        while self._size > self._most:
+        self._room += (0 if before is None else _weight(before)) - _weight(value)
+        while self._room < 0:
             _, oldest = self._last.popitem(last=False)
-            self._size -= oldest.size
+            self._room += _weight(oldest)
+
+
+def _weight(value: Elements) -> int:
+    return value.size + _LIST + _ELEMENT * value.length
 
 
 def _place(row: int, ref: Ref, schema: Schema, key: str) -> _Place:

@@ -97,15 +97,20 @@ class Elements:
 
     def shared(self, codec: Codec[Any]) -> list[Any]:
         """A new list of the elements as values of their type; these are immutable, and shared by all who read them."""
-        if len(self._typed) < self.length:
-            self._typed += [codec.load(part) for part in self._parts[len(self._typed) : self.length]]
-        return self._typed[: self.length]
+        return self._read_up(codec)[: self.length]
 
     def immutable(self, codec: Codec[Any]) -> tuple[Any, ...]:
         """The same as a tuple, which is shared as well: however often it is asked for, it is made once."""
         if self._shared is None:
-            self._shared = tuple(self.shared(codec))
+            typed = self._read_up(codec)
+            self._shared = tuple(typed if len(typed) == self.length else typed[: self.length])
         return self._shared
+
+    def _read_up(self, codec: Codec[Any]) -> list[Any]:
+        """At least the elements of this version, as values of their type."""
+        if len(self._typed) < self.length:
+            self._typed += [codec.load(part) for part in self._parts[len(self._typed) : self.length]]
+        return self._typed
 
     def grown(self, more: "Elements") -> "Elements":
         """A version with more elements; this one stays as it is."""

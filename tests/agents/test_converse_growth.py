@@ -25,6 +25,7 @@ from stagepost.agents import (
     ModelRequest,
     ModelResponse,
     ScriptedModel,
+    ScriptEntry,
     Tasks,
     UserMessage,
     call,
@@ -368,7 +369,7 @@ async def test_calls_that_a_cancelled_task_has_left_have_results_in_what_follows
 
 async def test_conversations_with_sub_agents_store_what_is_new() -> None:
     turns = 20
-    script = [
+    script: list[ScriptEntry] = [
         call("message_agent", agent_name="echo", message="0"),
         *(call("message_agent", conversation_id="echo-0-0", message=str(number)) for number in range(1, turns)),
         "done",
@@ -393,7 +394,7 @@ async def test_a_conversation_with_a_sub_agent_says_which_run_it_needs() -> None
     async def forget() -> None:
         await store.delete("t")
 
-    script = [
+    script: list[ScriptEntry] = [
         call("message_agent", agent_name="echo", message="one"),
         "done",
         call("forget"),

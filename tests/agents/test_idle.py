@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from tests.agents.test_converse import Clock, echoing
 from tests.agents.test_messaging import echo, lead
-from tests.agents.test_tasks import Tasks
 from tests.workflows._words import running
 
-from stagepost.agents import Agent, Agents, ConversationOver, FunctionModel, InvalidAgent, call, converse
+from stagepost.agents import Agent, Agents, ConversationOver, FunctionModel, InvalidAgent, Tasks, call, converse
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import InvalidArgument
 from stagepost.workflows import Runner

@@ -168,8 +168,10 @@ async def _started(
     run = talk.run or context.run_id
     key = f"{talk.id}-{talk.turn - 1}"
     heard = context.memo.get(f"{_HEARD}{talk.id}")
-    is_known = isinstance(heard, Answered) and heard[:2] == (run, talk.turn - 1)
-    before = heard.state if is_known else await context.child_state(key, of=run)
+    if isinstance(heard, Answered) and heard[:2] == (run, talk.turn - 1):
+        before: State | None = heard.state
+    else:
+        before = await context.child_state(key, of=run)
     if before is None:
         raise ConversationEnded(talk.id, f"its last answer, a run below {run!r}, has failed, or is no longer stored")
     return loop.go_on(before, request, top, run_id=context.child_id(key, of=run) if context.is_durable else None)

@@ -42,8 +42,8 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "budget": asdict(agent.budget),
         "approvals": asdict(agent.approvals),
         "settings": _settings(agent.settings),
-        "idle": "inf" if agent.idle == inf else agent.idle,
         "hooks": [type(hook).__name__ for hook in agent.hooks],
+        **({} if agent.idle is None else {"idle": "inf" if agent.idle == inf else agent.idle}),
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.agents._weather import look, results
 from tests.agents.test_converse import Clock, echoing, said_in
 from tests.agents.test_messaging import echo as echo_below
-from tests.agents.test_tasks import mail, said, tasks_of
+from tests.agents.test_tasks import Door, Held, mail, said, tasks_of
 from tests.workflows._words import running
 
 from stagepost.agents import (
@@ -33,7 +33,7 @@ from stagepost.agents import (
     tool,
 )
 from stagepost.checkpoint import Keep, MemoryStore, Page, RunNotFound, SqliteStore
-from stagepost.workflows import RunForgotten, Runner
+from stagepost.workflows import RunFailed, RunForgotten, Runner
 
 LATE: Final = datetime(3000, 1, 1, tzinfo=UTC)
 PIXEL: Final = bytes.fromhex(
@@ -120,6 +120,39 @@ async def test_what_a_process_has_said_and_heard_it_does_not_read_again() -> Non
             assert (await talk.send("next")).output == str(2 * number + 3)
             reads.append(store.reads - before)
         assert (set(reads), store.elements_read, store.loads) == ({reads[0]}, 0, 0)
+
+
+async def test_after_a_turn_that_has_failed_the_transcript_is_not_read_again() -> None:
+    def answer(request: ModelRequest) -> str:
+        if request.messages[-1].text == "fail":
+            raise OSError("down")
+        return short(request)
+
+    store = Counting()
+    agent = Agent("echo", prompt="", model=FunctionModel(answer))
+    async with running(store, agent) as runner, converse(runner, "echo") as talk:
+        for number in range(10):
+            with pytest.raises(RunFailed, match="down"):
+                await talk.send("fail")
+            assert (await talk.send("go on")).output == str(3 * number + 2)
+        assert (store.elements_read, store.loads) == (0, 0)
+        assert await count(store, "elements") == 30
+
+
+async def test_of_a_task_that_goes_on_only_what_is_new_is_read() -> None:
+    door = Door()
+    script: list[ScriptEntry] = [*[call("look", city="Oslo")] * 9, "done"]
+    model = Held(script, {5: door})
+    store = Counting()
+    async with tasks_of(Agent("w", prompt="", model=model, tools=[look]), store=store) as (tasks, _):
+        run = await tasks.start("w", "go", task_id="t")
+        await door.entered.wait()
+        assert [len((await tasks.get("t")).messages) for _ in range(3)] == [11] * 3
+        assert store.elements_read == 11
+        door.open.set()
+        await run.result()
+        assert len((await tasks.get("t")).messages) == 20
+    assert store.elements_read == 11
 
 
 @pytest.mark.parametrize("turns", [3, 60])

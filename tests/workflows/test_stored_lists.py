@@ -7,7 +7,7 @@ from tests.workflows._words import running
 from tests.workflows.test_continued import TURN, expected, turns
 
 from stagepost.checkpoint import CannotStore, Continued, ListTooShort, MemoryStore, Page, RunNotFound, Snapshot
-from stagepost.workflows import Append, Chain, Parallel, Runner, State, step
+from stagepost.workflows import Append, Chain, Parallel, Runner, State, Wait, step
 from stagepost.workflows._execution._stored_lists import StoredLists
 
 
@@ -51,6 +51,26 @@ async def test_what_another_process_has_written_is_read_once() -> None:
         assert await go_on(runner, "turn-9", 20, "turn-10") == [*expected(10), "then", "answer 21"]
         assert list((await runner.inspect("turn-10")).state["log"]) == [*expected(10), "then", "answer 21"]
     assert (store.read, store.loaded) == (20, 0)
+
+
+async def test_of_a_list_that_has_grown_only_what_is_new_is_read() -> None:
+    store, types = Counting(), {"log": Annotated[list[Any], Append]}
+    work = Chain(
+        "work", [step("one", lambda _: {"log": [1]}), Wait("ask"), step("two", lambda _: {"log": [2]})], types=types
+    )
+    async with running(store, work) as runner:
+        await (await runner.start(work, {"log": [0]}, run_id="r")).settled()
+    async with running(store, work) as runner:
+        lists, schema = StoredLists(store), work.plan.schema
+        before = await lists.read(await store.head("r"), schema)
+        await runner.recover()
+        await runner.answer("r/ask", None)
+        await (await runner.get("r")).result()
+        store.read = 0
+        after = await lists.read(await store.head("r"), schema)
+    assert before is not None
+    assert after is not None
+    assert ([*before["log"].frozen], [*after["log"].frozen], store.read) == ([0, 1], [0, 1, 2], 1)
 
 
 async def test_a_branch_of_a_list_is_its_own() -> None:

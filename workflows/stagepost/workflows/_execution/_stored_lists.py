@@ -53,7 +53,7 @@ class StoredLists:
         self._last: OrderedDict[tuple[int, int], Elements] = OrderedDict()  # by maker and number; the newest at the end
 
     def note(self, row: int, refs: Mapping[str, Ref], own: Values, schema: Schema) -> None:
-        """Keep the lists of a run that has ended in this process.
+        """Keep the lists of a run that this process has worked on.
 
         Args:
             row: The store's key of the run.
@@ -107,22 +107,26 @@ class StoredLists:
         """The first elements of a list; None if there are not so many any more."""
         place = _place(head.row, ref, schema, key)
         known = self._known.get(place)
-        if known is None or known.length < length:
-            known = await self._fetch(head.run.run_id, key, length)
-            if known is None:
+        have = 0 if known is None else known.length
+        if have < length:
+            more = await self._fetch(head.run.run_id, key, have, length)
+            if more is None:
                 return None
+            known = more if known is None else known.grown(more)
             if length == ref.length and key in schema.lists:
                 self._keep(place, known)
+        assert known is not None  # noqa: S101  # an empty list has no place
         return known.first(length)
 
-    async def _fetch(self, run_id: str, key: str, length: int) -> Elements | None:
+    async def _fetch(self, run_id: str, key: str, begin: int, end: int) -> Elements | None:
+        """Elements of a list; None if there are not so many."""
         parts: list[bytes] = []
-        after: str | None = "0"
-        while after is not None and len(parts) < length:
-            page = await self._store.elements(run_id, "", key, after=after, limit=min(_PAGE, length - len(parts)))
+        after: str | None = str(begin)
+        while after is not None and len(parts) < end - begin:
+            page = await self._store.elements(run_id, "", key, after=after, limit=min(_PAGE, end - begin - len(parts)))
             parts += page.items
             after = page.next
-        return Elements(parts) if len(parts) == length else None
+        return Elements(parts) if len(parts) == end - begin else None
 
     def _keep(self, place: _Place, value: Elements) -> None:
         """Keep a list, and let go of those that were not needed for longest."""

@@ -148,8 +148,7 @@ class Executor:
             if record.cancelled:
                 execution.scope.cancel()
             branch = self._branch(record, execution, snapshot, values)
-            await self._advance(record, branch, recovered=recovered)
-            self._environment.lists.note(lease.row, branch.refs, branch.own, branch.plan.schema)
+            await self._advance(record, branch, lease.row, recovered=recovered)
         except BaseException as error:
             await self._tell(record, execution, error)
             if ends_all(error):
@@ -168,13 +167,16 @@ class Executor:
         assert record.definition is not None  # noqa: S101  # as above
         return Branch(execution, record.definition.workflow.plan, snapshot.root, own=values)
 
-    async def _advance(self, record: Record, branch: Branch, *, recovered: bool) -> None:
+    async def _advance(self, record: Record, branch: Branch, row: int, *, recovered: bool) -> None:
         """Take a run to its end.
 
         Raises:
             Parked: It rests.
         """
-        await observed(branch.execution, branch, recovered=recovered)
+        try:
+            await observed(branch.execution, branch, recovered=recovered)
+        finally:  # whatever has become of it, somebody may go on with what it has said
+            self._environment.lists.note(row, branch.refs, branch.own, branch.plan.schema)
         try:
             state = branch.view()
         except BaseException as error:  # noqa: BLE001  # the run has completed, and nobody can read what came of it

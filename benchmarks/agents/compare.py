@@ -95,6 +95,14 @@ def _millis(seconds: float) -> str:
     return f"{_digits(seconds * 1e3)} ms"
 
 
+def _millis_if_any(seconds: float) -> str:
+    return _millis(seconds) if seconds else ""
+
+
+def _megabytes(size: float) -> str:
+    return f"{_digits(size / 1e6)} MB" if size else ""
+
+
 def _times(ratio: float) -> str:
     return f"{_digits(ratio)} ×"
 
@@ -162,6 +170,25 @@ def _crowd(title: str, measure: str) -> Table:
 
 TALKS: Final = _crowd("50 conversations at once: later by", "talks")
 BURST: Final = _crowd("100 requests within a second: later by", "burst")
+
+LONG: Final = Table(
+    "a turn at the end of",
+    (
+        Row("a conversation of 500 turns", "ours", "talk of 500", wanted="≤ 1.3 ×, ≤ 3 MB"),
+        Row("a conversation of 5,000 turns", "ours", "talk of 5,000", wanted="≤ 1.3 ×"),
+        Row("500 follow-ups of a task", "ours", "500 follow-ups", wanted="≤ 1.3 ×"),
+        Row("500 messages from agent to agent", "ours", "500 messages", wanted="≤ 1.3 ×"),
+        Row("5,000 runs in memory, one after the other", "ours", "5,000 in memory"),
+    ),
+    (
+        Column("processor", "cpu", _millis),
+        Column("÷ the tenth to twentieth turn", "cpu growth", _times),
+        Column("clock", "wall", _millis),
+        Column("÷ the tenth to twentieth turn, clock", "wall growth", _times),
+        Column("closed file", "size", _megabytes),
+        Column("opened anew in", "opened", _millis_if_any),
+    ),
+)
 
 _DEPENDENCIES: Final = Row("anyio, pydantic, structlog and aiosqlite", "bare", "imports")
 IMPORTS: Final = Table(

@@ -1,5 +1,9 @@
 """A conversation, and a task, whose processes are killed; see `_mortal`."""
 
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
@@ -18,6 +22,7 @@ from stagepost.agents import (
     tool,
 )
 from stagepost.checkpoint import SqliteStore
+from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 from stagepost.workflows import Runner
 
 TALK = "talk"  # id of the conversation
@@ -72,3 +77,39 @@ async def work(folder: str, held: str, request: str, told: str = "") -> None:
             await Tasks(runner).tell("t", told)
         await run.settled()
         await notes.note("settled")
+
+
+async def forget(folder: str, held: str, *texts: str) -> None:
+    """Say something, then let retention delete all turns but the last, and wait to be killed.
+
+    Args:
+        folder: Where the file is.
+        held: Which statement of retention never returns; or after how many deleted runs nothing more is done.
+        texts: What is said.
+    """
+
+    def held_in(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+        connection.set_trace_callback(hold)
+        return run_batch(connection, batch)
+
+    def hold(statement: str) -> None:
+        if not held.isdecimal() and held in statement:
+            os.write(1, b"held\n")
+            time.sleep(1000)
+
+    async with (
+        SqliteStore(Path(folder) / "runs.db") as store,
+        Runner(store, workflows=[talker(Notes(Path(folder)))]) as runner,
+        converse(runner, "talker", id=TALK) as talk,
+    ):
+        for text in texts:
+            await talk.send(text)
+    async with SqliteStore(Path(folder) / "runs.db", run_batch=held_in) as store:
+        last = (await store.info(f"{TALK}-{len(texts) - 1}")).finished_at
+        assert last is not None
+        for number in range(len(texts) - 1):
+            if held == str(number):
+                break
+            await store.prune(last, limit=1)
+        os.write(1, b"held\n")
+        await anyio.sleep_forever()

@@ -91,3 +91,48 @@ async def test_p7_a_conversation_that_was_ended_before_a_kill_stays_so(tmp_path:
             assert said_in(talk) == ["a"]
             await runner.recover()
     assert Notes(tmp_path).read() == ["ask 0", "said a", "said end"]
+
+
+FORGETTING = "import sys, anyio; from tests.agents._talking import forget; anyio.run(forget, *sys.argv[1:])"
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        pytest.param("INSERT OR REPLACE INTO keys", id="while it notes what is remembered"),
+        pytest.param("DELETE FROM runs", id="as it deletes the first turn"),
+        pytest.param("COMMIT", id="before that is saved"),
+        pytest.param("2", id="after two turns"),
+        pytest.param("9", id="after all turns but the last"),
+    ],
+)
+async def test_p7_a_conversation_is_whole_after_a_kill_in_the_retention_of_turns_that_it_refers_to(
+    tmp_path: Path, held: str
+) -> None:
+    with fail_after(120):
+        async with running(FORGETTING, tmp_path, held, *"abcd") as process:
+            assert (await process.line()).strip() == "held"
+            await process.kill()
+        async with next_life(tmp_path) as (talk, runner):
+            assert said_in(talk) == [*"abcd"]
+            left = [info.run_id for info in (await runner.find()).items]
+            assert left == [f"{TALK}-{number}" for number in range(4)][-len(left) :]
+            assert len(left) == {"2": 2, "9": 1}.get(held, 4)
+            assert (await talk.send("e")).output == "a / b / c / d / e"
+        async with SqliteStore(tmp_path / "runs.db") as store:
+            assert list(await store.check()) == []
+
+
+@pytest.mark.parametrize("held", ["ask 2", "said c"], ids=["in a turn that refers to another", "after it"])
+async def test_p7_a_turn_that_refers_to_another_is_whole_after_a_kill_although_the_other_is_deleted(
+    tmp_path: Path, held: str
+) -> None:
+    with fail_after(120):
+        await killed(tmp_path, held, "a", "b", "c")
+        async with SqliteStore(tmp_path / "runs.db") as store:
+            for number in range(2):
+                await store.delete(f"{TALK}-{number}")
+        async with next_life(tmp_path) as (talk, runner):
+            assert (await talk.send("d")).output == "a / b / c / d"
+            assert len((await Tasks(runner).get(f"{TALK}-2")).messages) == 6
+    assert Notes(tmp_path).read().count("ask 2") == (2 if held == "ask 2" else 1)

@@ -121,7 +121,7 @@ typed = Agent(
     output=WeatherReport,
     budget=Budget(turns=8, tool_calls=20, tokens=50_000, cost=0.5),
 )
-texting = Agent("echo", prompt="Echo.")
+texting = Agent("echo", prompt="Echo.", idle=timedelta(hours=1))
 
 
 async def prompt(context: PromptContext[WeatherQuery]) -> str:
@@ -176,7 +176,7 @@ lead = Agent(
 assert_type(lead, Agent[str])
 assert_type(lead.servers, Sequence[McpServer])
 assert_type(lead.approvals, Approvals)
-known = Agents([lead, typed, texting])
+known = Agents([lead, typed, texting], idle=600)
 assert_type(known["lead"], Agent[object])
 assert_type(Agents.load({"agents": []}, tools={"plain": plain}, models={"fast": models[0]}), Agents)
 assert_type(lead.describe(), dict[str, JsonValue])

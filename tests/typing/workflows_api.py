@@ -5,7 +5,7 @@ from typing import Any, Literal, assert_type
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CorruptRun, Limits, MemoryStore, Page, RunStatus, SqliteStore, Statement
+from stagepost.checkpoint import CorruptRun, Keep, Limits, MemoryStore, Page, RunInfo, RunStatus, SqliteStore, Statement
 from stagepost.hub import Event, Hub
 from stagepost.workflows import (
     Ask,
@@ -282,6 +282,9 @@ async def continued(store: SqliteStore, runner: Runner) -> None:
     given = {"messages": Continued("turn-1", 2, then=["and now?"])}
     assert_type(await runner.start(Chain("turn", [write_order]), given, labels={"customer": "7"}), Run)
     assert_type(await store.elements("turn-1", "", "messages", after=1, limit=10), Page[bytes])
+    assert_type((await store.head("turn-1")).row, int)
+    assert_type(await runner.find(labels={"customer": "7"}, newest_first=True), Page[RunInfo])
+    assert_type(runner.keep_of("turn"), Keep)
     await store.execute(Statement("DELETE FROM app_orders WHERE run = ?", ("turn-1",)))
     rows = await store.query("SELECT * FROM app_orders WHERE run = ?", "turn-1")
     assert_type(rows, Sequence[tuple[str | int | float | bytes | None, ...]])

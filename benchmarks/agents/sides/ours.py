@@ -8,6 +8,7 @@ from typing import Final, Literal
 import anyio
 from benchmarks.agents.crowd import BURST, TALKS, Ask, late
 from benchmarks.agents.imports import importing
+from benchmarks.agents.long import between_agents, conversation, follow_ups, in_memory, stored
 from benchmarks.agents.measure import Figures, Measure, Task, as_opened, cost, times
 from benchmarks.agents.provider import MODEL, provider
 from benchmarks.agents.task import ANSWER, ARGUMENTS, PROMPT, REQUEST, TURNS, add, call_id, check
@@ -139,5 +140,10 @@ MEASURES: Mapping[str, Measure] = {
     "burst": partial(late, _sleeping, BURST),
     "talks over HTTP": partial(late, _talking, TALKS),
     "burst over HTTP": partial(late, _talking, BURST),
+    "talk of 500": partial(stored, conversation, 500),
+    "talk of 5,000": partial(stored, conversation, 5_000),
+    "500 follow-ups": partial(stored, follow_ups, 500),
+    "500 messages": partial(between_agents, 500),
+    "5,000 in memory": partial(in_memory, 5_000),
     "imports": partial(importing, ["stagepost.agents"]),
 }

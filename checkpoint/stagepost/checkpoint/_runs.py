@@ -36,6 +36,20 @@ class Runs(Protocol):
         """
         ...
 
+    async def head(self, run_id: str) -> Snapshot:
+        """As `load`, without lists that have rows of their own, however long these are.
+
+        A frame's state lacks their keys; `Frame.refs` has them, with their lengths, and `elements` reads them.
+
+        Args:
+            run_id: The run.
+
+        Raises:
+            RunNotFound: There is none.
+            CorruptRun: It is not what was written.
+        """
+        ...
+
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run.
 

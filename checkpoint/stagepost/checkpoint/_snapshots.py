@@ -90,6 +90,7 @@ class Snapshot(NamedTuple):
         shape: Skeleton of the workflow as it was when the run was last claimed; None if nobody has said.
         numbers: The highest number that one of its values and lists with rows of their own has; see `Ref`.
         saved_at: When each frame was last saved (UTC), by path, and each item, as ``path[3]``.
+        row: The store's own short key of the run, which no other run ever gets.
     """
 
     run: RunInfo
@@ -100,6 +101,7 @@ class Snapshot(NamedTuple):
     shape: bytes | None = None
     numbers: int = 0
     saved_at: Mapping[str, datetime] = MappingProxyType({})
+    row: int = 0
 
     @property
     def root(self) -> Frame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 from pydantic import BaseModel, JsonValue, SecretStr
 
 from stagepost._dataclasses import dataclass
-from stagepost.hub import Observer, check_name
+from stagepost.hub import Duration, Observer, check_name
 from stagepost.workflows import Pattern
 
 from .._definition._approvals import Approvals
@@ -27,7 +27,7 @@ from ._chain import AgentChain, chained
 from ._chain_workflow import Link as ChainLink
 from ._checks import check_agent
 from ._describing import describe
-from ._given import listed, read_approvals, read_servers, read_tools
+from ._given import listed, read_approvals, read_idle, read_servers, read_tools
 from ._inheritance import model_of_run
 from ._opened import Opened
 from ._running import run_in_memory
@@ -78,6 +78,8 @@ class Agent(Generic[OutputT_co]):
         models: Models by name, for this agent and the agents below it.
         settings: Settings for its model; they override the model's own settings, and a run's settings override them.
             Agents below have their own.
+        idle: Seconds (or a `timedelta`) without a message after which a conversation with it has ended; ``math.inf``
+            for never. By default as the agent above says that asks it, and at the top 5 minutes.
 
     Raises:
         InvalidAgent: The parts do not fit together.
@@ -100,6 +102,7 @@ class Agent(Generic[OutputT_co]):
     description: str
     models: Mapping[str, Model | str] = field(repr=False)
     settings: ModelSettings
+    idle: float | None
 
     @overload
     def __init__(
@@ -120,6 +123,7 @@ class Agent(Generic[OutputT_co]):
         description: str = "",
         models: Mapping[str, Model | str] = ...,
         settings: ModelSettings = ...,
+        idle: Duration | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -140,6 +144,7 @@ class Agent(Generic[OutputT_co]):
         description: str = "",
         models: Mapping[str, Model | str] = ...,
         settings: ModelSettings = ...,
+        idle: Duration | None = None,
     ) -> None: ...
     def __init__(
         self,
@@ -159,6 +164,7 @@ class Agent(Generic[OutputT_co]):
         description: str = "",
         models: Mapping[str, Model | str] = _NO_MODELS,
         settings: ModelSettings = _SETTINGS,
+        idle: Duration | None = None,
     ) -> None:
         check_name("agent name", name)
         made, among = read_tools(name, tools)
@@ -178,6 +184,7 @@ class Agent(Generic[OutputT_co]):
             description=description,
             models=MappingProxyType(dict(models)),
             settings=settings,
+            idle=read_idle(name, idle),
         )
         check_agent(self, Agent)
 
@@ -279,19 +286,9 @@ class Agent(Generic[OutputT_co]):
             EventLoopRunning: An event loop runs in this thread already.
             AgentError: As for `run`.
         """
-        run = partial(
-            self.run,
-            request,
-            after=after,
-            model=model,
-            settings=settings,
-            approve=approve,
-            deps=deps,
-            secrets=secrets,
-            observer=observer,
-            override_model=override_model,
-        )
-        return run_alone(self.name, run)
+        run = partial(self.run, request, after=after, model=model, settings=settings, approve=approve)
+        given = partial(run, deps=deps, secrets=secrets, observer=observer, override_model=override_model)
+        return run_alone(self.name, given)
 
     def then(
         self,

@@ -5,6 +5,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from stagepost.hub import Duration, seconds
+
 from .._mcp import McpServer
 from .._models._model import Model
 from .._tools._tool import ToolLike
@@ -25,12 +27,15 @@ class Agents(Mapping[str, Agent[object]]):
 
     Args:
         agents: The agents, in any order. Agents whose sub-agents are names are replaced by copies with agents.
+        idle: For agents that say nothing else: seconds (or a `timedelta`) without a message after which a conversation
+            with them has ended; ``math.inf`` for never. These are replaced by copies, too.
 
     Raises:
         InvalidAgent: Two have the same name, a name is unknown, or agents ask each other in a circle.
+        InvalidArgument: `idle` is no duration.
     """
 
-    def __init__(self, agents: Iterable[Agent[object]]) -> None:
+    def __init__(self, agents: Iterable[Agent[object]], *, idle: Duration | None = None) -> None:
         known: dict[str, Agent[object]] = {}
         if isinstance(agents, Agent | Mapping):
             raise TypeError(f"Agents takes a list of agents, and not a single {type(agents).__name__}: Agents([…])")
@@ -38,7 +43,7 @@ class Agents(Mapping[str, Agent[object]]):
             if agent.name in known:
                 raise InvalidAgent(agent.name, "two agents have this name: rename one, or leave one out")
             known[agent.name] = agent
-        acquainted = _Acquainted(known)
+        acquainted = _Acquainted(known, None if idle is None else seconds(idle, "idle"))
         self._agents = {name: acquainted.agent(agent, ()) for name, agent in known.items()}
 
     @classmethod
@@ -49,12 +54,13 @@ class Agents(Mapping[str, Agent[object]]):
         tools: Mapping[str, ToolLike | McpServer] = _NOTHING,
         models: Mapping[str, Model | str] = _NOTHING,
         types: Mapping[str, Any] = _NOTHING,
+        idle: Duration | None = None,
     ) -> "Agents":
         """Build agents from data, as read from JSON or TOML.
 
         The data has a list ``agents``; each has a ``name``, a ``prompt``, and optionally ``model``, ``tools``,
-        ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals``, ``settings`` and ``description``. Objects of
-        code are names there::
+        ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals``, ``settings``, ``idle`` and ``description``.
+        Objects of code are names there::
 
             [[agents]]
             name = "lead"
@@ -75,12 +81,13 @@ class Agents(Mapping[str, Agent[object]]):
             tools: Tools and servers by their names in the data.
             models: Models by their names.
             types: Models of requests and types of answers by their names.
+            idle: As for the class.
 
         Raises:
             InvalidAgentData: The data is malformed, or a name is unknown; it says where.
             InvalidAgent: The parts of an agent, or the agents, do not fit together.
         """
-        return cls(read_agents(data, Known(tools=tools, models=models, types=types)))
+        return cls(read_agents(data, Known(tools=tools, models=models, types=types)), idle=idle)
 
     def __getitem__(self, name: str) -> Agent[object]:
         try:
@@ -101,8 +108,9 @@ class Agents(Mapping[str, Agent[object]]):
 class _Acquainted:
     """Agents whose sub-agents are agents; one for each that was given, however many ask it."""
 
-    def __init__(self, known: Mapping[str, Agent[object]]) -> None:
+    def __init__(self, known: Mapping[str, Agent[object]], idle: float | None) -> None:
         self._known = known
+        self._idle = idle
         self._made: dict[int, Agent[object]] = {}  # by identity; `_known` keeps the originals alive
 
     def agent(self, agent: Agent[object], above: tuple[Agent[object], ...]) -> Agent[object]:
@@ -111,7 +119,9 @@ class _Acquainted:
             raise _circle(agent, above)
         if id(agent) not in self._made:
             below = tuple(self.agent(self._found(agent, each), (*above, agent)) for each in agent.sub_agents)
-            self._made[id(agent)] = agent if below == agent.sub_agents else replace(agent, sub_agents=below)
+            idle = self._idle if agent.idle is None else agent.idle
+            is_whole = below == agent.sub_agents and idle == agent.idle
+            self._made[id(agent)] = agent if is_whole else replace(agent, sub_agents=below, idle=idle)
         return self._made[id(agent)]
 
     def _found(self, agent: Agent[object], sub_agent: Agent[object] | str) -> Agent[object]:

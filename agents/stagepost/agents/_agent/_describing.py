@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from math import inf
 from typing import Any, TypeAlias
 
 from pydantic import JsonValue, TypeAdapter
@@ -42,6 +43,7 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "approvals": asdict(agent.approvals),
         "settings": _settings(agent.settings),
         "hooks": [type(hook).__name__ for hook in agent.hooks],
+        **({} if agent.idle is None else {"idle": "inf" if agent.idle == inf else agent.idle}),
     }
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
+from stagepost.hub import Duration, InvalidArgument, seconds
+
 from .._definition._approvals import Approvals
 from .._mcp import McpServer
 from .._models._addresses import shown_address
@@ -62,6 +64,19 @@ def read_approvals(agent: str, given: Approvals | Iterable[str] | None) -> Appro
         return Approvals(() if given is None else given)
     except TypeError as error:
         raise InvalidAgent(agent, f"approvals: {error}") from None
+
+
+def read_idle(agent: str, given: Duration | None) -> float | None:
+    """How long conversations last without a message, in seconds; None if nothing is said.
+
+    Raises:
+        InvalidAgent: It is no duration.
+    """
+    try:
+        return None if given is None else seconds(given, "idle")
+    except InvalidArgument:
+        why = f"idle={given!r:.80}: give seconds from 0 up, a timedelta, or math.inf for conversations without an end"
+        raise InvalidAgent(agent, why) from None
 
 
 def listed(agent: str, what: str, given: Iterable[T]) -> tuple[T, ...]:

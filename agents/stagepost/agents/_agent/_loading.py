@@ -76,6 +76,7 @@ def _checked(kind: str, name: object, known: Mapping[str, object]) -> str:
 
 _Tool: TypeAlias = Annotated[Any, PlainValidator(_tool)]
 _Type: TypeAlias = Annotated[Any, PlainValidator(_type)]
+_Idle: TypeAlias = Annotated[float | None, Field(ge=0)]
 
 
 class _Data(BaseModel):
@@ -105,6 +106,7 @@ class _Agent(_Data):
     budget: Budget = _BUDGET
     approvals: _Approvals = _Approvals()
     settings: ModelSettings = _SETTINGS
+    idle: _Idle = None
 
     def made(self, models: Mapping[str, Model | str]) -> Agent[object]:
         made: Agent[object] = Agent(
@@ -121,6 +123,7 @@ class _Agent(_Data):
             budget=self.budget,
             approvals=Approvals(self.approvals.rules, within=self.approvals.within),
             settings=self.settings,
+            idle=self.idle,
         )
         return made
 

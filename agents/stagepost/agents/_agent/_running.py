@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from time import time
 from typing import Any
 
 from pydantic import SecretStr
@@ -50,5 +51,5 @@ async def run_in_memory(
         except PatternError as error:
             failure = failure_of(loop.name, error)
         else:
-            return with_blobs(loop.result(state), blobs)
+            return with_blobs(loop.result(state, time), blobs)
     raise failure  # here, so that its own cause stays its cause

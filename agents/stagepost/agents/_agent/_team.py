@@ -10,6 +10,7 @@ from .._definition._definition import AgentDefinition, sub_agents_of
 from .._definition._hooks import all_hooks, inherited
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
+from .._delegation._messaging import IDLE
 from .._loop._loop import AgentLoop
 from .._loop._member import Member
 from .._loop._session import Approve, Session
@@ -159,6 +160,7 @@ class Team:
             root=(self._root.name, self._root.budget),
             depth=len(way) - 1,
             is_alone=len(way) == 1 and not agents and not tools,
+            idle=next((link.agent.idle for link in reversed(way) if link.agent.idle is not None), IDLE),
         )
         loop = AgentLoop(member, Delegation(agents, tools), self)
         self._loops.append(loop)

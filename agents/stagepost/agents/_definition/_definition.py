@@ -93,6 +93,11 @@ class AgentDefinition(Protocol):
         ...
 
     @property
+    def idle(self) -> float | None:
+        """Seconds without a message after which a conversation with it has ended; None for what those above say."""
+        ...
+
+    @property
     def hooks(self) -> Sequence[object]:
         """The hooks around its calls of models and tools, the outermost first."""
         ...

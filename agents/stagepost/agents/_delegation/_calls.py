@@ -19,7 +19,8 @@ class Talk(BaseModel, frozen=True):
         turns: How many messages it has answered.
         run: The parent run of its last turn.
         last: When that was, in seconds since 1970.
-        ended: Whether it has ended.
+        ended: Whether it has ended, whatever the time is.
+        idle: After how many seconds without a message it ends; None for never.
     """
 
     agent: str
@@ -27,6 +28,15 @@ class Talk(BaseModel, frozen=True):
     run: str = ""
     last: float = 0.0
     ended: bool = False
+    idle: float | None = None
+
+    def is_late(self, now: float) -> bool:
+        """Whether nobody has written for its idle time."""
+        return self.idle is not None and now - self.last > self.idle
+
+    def is_over(self, now: float) -> bool:
+        """Whether it takes no more messages."""
+        return self.ended or self.is_late(now)
 
 
 class Place(NamedTuple):
@@ -38,7 +48,7 @@ class Place(NamedTuple):
         turn: Number of the turn, from 0.
         end: Whether it is the last one.
         run: The parent run of the previous turn; None if there is none, or if this answer has it, too.
-        idle: Seconds since then; None where `run` is None.
+        late: The idle time of the conversation, if the message comes after it.
     """
 
     id: str
@@ -46,7 +56,7 @@ class Place(NamedTuple):
     turn: int
     end: bool
     run: str | None = None
-    idle: float | None = None
+    late: float | None = None
 
 
 class PendingCall(NamedTuple):

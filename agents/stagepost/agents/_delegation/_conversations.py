@@ -34,7 +34,8 @@ class Conversation:
         id: Its id, within the run.
         agent: Name of the other agent.
         exchanges: What was said and answered, in order.
-        is_complete: Whether it has ended: by the agent that started it, or because an answer failed.
+        is_complete: Whether it has ended: by the agent that started it, because an answer failed, or because nobody
+            has written for the idle time of the other agent.
     """
 
     id: str
@@ -56,19 +57,20 @@ class _Asked(BaseModel):
     message: str
 
 
-def conversations(messages: Sequence[ChatMessage], talks: Mapping[str, Talk]) -> Sequence[Conversation]:
+def conversations(messages: Sequence[ChatMessage], talks: Mapping[str, Talk], now: float) -> Sequence[Conversation]:
     """The conversations of a run.
 
     Args:
         messages: Its transcript.
         talks: What its state keeps of them.
+        now: Seconds since 1970.
     """
     exchanges: dict[str, list[Exchange]] = {}
     for call, result in _answered(messages):
         if call.name == MESSAGE_AGENT:
             _add(exchanges, call, result)
     return tuple(
-        Conversation(conversation_id, talk.agent, tuple(exchanges.get(conversation_id, ())), talk.ended)
+        Conversation(conversation_id, talk.agent, tuple(exchanges.get(conversation_id, ())), talk.is_over(now))
         for conversation_id, talk in talks.items()
     )
 

@@ -1,9 +1,10 @@
 """Asking other agents: each question is a run of its own below the run that asks, begun once and joined again."""
 
+import math
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
 import anyio
 from pydantic import JsonValue
@@ -18,8 +19,10 @@ from .._tools._invoking import ToolResult
 from ..errors import AgentError
 from ._calls import Aside, PendingCall, Place, Talk
 from ._delegate_tool import DelegateTool
-from ._messaging import IDLE, is_readdressed, request_of
+from ._messaging import is_readdressed, request_of
 
+_HEARD: Final = "heard "  # in the memo, with a conversation's id: its last answer
+_MINUTES: Final = 120.0  # seconds; more are told in minutes
 _LONGEST: Final = 60  # characters of a name in a key
 _PLACE: Final = re.compile(r"^(?:GraphError: )?graph '[^']*' failed at node '[^']*': ")  # a model knows of no graph
 _READDRESSED: Final = (
@@ -33,11 +36,18 @@ class AgentWorkflow(Servable, Protocol):
 
     agent: AgentDefinition
 
+    @property
+    def idle(self) -> float:
+        """After how many seconds without a message a conversation with it has ended."""
+        ...
+
     def begin(self, payload: object, root: str) -> Mapping[str, object]:
         """What a run starts with."""
         ...
 
-    def go_on(self, before: State, payload: object, root: str | None = None) -> Mapping[str, object]:
+    def go_on(
+        self, before: State, payload: object, root: str | None = None, *, run_id: str | None = None
+    ) -> Mapping[str, object]:
         """The initial state of a run that continues another one."""
         ...
 
@@ -48,6 +58,20 @@ class AgentWorkflow(Servable, Protocol):
     def plain_reply(self, state: State) -> JsonValue:
         """The final answer as JSON values."""
         ...
+
+
+class Answered(NamedTuple):
+    """The last answer of a conversation, if it was given in this process.
+
+    Attributes:
+        run: The run that was answered.
+        turn: Number of the turn.
+        state: Final state of the run that has answered.
+    """
+
+    run: str
+    turn: int
+    state: State
 
 
 class Delegation:
@@ -115,9 +139,19 @@ class Delegation:
             failed = ended = True
         else:
             _count(aside, key, loop, state)
+            context.memo[f"{_HEARD}{talk.id}"] = Answered(context.run_id, talk.turn, state)
             answer, failed = loop.plain_reply(state), False
-        now = context.clock()
-        aside.talk = talk.id, Talk(agent=talk.agent, turns=talk.turn + 1, run=context.run_id, last=now, ended=ended)
+        aside.talk = (
+            talk.id,
+            Talk(
+                agent=talk.agent,
+                turns=talk.turn + 1,
+                run=context.run_id,
+                last=context.clock(),
+                ended=ended,
+                idle=None if math.isinf(loop.idle) else loop.idle,
+            ),
+        )
         return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
 
 
@@ -129,12 +163,22 @@ async def _started(
     top = root or context.run_id
     if not talk.turn:
         return loop.begin(request, top)
-    if (talk.idle or 0.0) > IDLE:
-        raise ConversationEnded(talk.id, f"nobody has written for more than {IDLE / 60:g} minutes")
-    before = await context.child_state(f"{talk.id}-{talk.turn - 1}", of=talk.run)
+    if talk.late is not None:
+        raise ConversationEnded(talk.id, f"nobody has written for more than {_spelled(talk.late)}")
+    run = talk.run or context.run_id
+    key = f"{talk.id}-{talk.turn - 1}"
+    heard = context.memo.get(f"{_HEARD}{talk.id}")
+    if isinstance(heard, Answered) and heard[:2] == (run, talk.turn - 1):
+        before: State | None = heard.state
+    else:
+        before = await context.child_state(key, of=run)
     if before is None:
-        raise ConversationEnded(talk.id, "its last answer has failed, or is no longer stored")
-    return loop.go_on(before, request, top)
+        raise ConversationEnded(talk.id, f"its last answer, a run below {run!r}, has failed, or is no longer stored")
+    return loop.go_on(before, request, top, run_id=context.child_id(key, of=run) if context.is_durable else None)
+
+
+def _spelled(seconds: float) -> str:
+    return f"{seconds / 60:g} minutes" if seconds >= _MINUTES else f"{seconds:g} s"
 
 
 class ConversationEnded(AgentError):

@@ -16,7 +16,7 @@ from .._tools._arguments import InvalidArguments
 from .._tools._tool import Tool, tool
 from ._calls import Lane, PendingCall, Place, Talk
 
-IDLE: Final = 300.0  # seconds; then a conversation has ended
+IDLE: Final = 300.0  # seconds; then a conversation has ended, unless an agent says otherwise
 
 _ABOUT: Final = """Send a message to another agent and wait for its answer.
 
@@ -110,7 +110,8 @@ def _continued(
     if talk.ended or any(other.talk is not None and other.talk.end for other in earlier):
         return call._replace(complaint=f"conversation {known!r} has ended: start another one with agent_name")
     place = Place(known, talk.agent, talk.turns + len(earlier), end)
-    return call._replace(talk=place if earlier else place._replace(run=talk.run, idle=now - talk.last))
+    late = talk.idle if talk.is_late(now) else None
+    return call._replace(talk=place if earlier else place._replace(run=talk.run, late=late))
 
 
 def is_readdressed(arguments: Mapping[str, object], talk: Place) -> bool:

@@ -1,7 +1,8 @@
 """The result of a run of an agent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from math import inf
 from typing import Generic, TypeVar
 
 from stagepost._dataclasses import dataclass
@@ -26,6 +27,7 @@ class AgentResult(Generic[OutputT_co]):
         state: The run's final state, for ``agent.run(…, after=result)``.
         blobs: Bytes of the parts of a run in memory, by digest, for the same purpose; for other runs they are in the
             store.
+        clock: Seconds since 1970, by which `conversations` tells whose time is up; None if nobody knows.
     """
 
     output: OutputT_co
@@ -34,11 +36,13 @@ class AgentResult(Generic[OutputT_co]):
     turns: int
     state: State = field(repr=False, compare=False)
     blobs: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+    clock: Callable[[], float] | None = field(default=None, repr=False, compare=False)
 
     @property
     def conversations(self) -> Sequence[Conversation]:
-        """Those with other agents, with all that was said in them."""
-        return conversations(self.messages, RunState(self.state).talks)
+        """Those with other agents, with all that was said in them, and whether they have ended by now."""
+        now = -inf if self.clock is None else self.clock()
+        return conversations(self.messages, RunState(self.state).talks, now)
 
 
 def with_blobs(result: AgentResult[OutputT_co], blobs: Mapping[str, bytes]) -> AgentResult[OutputT_co]:

@@ -12,10 +12,11 @@ failure        why the model gave up, if it did
 turn           turns before this run, if it continues another one
 root           the root run, if this is a child run
 conversations  conversations with other agents, by id, if any
-nested         what child runs have used, by their keys, if any
+nested         what child runs of the last answer have used, by their keys, and all before them together, if any
 heard          number of the last message sent to the running task that was read, if any
 said           the message of a conversation with an outside caller that this run answers, if any; see `_tasks`
 settings       settings for its model, if the caller gave some
+parts          set if a message has pictures, sounds or files
 ended          set if the run only records that such a conversation has ended
 =============  ==========================================================================================
 
@@ -38,6 +39,7 @@ from ._calls import Aside, Talk
 OUTPUT: Final = "output"
 FAILURE: Final = "failure"
 ENDED: Final = "ended"
+EARLIER: Final = "*"  # no key of a child run
 
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # frozen, and made of texts
 _SETTINGS: Final = TypedCodec(ModelSettings, immutable=True)
@@ -62,6 +64,7 @@ class Changes(TypedDict, total=False):
     heard: int
     said: Mapping[str, object]
     settings: ModelSettings
+    parts: bool
     ended: bool
 
 
@@ -152,7 +155,7 @@ class RunState:
 
     @property
     def nested(self) -> Mapping[str, Mapping[str, Any]]:
-        """What child runs have used, as `Spent.stored`."""
+        """What child runs have used, as `Spent.stored`, by their keys; `EARLIER` are those of earlier answers."""
         nested: Mapping[str, Mapping[str, Any]] = self._given.get("nested", {})
         return nested
 
@@ -177,6 +180,11 @@ class RunState:
         """Why the model gave up."""
         why: str = self._given[FAILURE]
         return why
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether a message has pictures, sounds or files."""
+        return "parts" in self._given
 
     @property
     def is_over(self) -> bool:
@@ -210,9 +218,16 @@ class RunState:
                 nested.update(aside.nested)
         if talks:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
+        if not self.has_parts and any(message.parts for message in messages if message.role == "tool"):
+            changes["parts"] = True
         if nested:
-            changes["nested"] = {**self.nested, **nested}
+            changes["nested"] = {**self._folded(), **nested}
         return changes
+
+    def _folded(self) -> Mapping[str, object]:
+        """What child runs of earlier answers have used, as one: a run may have any number of them."""
+        totals = map(Spent.read, self.nested.values())
+        return {EARLIER: sum(totals, Spent()).stored()} if self.nested else {}
 
 
 def wants_one(given: Mapping[str, Any]) -> bool:

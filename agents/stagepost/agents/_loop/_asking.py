@@ -16,7 +16,7 @@ from .._models._masking import without_secret_content
 from .._models._messages import AssistantMessage, SystemMessage, UserMessage, asked_parts
 from .._models._model import ModelRequest, ModelResponse, ToolSchema
 from .._tools._answer_reader import AnswerReader
-from ._bytes import have_parts, with_bytes
+from ._bytes import with_bytes
 from ._call_ids import distinct
 from ._hooked import HookedModel
 from ._keeping import without_secrets
@@ -59,7 +59,7 @@ class Asking:
         """
         system = self._fixed or await self._system(state, context)
         said = state.messages
-        if have_parts(said, context):
+        if state.has_parts:
             said = await with_bytes(said, context)
             check_parts(self._member.model, asked_parts(said))
         tools: Sequence[ToolSchema] = self._reader.tools

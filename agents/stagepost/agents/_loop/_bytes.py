@@ -1,7 +1,6 @@
 """The bytes of parts, for requests to a model: messages only have their digests."""
 
 from collections.abc import Sequence
-from typing import Any, Final
 
 from stagepost.checkpoint import BlobNotFound
 from stagepost.workflows import StepContext
@@ -9,22 +8,6 @@ from stagepost.workflows import StepContext
 from .._models._messages import ChatMessage, ToolMessage, UserMessage
 from .._models._parts import Part
 from ..errors import PartMissing
-
-_WITH_PARTS: Final = ("user", "tool")
-_LOOKED_AT: Final = "parts"  # how many messages have no parts; None once one has
-
-
-def have_parts(messages: Sequence[ChatMessage], context: StepContext) -> bool:
-    """Whether a message of a run has a part. Each message is checked once, since a transcript only grows."""
-    memo = context.memo
-    looked_at: Any = memo.get(_LOOKED_AT, 0)
-    if looked_at is not None:
-        for message in messages[looked_at:]:
-            if message.role in _WITH_PARTS and message.parts:
-                memo[_LOOKED_AT] = None
-                return True
-        memo[_LOOKED_AT] = len(messages)
-    return looked_at is None
 
 
 async def with_bytes(messages: Sequence[ChatMessage], context: StepContext) -> Sequence[ChatMessage]:

@@ -5,7 +5,7 @@ several at once are a fan-out, which takes two more commits, before the first an
 everything that the loop knows; see `RunState`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
 
 from pydantic import JsonValue
@@ -106,22 +106,30 @@ class AgentLoop(Graph):
         """
         return {**self.accept(payload), "root": root}
 
-    def go_on(self, before: State, payload: object, root: str | None = None) -> Mapping[str, object]:
+    def go_on(
+        self, before: State, payload: object, root: str | None = None, *, run_id: str | None = None
+    ) -> Mapping[str, object]:
         """The initial state of a run that continues another one.
 
         Args:
             before: The other's state.
             payload: What the agent is asked now.
             root: The run at the root, if there is one above it.
+            run_id: The other's id, if both are stored: its transcript is referred to, and not stored again.
 
         Raises:
             InvalidRequest: It is not what the agent takes.
         """
-        return asked_again(self._brief, before, payload, root)
+        return asked_again(self._brief, before, payload, root=root, run_id=run_id)
 
-    def end(self) -> Mapping[str, object]:
-        """The initial state of a run that asks nothing, and only records the end of a conversation."""
-        return over()
+    def end(self, before: State | None, run_id: str | None) -> Mapping[str, object]:
+        """The initial state of a run that asks nothing, and only records the end of a conversation.
+
+        Args:
+            before: State of the last run before it; None if there is none.
+            run_id: Id of that.
+        """
+        return over(before, run_id)
 
     def reply(self, state: State) -> object:
         """The final answer."""
@@ -136,10 +144,21 @@ class AgentLoop(Graph):
         """What a run and all runs below it have used."""
         return _total(RunState(state))
 
-    def result(self, state: State) -> AgentResult[Any]:
-        """The result of a run, from its final state."""
+    @property
+    def idle(self) -> float:
+        """After how many seconds without a message a conversation with it has ended."""
+        return self._member.idle
+
+    def result(self, state: State, clock: Callable[[], float] | None = None) -> AgentResult[Any]:
+        """The result of a run.
+
+        Args:
+            state: Its final state.
+            clock: Seconds since 1970, by which the run has told the time.
+        """
         known = RunState(state)
-        return AgentResult(known.output, tuple(known.messages), _total(known).usage, known.spent.turns, state)
+        usage, turns = _total(known).usage, known.spent.turns
+        return AgentResult(known.output, tuple(known.messages), usage, turns, state, clock=clock)
 
     def _parts(self, delegation: Delegation) -> tuple[Turn, ToolCalling]:
         """What takes turns, and what makes their calls."""

@@ -26,6 +26,7 @@ class Member:
         root: Name and budget of the agent at the top.
         depth: The number of agents above it.
         is_alone: Whether it is asked by nobody and asks nobody.
+        idle: After how many seconds without a message a conversation with it has ended; infinity for never.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Member:
     root: tuple[str, Budget]
     depth: int
     is_alone: bool
+    idle: float
 
 
 class Team(Protocol):

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeAlias, TypeVar, cast
 
-from ._messages import ToolCall
-from ._model import ModelResponse
+from ._messages import AssistantMessage, ToolCall
+from ._model import ModelRequest, ModelResponse
 
 FaultT = TypeVar("FaultT")
 
@@ -37,12 +37,23 @@ class Script(Generic[FaultT]):
         return self._faults[turn].pop(0) if turn < len(self._faults) and self._faults[turn] else None
 
 
-def as_response(answer: Answer, turn: int) -> ModelResponse:
-    """An answer as a model gives it, its calls with ids that are the same in every process."""
+def turn_of(request: ModelRequest) -> int:
+    """How many answers a request has. Counted without Python code for each message: there may be very many."""
+    return [*map(type, request.messages)].count(AssistantMessage)
+
+
+def as_response(answer: Answer, turn: int | ModelRequest) -> ModelResponse:
+    """An answer as a model gives it, its calls with ids that are the same in every process.
+
+    Args:
+        answer: It.
+        turn: Which answer of the conversation it is, or what it answers.
+    """
     if isinstance(answer, ModelResponse):
         return answer
     if isinstance(answer, str):
         return ModelResponse(answer)
+    turn = turn if isinstance(turn, int) else turn_of(turn)
     calls = [answer] if isinstance(answer, ToolCall) else answer
     return ModelResponse(calls=tuple(_named(made, turn, index) for index, made in enumerate(calls)))
 

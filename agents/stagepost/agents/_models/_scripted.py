@@ -7,9 +7,9 @@ from anyio.lowlevel import checkpoint
 from pydantic_core import to_json
 
 from ..errors import ScriptEnded
-from ._messages import AssistantMessage, ToolCall
+from ._messages import ToolCall
 from ._model import ModelRequest, ModelResponse
-from ._script import Answer, Script
+from ._script import Answer, Script, turn_of
 from ._tokens import Tokens
 
 ScriptEntry: TypeAlias = Answer | Exception
@@ -55,7 +55,7 @@ class ScriptedModel:
         """
         await checkpoint()  # like any real model, let others run
         self._requests.append(request)
-        turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
+        turn = turn_of(request)
         error = self._script.fault(turn)
         if error is not None:
             raise error

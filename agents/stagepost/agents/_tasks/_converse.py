@@ -1,12 +1,14 @@
 """Conversations between an outside caller and an agent."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar, overload
 from uuid import uuid4
 
 import anyio
 
+from stagepost.checkpoint import RunNotFound
 from stagepost.hub import Duration, check_name, seconds
 from stagepost.workflows import Run, Runner, State
 
@@ -26,6 +28,13 @@ OutputT_co = TypeVar("OutputT_co", covariant=True)
 _ID_LENGTH: Final = 80  # with a number appended, it is the id of a run
 
 
+class _Unsaid(float):
+    """The idle time where none is given: the agent's, which is as long unless the agent says otherwise."""
+
+
+_UNSAID: Final = _Unsaid(IDLE)
+
+
 @overload
 def converse(
     runner: Runner, agent: Agent[OutputT], *, id: str | None = ..., idle: Duration | None = ...
@@ -39,7 +48,7 @@ def converse(
     agent: Agent[Any] | str,
     *,
     id: str | None = None,  # noqa: A002  # the word for it
-    idle: Duration | None = IDLE,
+    idle: Duration | None = _UNSAID,
 ) -> "OpenConversation[Any]":
     """Open a conversation with an agent: an async context manager whose messages outlive the process.
 
@@ -53,8 +62,11 @@ def converse(
             print((await talk.send("And the day after?")).output)
 
     Each message is a run of its own, ``<id>-0``, ``<id>-1`` and so on, which is also one of `Tasks`: it can be
-    inspected, told something, cancelled. It begins with everything that was said before, and has a budget of its own. A
-    conversation is known for as long as the runner keeps its runs (``Runner(keep_for=…)``).
+    inspected, told something, cancelled. It begins with everything that was said before, which is not stored again, and
+    has a budget of its own. The label ``conversation`` of these runs is the conversation's id.
+
+    The last turn is all that a conversation needs: retention (``Runner(keep_for=…)``) may delete those before it. Once
+    it has deleted the last one, the conversation is over, for as long as ``keep_keys`` says.
 
     Args:
         runner: Where the agent runs.
@@ -63,7 +75,8 @@ def converse(
             left open is taken up, and awaited before the next message is sent; one that has failed or was cancelled
             stays in the transcript.
         idle: Seconds (or a `timedelta`) after the last answer after which the conversation has ended, whether or not
-            anybody had it open; None for no limit. The value of this opening counts, not that of an earlier one.
+            anybody had it open; None for no limit; by default the agent's own ``idle``. The value of this opening
+            counts, not that of an earlier one.
 
     Raises:
         WorkflowNotFound: The runner knows no agent of this name.
@@ -74,8 +87,9 @@ def converse(
     conversation_id = uuid4().hex if id is None else check_name("conversation id", id)
     if len(conversation_id) > _ID_LENGTH:
         raise ValueError(f"conversation id {conversation_id!r} is too long: give at most {_ID_LENGTH} characters")
-    limit = None if idle is None else seconds(idle)
-    return OpenConversation(runner, known_loop(runner, agent), conversation_id, limit)
+    loop = known_loop(runner, agent)
+    limit = loop.idle if isinstance(idle, _Unsaid) else seconds(idle, "idle")
+    return OpenConversation(runner, loop, conversation_id, limit)
 
 
 class OpenConversation(Generic[OutputT_co]):
@@ -88,13 +102,14 @@ class OpenConversation(Generic[OutputT_co]):
         id: The conversation; ``converse(runner, agent, id=…)`` opens it again.
     """
 
-    def __init__(self, runner: Runner, loop: AgentLoop, conversation_id: str, idle: float | None) -> None:
+    def __init__(self, runner: Runner, loop: AgentLoop, conversation_id: str, idle: float) -> None:
         self.id = conversation_id
         self._clock = runner.clock
         self._loop = loop
         self._idle = idle
         self._turns = Turns(runner, loop, conversation_id)
         self._last: Turn | None = None
+        self._taken = -1  # number of a turn that somebody else has begun meanwhile
         self._is_current = False  # whether `_last` is the last one, as far as is known
         self._speaking = anyio.Lock()
 
@@ -119,6 +134,14 @@ class OpenConversation(Generic[OutputT_co]):
         """Leave it; it does not end."""
 
     @property
+    def is_complete(self) -> bool:
+        """Whether it takes no more messages: somebody has ended it, or its idle time is up.
+
+        Of what others have done since it was opened, or since the last message that was sent here, it knows nothing.
+        """
+        return self._why_over(self._last) is not None
+
+    @property
     def messages(self) -> Sequence[ChatMessage]:
         """The transcript up to the last turn that has ended here, without the prompt."""
         return () if self._last is None or self._last.state is None else tuple(RunState(self._last.state).messages)
@@ -137,54 +160,59 @@ class OpenConversation(Generic[OutputT_co]):
             The answer, with the whole transcript; tokens and turns are those of this message.
 
         Raises:
-            ConversationOver: It has ended.
+            ConversationOver: It has ended, or retention has deleted its last turn.
             InvalidRequest: The request is not what the agent takes.
             RunFailed: The turn has failed; the conversation can continue.
             RunCancelled: Somebody has cancelled the turn; the conversation can continue.
             RunConflict: The key stands for another message.
+            RunForgotten: The key stands for a message whose turn retention has deleted.
             RunnerStopped: The runner was left; the turn stays open.
         """
         async with self._speaking:
             run = await self._said(request, key)
-            self._is_current = False
             state = await self._turns.state_of(run)
             self._note(run, state)
-            return self._loop.result(state)
+            return self._loop.result(state, self._clock)
 
     async def end(self) -> None:
         """End it after the current message: it takes no more messages, in any process."""
         async with self._speaking:
-            while not self._why_over(last := await self._before()):
-                self._is_current = False
-                await self._turns.begin(_next(last), self._loop.end())
+            with suppress(ConversationOver):  # as retention has deleted all turns
+                while not self._why_over(last := await self._before()):
+                    self._is_current = False
+                    with suppress(RunNotFound):  # its last turn was deleted
+                        before = (None, None) if last is None else (last.state, last.run_id)
+                        await self._turns.begin(_next(last), self._loop.end(*before))
+                        self._taken = _next(last)
 
     async def _said(self, request: object, key: str | None) -> Run:
         """The run that answers a message: the next turn, or the one that was begun with the key."""
         while True:
             last = await self._before()
             self._check_not_over(last, key)
-            run = await self._turns.begin(_next(last), self._beginning(last, request), key)
-            if run is not None:
-                return run
             self._is_current = False
+            with suppress(RunNotFound):  # its last turn was deleted
+                run = await self._turns.begin(_next(last), self._beginning(last, request), key)
+                if run is not None:
+                    return run
+                self._taken = _next(last)
 
     def _beginning(self, last: Turn | None, request: object) -> Mapping[str, object]:
         if last is None or last.state is None:
             return self._loop.accept(request)
-        return self._loop.go_on(last.state, request)
+        return self._loop.go_on(last.state, request, run_id=last.run_id)
 
     async def _before(self) -> Turn | None:
         """The last turn, once it has ended; looked for, if somebody else may have said something."""
         if not self._is_current or self._why_over(self._last):
-            known = -1 if self._last is None else self._last.number
-            self._last = await self._turns.last(known) or self._last
+            self._last = await self._turns.last(self._taken)
             self._is_current = True
         return self._last
 
     def _note(self, run: Run, state: State) -> None:
         """Remember a turn that has ended here, if it is the next one."""
         if run.id == self._turns.run_id(_next(self._last)):
-            self._last = Turn(_next(self._last), state, self._clock())
+            self._last = Turn(_next(self._last), run.id, state, self._clock())
             self._is_current = True
 
     def _check_not_over(self, last: Turn | None, key: str | None) -> None:
@@ -197,7 +225,7 @@ class OpenConversation(Generic[OutputT_co]):
             return None
         if last.ends:
             return "somebody has ended it"
-        if self._idle is None or self._clock() - last.at <= self._idle:
+        if self._clock() - last.at <= self._idle:
             return None
         return f"nothing was said for more than {self._idle:g} s"
 

@@ -191,9 +191,22 @@ def _root(wait: PendingWait, depth: int) -> str:
 
 
 def task_of(
-    view: RunView, loop: AgentLoop, approvals: Sequence[PendingApproval], doubts: Sequence[CallInDoubt]
+    view: RunView,
+    loop: AgentLoop,
+    approvals: Sequence[PendingApproval],
+    doubts: Sequence[CallInDoubt],
+    *,
+    now: float,
 ) -> Task:
-    """A run of an agent as a task."""
+    """A run of an agent as a task.
+
+    Args:
+        view: The run.
+        loop: The agent's loop.
+        approvals: The calls that it needs approval of.
+        doubts: The calls that it is in doubt of.
+        now: Seconds since 1970.
+    """
     state = RunState(view.state)
     is_begun = view.is_held or state.spent.turns > 0
     return Task(
@@ -211,7 +224,7 @@ def task_of(
         error=view.error,
         usage=loop.total(view.state).usage,
         turns=state.spent.turns,
-        conversations=conversations(state.messages, state.talks),
+        conversations=conversations(state.messages, state.talks, now),
         approvals=approvals,
         doubts=doubts,
         created_at=view.created_at,

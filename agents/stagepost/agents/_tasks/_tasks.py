@@ -84,7 +84,8 @@ class Tasks:
         """
         view = await self._runner.inspect(task_id)
         loop = self._loop(view.workflow, task_id)
-        return task_of(view, loop, self._of_agents(view.waits, approval_of), self._of_agents(view.waits, doubt_of))
+        approvals, doubts = self._of_agents(view.waits, approval_of), self._of_agents(view.waits, doubt_of)
+        return task_of(view, loop, approvals, doubts, now=self._runner.clock())
 
     async def approvals(self) -> Sequence[PendingApproval]:
         """The calls of all tasks that need approval: the inbox of whoever decides."""
@@ -179,8 +180,9 @@ class Tasks:
     ) -> Run:
         """Continue a task that has ended, whether it has completed, failed or was cancelled.
 
-        That is a task of its own, with a budget of its own. It begins with everything that was said; calls without a
-        result get one that says so. Conversations with sub-agents can continue.
+        That is a task of its own, with a budget of its own. It begins with everything that was said, which is not
+        stored again, and stays when the ended task is deleted; calls without a result get one that says so.
+        Conversations with sub-agents can continue, for as long as the task is kept in which they were last spoken to.
 
         Args:
             task_id: The task that has ended; it stays as it is.
@@ -203,7 +205,7 @@ class Tasks:
         loop = self._loop(view.workflow, task_id)
         if view.status.is_open:
             raise TaskNotFinished(task_id, view.status)
-        start = {**loop.go_on(view.state, request), **stored_settings(loop.agent, settings)}
+        start = {**loop.go_on(view.state, request, run_id=task_id), **stored_settings(loop.agent, settings)}
         return await self._runner.start(loop, start, run_id=new_id, key=key)
 
     async def cancel(self, task_id: str) -> Run:

@@ -1,24 +1,30 @@
 """The turns of a conversation with an outside caller: runs in sequence, each begun with what was said before.
 
-The run of turn n of conversation ``c`` is ``c-n``, and the last turn is the last name that exists: nothing else is
-stored. The next speaker takes the next name; of several concurrent speakers one gets it, and the others find it taken
-and come after it. The state of each run says in ``said`` which message it answers; a run with such a name but without
-that is not a turn. A run that only says that the conversation has ended takes a name, too.
+The run of turn n of conversation ``c`` is ``c-n``, and has the label ``conversation`` by which the last one is found.
+The next speaker takes the next name; of several concurrent speakers one gets it, and the others find it taken and come
+after it. A turn refers to the transcript of the one before, which may be deleted then. The state of each run says in
+``said`` which message it answers; a run with such a name but without that is not a turn. A run that only says that the
+conversation has ended takes a name, too.
+
+The name of the first turn stays taken when retention has deleted it: so a conversation of which nothing is left is not
+mistaken for one in which nothing was said.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import RunNotFound, RunNotOpen
+from stagepost.checkpoint import Keep, RunInfo, RunNotFound, RunNotOpen
 from stagepost.workflows import (
+    Continued,
     Run,
     RunCancelled,
     RunConflict,
     RunDead,
     RunFailed,
+    RunForgotten,
     Runner,
     RunNotHeld,
     RunView,
@@ -26,7 +32,14 @@ from stagepost.workflows import (
 )
 
 from .._delegation._state import RunState, Said
+from .._loop._history import MESSAGES
 from .._loop._loop import AgentLoop
+from .._models._messages import ChatMessage
+from ..errors import ConversationOver
+
+LABEL: Final = "conversation"
+_PAGE: Final = 20  # runs; the last turn comes before the runs that its steps have started, which have its label
+_GONE: Final = "retention has deleted its last turn (keep_for= of the Runner)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +48,14 @@ class Turn:
 
     Attributes:
         number: Its number, from 0.
-        state: The final state of its run; None if the conversation was ended before anything was said.
+        run_id: The run that has its transcript: its own, or if it ends the conversation, that of the turn before.
+        state: The final state of that; None if the conversation was ended before anything was said.
         at: When it has ended, in seconds since 1970.
         ends: Whether it ends the conversation: it is not a message, and has the state of the turn before.
     """
 
     number: int
+    run_id: str
     state: State | None
     at: float
     ends: bool = False
@@ -83,7 +98,7 @@ class Turns:
         """The last turn, once it has ended; None if nothing was said yet.
 
         Args:
-            known: Number of a turn that there is; -1 if none is known.
+            known: Number of a turn that there is, or was; -1 if none is known.
 
         Raises:
             RunConflict: A run has the name of a turn and is none.
@@ -102,25 +117,40 @@ class Turns:
 
         Raises:
             RunConflict: The key stands for another message.
+            RunNotFound: The turn that it goes on with is deleted.
+            RunForgotten: The key is that of a message whose turn is deleted.
+            ConversationOver: All turns are deleted.
         """
-        messages = RunState(start).messages
-        said = Said(uuid4().hex if key is None else key, len(messages) - 1)
+        added, length = _added(start)
+        said = Said(uuid4().hex if key is None else key, length - 1)
         try:
             return await self._runner.start(
                 self._loop,
                 {**start, **said.stored},
                 run_id=self.run_id(number),
-                remember_id=False,  # nobody gave it: it is the next number
+                remember_id=number == 0,  # of the others nobody gave it: it is the next number
                 key=None if key is None else f"{self._id}/{key}",
+                keep=self._keep,
+                labels={LABEL: self._id},
             )
         except RunConflict as conflict:
             view = await self._runner.inspect(conflict.run_id)
             known = RunState(view.state)
             if key is None or view.workflow != self._loop.name or known.said is None or known.said.key != key:
                 return None
-            if known.messages[known.said.at] != messages[-1]:
+            if known.messages[known.said.at] != added[-1]:
                 raise
             return await self._runner.get(conflict.run_id)
+        except RunForgotten as forgotten:
+            if number or forgotten.run_id != self.run_id(0):
+                raise
+            raise ConversationOver(self._id, _GONE) from None
+
+    @property
+    def _keep(self) -> Keep:
+        """What stays of a turn: at least what the next one begins with."""
+        keep = self._runner.keep_of(self._loop.name)
+        return Keep.RESULT if keep is Keep.NONE else keep
 
     async def state_of(self, run: Run) -> State:
         """The final state of a turn, which is taken up if a process has ended in it.
@@ -137,20 +167,31 @@ class Turns:
         return state
 
     async def _newest(self, known: int) -> RunView | None:
-        """The last one: all names before it are taken, and none after it."""
-        view = None if known < 0 else await self._find(known)
-        low, step = known, 1
-        while found := await self._find(low + step):
-            view, low, step = found, low + step, step * 2
-        high = low + step
-        while high - low > 1:
-            middle = (low + high) // 2
-            found = await self._find(middle)
-            if found is None:
-                high = middle
-            else:
-                view, low = found, middle
+        """The last one, and if another process has put the clock back meanwhile, still none before one that is known.
+
+        Args:
+            known: Number of a turn that there is, or was.
+        """
+        number = await self._last_number()
+        view = await self._find(max(number, 0))  # what has the name of the first one, and no label, is no turn
+        while number < known and (later := await self._find(known)) is not None:
+            view, known = later, known + 1
         return view
+
+    async def _last_number(self) -> int:
+        """Number of the turn that was started last; -1 if there is none."""
+        after: str | None = None
+        while True:
+            page = await self._runner.find(labels={LABEL: self._id}, newest_first=True, after=after, limit=_PAGE)
+            numbers = [number for info in page.items if (number := self._number(info)) is not None]
+            if numbers or page.next is None:
+                return max(numbers, default=-1)
+            after = page.next
+
+    def _number(self, info: RunInfo) -> int | None:
+        """The number that the name of a run has as a turn."""
+        conversation, _, number = info.run_id.rpartition("-")
+        return int(number) if conversation == self._id and number.isdecimal() else None
 
     async def _find(self, number: int) -> RunView | None:
         try:
@@ -167,6 +208,18 @@ class Turns:
         number = int(view.id.removeprefix(self.run_id(0).removesuffix("0")))
         at = (view.finished_at or view.created_at).timestamp()
         if not RunState(view.state).is_over:
-            return Turn(number, view.state, at)
+            return Turn(number, view.id, view.state, at)
         before = await self._find(number - 1)
-        return Turn(number, None if before is None else before.state, at, ends=True)
+        if before is not None:
+            return Turn(number, before.id, before.state, at, ends=True)
+        is_first = not RunState(view.state).messages
+        return Turn(number, view.id, None if is_first else view.state, at, ends=True)
+
+
+def _added(start: Mapping[str, Any]) -> tuple[Sequence[ChatMessage], int]:
+    """What a turn adds to the transcript, and how many messages there are then."""
+    messages: Continued | Sequence[ChatMessage] = start[MESSAGES]
+    if isinstance(messages, Continued):
+        then: Sequence[Any] = messages.then
+        return then, messages.length + len(then)
+    return messages, len(messages)

@@ -115,6 +115,25 @@ async def check_elements_are_read_from_an_index_on(store: CheckpointStore) -> No
         await store.elements("unknown", "", "list")
 
 
+async def check_the_head_of_a_run_is_read_without_its_lists(store: CheckpointStore) -> None:
+    """It says how long they are, and is otherwise what `load` gives; the keys of runs are never used again."""
+    await said(store, "one", "ab")
+    lease = await said(store, "two", "c", after=("one", 2), ends=None)
+    rows = [StoredValue("", 5, None, b"5")]
+    refs = {**(await store.load("two")).root.refs, "large": Ref(5)}
+    await store.commit(Commit(lease=lease, frame=a_frame(2)._replace(refs=refs), values=rows))
+    head, whole = await store.head("two"), await store.load("two")
+    equal(head.root, whole.root._replace(state={"large": b"5"}))
+    equal(head._replace(frames={}), whole._replace(frames={}))
+    equal(head.root.refs["list"].length, 3)
+    await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
+    await store.delete("two")
+    with refuses(RunNotFound):
+        await store.head("two")
+    await said(store, "two", "c", after=("one", 2))
+    equal((await store.head("two")).row > head.row, True)
+
+
 async def check_a_list_cannot_begin_with_what_is_not_there(store: CheckpointStore) -> None:
     """Nothing is stored then; a run that is there is found all the same."""
     await said(store, "one", "ab")
@@ -264,6 +283,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_branches_of_one_list_do_not_meet,
     check_a_run_that_has_not_ended_for_good_keeps_the_end_of_its_list,
     check_elements_are_read_from_an_index_on,
+    check_the_head_of_a_run_is_read_without_its_lists,
     check_a_list_cannot_begin_with_what_is_not_there,
     check_what_is_referred_to_stays,
     check_pruned_runs_leave_what_others_refer_to,

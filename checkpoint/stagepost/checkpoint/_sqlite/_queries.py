@@ -29,7 +29,7 @@ SNAPSHOT_PARTS = {
     "item": ("path, visit, idx, status, input, value, error, saved_at", "items WHERE rk = (SELECT rk FROM run)"),
     **_OUTSIDE,
     "number": (
-        "coalesce(max(number), 0)",
+        "coalesce(max(number), 0), (SELECT rk FROM run)",
         """(SELECT number FROM vals WHERE rk = (SELECT rk FROM run)
         UNION ALL SELECT max(number) FROM lists WHERE maker = (SELECT rk FROM run))""",
     ),
@@ -88,6 +88,7 @@ def _width(columns: str) -> int:
 
 
 _SNAPSHOT = _PARTS + _union(SNAPSHOT_PARTS)
+_HEAD = _PARTS + _union({kind: part for kind, part in SNAPSHOT_PARTS.items() if kind != "element"})
 _HISTORY = _PARTS + _union(HISTORY_PARTS)
 
 Row = Sequence[Any]
@@ -104,6 +105,11 @@ class Query:
 def snapshot_query(run_id: str) -> Query:
     """All rows of one run in a single statement, and so as of one moment."""
     return Query(_SNAPSHOT, (as_bytes(run_id),))
+
+
+def head_query(run_id: str) -> Query:
+    """The same without the elements of lists."""
+    return Query(_HEAD, (as_bytes(run_id),))
 
 
 COUNT_RUNS = Query("SELECT count(*) FROM runs", ())

@@ -43,6 +43,7 @@ from ._queries import (
     Row,
     as_bytes,
     elements_query,
+    head_query,
     history_query,
     ids_query,
     latest_query,
@@ -70,8 +71,15 @@ class Reading(ABC):
 
     async def load(self, run_id: str) -> Snapshot:
         """All that is stored of a run."""
+        return to_snapshot(run_id, await self._read_run(run_id, snapshot_query(run_id)))
+
+    async def head(self, run_id: str) -> Snapshot:
+        """The same without lists that have rows of their own."""
+        return to_snapshot(run_id, await self._read_run(run_id, head_query(run_id)), lists=False)
+
+    async def _read_run(self, run_id: str, query: Query) -> Sequence[Row]:
         try:
-            return to_snapshot(run_id, await self._read(snapshot_query(run_id)))
+            return await self._read(query)
         except StoreFailed as error:
             if is_damage(error.__cause__):
                 raise CorruptRun(run_id, str(error.reason)) from error

@@ -76,25 +76,30 @@ def odd_run(row: Row) -> CorruptRun:
     return CorruptRun(run_id, f"somebody has changed it by hand: it is {status} {why}")
 
 
-def to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
-    """The rows of `snapshot_query`.
+def to_snapshot(run_id: str, rows: Iterable[Row], *, lists: bool = True) -> Snapshot:
+    """The rows of `snapshot_query`, or of `head_query`.
+
+    Args:
+        run_id: The run.
+        rows: They.
+        lists: Whether the elements of lists are among them.
 
     Raises:
         RunNotFound: There are none.
         CorruptRun: They make no sense.
     """
     with making_sense(run_id):
-        return _to_snapshot(run_id, rows)
+        return _to_snapshot(run_id, rows, lists=lists)
 
 
-def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
+def _to_snapshot(run_id: str, rows: Iterable[Row], *, lists: bool) -> Snapshot:
     parts: dict[str, list[Row]] = {kind: [] for kind in SNAPSHOT_PARTS}
     for kind, *columns in rows:
         parts[kind].append(columns)
     if not parts["run"]:
         raise RunNotFound(run_id)
     outside = Outside(parts["value"], parts["element"])
-    frames = {frame.path: frame for frame in [_to_frame(columns, outside) for columns in parts["frame"]]}
+    frames = {frame.path: frame for frame in [_to_frame(columns, outside, lists=lists) for columns in parts["frame"]]}
     saved_at = {frame[0]: to_time(frame[7]) for frame in parts["frame"]}
     saved_at |= {f"{item[0]}[{item[2]}]": to_time(item[7]) for item in parts["item"]}
     if "" not in frames:
@@ -110,6 +115,7 @@ def _to_snapshot(run_id: str, rows: Iterable[Row]) -> Snapshot:
         parts["shape"][0][0] if parts["shape"] else None,
         parts["number"][0][0],
         saved_at,
+        parts["number"][0][1],
     )
 
 
@@ -149,10 +155,11 @@ class Outside:
         return _json(b"[" + b",".join(map(found.__getitem__, range(ref.length))) + b"]")
 
 
-def _to_frame(columns: Row, outside: Outside) -> Frame:
+def _to_frame(columns: Row, outside: Outside, *, lists: bool = True) -> Frame:
     path, seq, next_, state, visits, width, stored_refs, *_ = columns
     refs = to_refs(stored_refs)
-    values = {**split_values(state), **{key: outside.get(ref) for key, ref in refs.items()}}
+    read = refs if lists else {key: ref for key, ref in refs.items() if ref.length is None}
+    values = {**split_values(state), **{key: outside.get(ref) for key, ref in read.items()}}
     return Frame(path, seq, next_, values, _to_visits(visits), width, refs)
 
 

@@ -8,6 +8,7 @@ from stagepost.checkpoint import CheckpointStore
 from stagepost.hub import Emitter, Hub
 
 from .._values._secrets import Secrets
+from ._stored_lists import StoredLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Environment:
         deps: Given to steps.
         clock: Seconds since 1970.
         secrets: Given to steps.
+        lists: The lists of stored runs that are in memory.
         check_states: Whether steps that change their state in place fail; for tests.
     """
 
@@ -30,4 +32,5 @@ class Environment:
     deps: Any
     clock: Callable[[], float]
     secrets: Secrets
+    lists: StoredLists
     check_states: bool = False

@@ -29,6 +29,7 @@ from .._ids import child_id
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
 from .._runs._fitness import Fitness
+from .._runs._seeing import see
 from .._runs._starting import Order, check_workflow
 from ..errors import ChildFailed, RunCancelled, RunDead, RunFailed, RunnerNotOpen, RunnerStopped, WorkflowError
 from ._claims import Claims
@@ -81,13 +82,14 @@ class StoredChildren:
 
     async def state(self, run_id: str, key: str) -> Any:
         """The final state of a child that has completed, or None."""
+        dispatcher = self._dispatcher
         try:
-            snapshot = await self._dispatcher.store.load(child_id(run_id, key))
+            head = await dispatcher.store.head(child_id(run_id, key))
+            if head.run.status is not RunStatus.COMPLETED:
+                return None
+            return (await see(head, dispatcher.store, dispatcher.registry, dispatcher.lists)).state
         except RunNotFound:
             return None
-        if snapshot.run.status is not RunStatus.COMPLETED:
-            return None
-        return self._dispatcher.registry.find(snapshot.run).view(snapshot)
 
     async def _find(self, run_id: str) -> RunInfo | None:
         with _left_open_by(StoreError):

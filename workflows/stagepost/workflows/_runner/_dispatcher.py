@@ -35,6 +35,7 @@ class Dispatcher:
     Attributes:
         store: Where they are kept.
         registry: Their definitions.
+        lists: Their lists that are in memory.
         presence: Where they are in this process.
         claims: What owns them.
         watcher: Hears what is written for them.
@@ -60,6 +61,7 @@ class Dispatcher:
     ) -> None:
         self.store = environment.store
         self.registry = fitness.registry
+        self.lists = environment.lists
         self.presence = presence
         self.claims = claims
         self.watcher = watcher

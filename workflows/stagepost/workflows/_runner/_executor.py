@@ -34,6 +34,7 @@ from .._plans._plan import Plan
 from .._runs._compatibility import misfit, own
 from .._runs._fitness import Fitness
 from .._runs._migration import Definition
+from .._values._state import Values
 from ..errors import (
     IncompatibleCheckpoint,
     LifespanFailed,
@@ -136,6 +137,7 @@ class Executor:
         recovered: bool,
         told: Callable[[], None] | None = None,
         patience: float = 0.0,
+        values: Values | None = None,
     ) -> None:
         """Work on a claimed run as long as something of it can go on.
 
@@ -146,6 +148,7 @@ class Executor:
             recovered: Whether it was begun before.
             told: Called when its state is known.
             patience: Seconds that taking it up took.
+            values: Its values, where the snapshot has them not.
         """
         self._presence.move(record, Stay.RUNNING)
         record.freed = False  # that was before it was claimed
@@ -162,7 +165,8 @@ class Executor:
                 execution.resources = await self._lifespans.enter(workflow.name, workflow.lifespan)
             if record.cancelled:
                 execution.interrupt()
-            await self._advance(record, execution, snapshot, recovered=recovered)
+            branch = Branch(execution, workflow.plan, snapshot.root, own=values)
+            await self._advance(record, branch, lease.row, recovered=recovered)
         except BaseException as error:
             await self._tell(record, execution, snapshot.run, error)
             if ends_all(error):
@@ -172,14 +176,16 @@ class Executor:
         if record.awaited and not record.status.is_open:
             await self._watcher.ended(record.run_id)
 
-    async def _advance(self, record: Record, execution: Execution, snapshot: Snapshot, *, recovered: bool) -> None:
+    async def _advance(self, record: Record, branch: Branch, row: int, *, recovered: bool) -> None:
         """Take a run to its end.
 
         Raises:
             Parked: It rests.
         """
-        branch = Branch(execution, _definition(record).workflow.plan, snapshot.root)
-        await observed(execution, branch, recovered=recovered)
+        try:
+            await observed(branch.execution, branch, recovered=recovered)
+        finally:  # whatever has become of it, somebody may go on with what it has said
+            self._environment.lists.note(row, branch.refs, branch.own, branch.plan.schema)
         try:
             state = branch.view()
         except BaseException as error:  # noqa: BLE001  # the run has completed, and nobody can read what came of it

@@ -14,6 +14,7 @@ from stagepost.checkpoint import CheckpointStore, Keep
 from stagepost.hub import Duration, Emitter, Hub, Observer, get_logger, seconds
 
 from .._execution._environment import Environment
+from .._execution._stored_lists import StoredLists
 from .._lifespans import open_lifespans
 from .._patterns._pattern import Servable
 from .._runs._fitness import Fitness
@@ -174,7 +175,7 @@ class Runner(Requests):
             lifespans = await stack.enter_async_context(open_lifespans(self._grace, self._secrets.mask))
             self._group = await stack.enter_async_context(anyio.create_task_group())
             given = (self._store, self._emitter, self._hub, self._deps, self._clock, self._secrets)
-            environment = Environment(*given, check_states=self._check_states)
+            environment = Environment(*given, StoredLists(self._store), check_states=self._check_states)
             self._dispatcher = assembled(environment, owner, self._group, self._fitness, lifespans, self._max_running)
             self._has_recovered = False
             sweeper = Sweeper(self._store, self._clock, self._keep_for, self._keep_keys, log=self._log)

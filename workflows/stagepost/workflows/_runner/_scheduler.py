@@ -7,6 +7,7 @@ from anyio.abc import TaskGroup
 
 from stagepost.checkpoint import Lease, Snapshot
 
+from .._values._state import Values
 from ._executor import Executor
 from ._presence import Presence, Record, Stay
 
@@ -58,7 +59,14 @@ class Scheduler:
             self._begin(record, has_slot=False)
 
     async def admit(
-        self, record: Record, snapshot: Snapshot, lease: Lease, told: Callable[[], None], *, recovered: bool = False
+        self,
+        record: Record,
+        snapshot: Snapshot,
+        lease: Lease,
+        told: Callable[[], None],
+        *,
+        recovered: bool = False,
+        values: Values | None = None,
     ) -> None:
         """Work on a run that was stored or claimed just now, in the running task, or put it into the queue.
 
@@ -68,6 +76,7 @@ class Scheduler:
             lease: The right to commit to it.
             told: Called when its state is known.
             recovered: Whether it was begun before.
+            values: Its values, where the snapshot has them not.
         """
         record.urgent = record.urgent or record.cancelled
         has_slot = not record.urgent and self._take()
@@ -79,7 +88,7 @@ class Scheduler:
             return
         self._tasks += 1
         try:
-            await self._executor.execute(record, snapshot, lease, recovered=recovered, told=told)
+            await self._executor.execute(record, snapshot, lease, recovered=recovered, told=told, values=values)
         finally:
             self._over(record, has_slot=has_slot)
 

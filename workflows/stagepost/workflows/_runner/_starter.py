@@ -7,7 +7,6 @@ from typing import TypeAlias
 from pydantic import BaseModel
 
 from stagepost.checkpoint import (
-    CheckpointError,
     KeyRemembered,
     ListTooShort,
     NewRun,
@@ -23,9 +22,9 @@ from .._execution._environment import Environment
 from .._execution._sizes import check_input
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
-from .._runs._continuing import check_continued, continued_in, read_older
 from .._runs._migration import Definition
-from .._runs._starting import Order, lookup, new_run
+from .._runs._starting import Begun, Order, begun
+from .._values._state import release
 from ..errors import RunForgotten, RunnerStopped
 from ._claims import Claims
 from ._presence import Presence, Record, Stay
@@ -73,7 +72,8 @@ class Starter:
             RunnerStopped: The runner is being left.
         """
         check_hub(workflow.name, workflow.plan, self._environment.hub)
-        new, missing = await self._new(workflow, state, order)
+        made = await begun(workflow, state, self._claims.owner.id, order, self._environment.lists)
+        new = made.run
         self._environment.secrets.check(new.input, f"the input of {workflow.name!r}")
         check_input(self._environment.store.limits, new)
         check_blobs(
@@ -82,9 +82,9 @@ class Starter:
         if workflow.lifespan is not None:
             await self._lifespans.enter(workflow.name, workflow.lifespan)
         try:
-            run, info = await self._store(new, workflow, order)
+            run, info = await self._store(made, workflow, order)
         except (RunNotFound, ListTooShort) as error:
-            raise missing or error from None
+            raise made.missing or error from None
         return run, info, new
 
     async def arrived(self, run_id: str) -> Record | None:
@@ -98,18 +98,9 @@ class Starter:
         for record in self._presence.below(run_id):
             await self.arrived(record.run_id)
 
-    async def _new(self, workflow: Pattern, state: Start, order: Order) -> tuple[NewRun, CheckpointError | None]:
-        """A run before its first step, and why it cannot begin, if a list that it goes on with is not there."""
-        continued = continued_in(state)
-        check_continued(workflow, continued)
-        try:
-            older = await read_older(self._environment.store, continued)
-        except (RunNotFound, ListTooShort) as missing:
-            return lookup(workflow, state, self._claims.owner.id, order), missing
-        return new_run(workflow, state, self._claims.owner.id, order, older), None
-
-    async def _store(self, new: NewRun, workflow: Pattern, order: Order) -> tuple[Run | None, RunInfo]:
+    async def _store(self, made: Begun, workflow: Pattern, order: Order) -> tuple[Run | None, RunInfo]:
         """Store a new run and have it worked on; or what is stored in its place."""
+        new = made.run
         while (known := await self.arrived(new.run_id)) is not None:
             with suppress(RunNotFound):
                 return None, await self._environment.store.info(known.run_id)
@@ -119,7 +110,7 @@ class Starter:
         record.definition, record.urgent, record.awaited = Definition(workflow), order.urgent, False
         record.intermediates = order.intermediates
         answer: Answer[tuple[Run | None, RunInfo]] = Answer()
-        self._scheduler.spawn(self._create, new, record, answer)
+        self._scheduler.spawn(self._create, made, record, answer)
         try:
             return await answer.get()
         except KeyRemembered as known_key:
@@ -127,12 +118,14 @@ class Starter:
                 known_key.run_id, known_key.status, known_key.ended_at, is_same=known_key.is_same
             ) from None
 
-    async def _create(self, new: NewRun, record: Record, answer: Answer[tuple[Run | None, RunInfo]]) -> None:
+    async def _create(self, made: Begun, record: Record, answer: Answer[tuple[Run | None, RunInfo]]) -> None:
+        new, own = made.run, None
         try:
             lease, info = await self._environment.store.create(new)
             snapshot = Snapshot(info, {"": new.root})
             if lease is not None and new.continued:  # the store says whose lists its own are
-                snapshot = await self._environment.store.load(new.run_id)
+                snapshot, own = await self._environment.store.head(new.run_id), made.values
+                release(own)
         except Exception as error:  # noqa: BLE001  # of whoever starts it, and of no other run
             self._presence.lose(record, error)
             answer.fail(error)
@@ -146,4 +139,4 @@ class Starter:
             answer.give((None if lease is None else handle_of(record), info))
             return
         run = handle_of(record)
-        await self._scheduler.admit(record, snapshot, lease, lambda: answer.give((run, info)))
+        await self._scheduler.admit(record, snapshot, lease, lambda: answer.give((run, info)), values=own)

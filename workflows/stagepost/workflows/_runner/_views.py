@@ -1,24 +1,29 @@
 """Runs and what they wait for, as somebody outside sees them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from anyio.lowlevel import cancel_shielded_checkpoint
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import CheckpointStore, CorruptRun, RunInfo, RunNotFound, RunStatus
+from stagepost.checkpoint import CheckpointStore, CorruptRun, Keep, Page, RunInfo, RunNotFound, RunStatus
 
 from .._pattern_errors import describe
 from .._patterns._pattern import Pattern
 from .._plans._run_diagram import run_diagram
 from .._runs._fitness import Fitness
+from .._runs._seeing import see
 from ._dispatcher import Dispatcher
 from ._hints import check_id
 from ._inbox import Sending
 from ._pending import PendingWait
+from ._retention import Keeping
 from ._run import Run
+
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ class Views(Sending, ABC):
     """Shows the runs of a runner by their ids."""
 
     _store: CheckpointStore
+    _keeping: Keeping
     _fitness: Fitness
     _has_recovered: bool
 
@@ -115,6 +121,37 @@ class Views(Sending, ABC):
         """
         return await self._open().store.info(check_id(run_id))
 
+    async def find(
+        self,
+        *,
+        status: RunStatus | Collection[RunStatus] | None = None,
+        workflow: str | None = None,
+        labels: Mapping[str, str] = _NONE,
+        newest_first: bool = False,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[RunInfo]:
+        """Runs in the order in which they were started, whatever has become of them since.
+
+        Args:
+            status: Only those with this status, or one of these.
+            workflow: Only those of this workflow.
+            labels: Only those with all of these labels.
+            newest_first: Begin with the last one.
+            after: `Page.next` of the page before.
+            limit: At most so many.
+
+        Returns:
+            A page; runs of which not even this can be read are in `Page.damaged`.
+        """
+        return await self._open().store.find(
+            status=status, workflow=workflow, labels=labels, newest_first=newest_first, after=after, limit=limit
+        )
+
+    def keep_of(self, workflow: str) -> Keep:
+        """What stays of the runs of a workflow that are started without ``keep=``."""
+        return self._keeping.of(workflow)
+
     async def inspect(self, run_id: str) -> RunView:
         """A run as it is stored: where it stands, its state, what it waits for.
 
@@ -124,8 +161,9 @@ class Views(Sending, ABC):
             IncompatibleCheckpoint: It is of an older version, and its migration failed.
         """
         dispatcher = self._open()
-        snapshot = await dispatcher.store.load(check_id(run_id))
-        definition, run = dispatcher.registry.find(snapshot.run), snapshot.run
+        head = await dispatcher.store.head(check_id(run_id))
+        snapshot, definition, state = await see(head, dispatcher.store, dispatcher.registry, dispatcher.lists)
+        run = snapshot.run
         return RunView(
             id=run.run_id,
             workflow=run.workflow,
@@ -135,7 +173,7 @@ class Views(Sending, ABC):
             error=run.error,
             traceback=run.traceback,
             next=definition.upgraded(snapshot).root.next,
-            state=definition.view(snapshot),
+            state=state,
             waits=await self.waits(run_id) if run.status.is_open else (),
             is_held=run.status.is_open and dispatcher.is_executed(run_id),
         )

@@ -11,7 +11,7 @@ paths, and change states, inputs and values.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pydantic_core import from_json
 
@@ -24,9 +24,12 @@ from .._plans._places import plan_at, step_at
 from .._plans._plan import Plan
 from .._values._layout import lay_out
 from .._values._schema import to_values
+from .._values._state import Values
 from ..errors import IncompatibleCheckpoint
 from ._compatibility import check_compatible, concerning, fits, unfit_in, unheeded_in
 from ._standing import Standing
+
+_NONE: Final[Values] = {}
 
 Migration: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
 
@@ -59,15 +62,19 @@ class Definition:
             check_compatible(upgraded, self.workflow.plan)
         return Prepared(self, migrated, unfit)
 
-    def view(self, snapshot: Snapshot) -> Any:
+    def view(self, snapshot: Snapshot, lists: Values = _NONE) -> Any:
         """The run's state, as its next step sees it, or as it has ended.
+
+        Args:
+            snapshot: The run.
+            lists: Its lists, if the snapshot has them not.
 
         Raises:
             IncompatibleCheckpoint: It cannot be read any more, or a migration failed.
         """
         schema, upgraded = self.workflow.plan.schema, self.upgraded(snapshot)
         with concerning(snapshot.run, "its state does not fit any more"):
-            return schema.view(to_values(upgraded.root.state, schema.lists))
+            return schema.view({**to_values(upgraded.root.state, schema.lists), **lists})
 
     def upgraded(self, snapshot: Snapshot) -> Snapshot:
         """The run as one of the workflow's version.

@@ -4,23 +4,34 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from itertools import count
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import Frame, Keep, NewRun, Ref, RunInfo, join_values
+from stagepost.checkpoint import (
+    CheckpointError,
+    Frame,
+    Keep,
+    ListTooShort,
+    NewRun,
+    Ref,
+    RunInfo,
+    RunNotFound,
+    join_values,
+)
 
 from .._engine._branch import first_frame, to_bytes
 from .._engine._intermediates import Intermediate
 from .._execution._blobs import blobs_of
+from .._execution._stored_lists import StoredLists
 from .._ids import new_run_id
 from .._patterns._pattern import Pattern
 from .._values._layout import lay_out
 from .._values._secrets import Secrets
 from .._values._state import Values, merged
 from ..errors import RunConflict
-from ._continuing import Older, continued_in, stored_form
+from ._continuing import Older, check_continued, continued_in, stored_form
 
 _NONE: Final[Older] = MappingProxyType({})
 _BEYOND: Final = 2**62  # elements that no list has
@@ -77,13 +88,54 @@ class Order:
             secrets.check_text(text, f"a label of a run of {workflow!r}")
 
 
+class Begun(NamedTuple):
+    """A run that is about to be stored.
+
+    Attributes:
+        run: It, before its first step.
+        values: What this step sees.
+        missing: Why it cannot begin, if a list that it goes on with is not there. It is stored by nobody then, but
+            found if it is stored already.
+    """
+
+    run: NewRun
+    values: Values
+    missing: CheckpointError | None = None
+
+
+async def begun(
+    workflow: Pattern, state: Mapping[str, object] | BaseModel | None, owner: int, order: Order, lists: StoredLists
+) -> Begun:
+    """A run before its first step.
+
+    Args:
+        workflow: Its workflow.
+        state: What it starts with.
+        owner: Who runs it.
+        order: How it is to be started.
+        lists: Those of other runs, with which its own may begin.
+
+    Raises:
+        CannotStore: What to start with has no stored form.
+        StepResultError: It is no state of the workflow.
+        CannotRead: Elements of other runs do not fit the workflow.
+    """
+    continued = continued_in(state)
+    check_continued(workflow, continued)
+    try:
+        older = {key: await lists.older(each, key, workflow.plan.schema) for key, each in continued.items()}
+    except (RunNotFound, ListTooShort) as missing:
+        return Begun(lookup(workflow, state, owner, order), {}, missing)
+    return new_run(workflow, state, owner, order, older)
+
+
 def new_run(
     workflow: Pattern,
     state: Mapping[str, object] | BaseModel | None,
     owner: int,
     order: Order,
     older: Older = _NONE,
-) -> NewRun:
+) -> Begun:
     """A run before its first step.
 
     Args:
@@ -106,7 +158,7 @@ def new_run(
     begun = {key: Ref(next(numbers), each.length) for key, each in older.items() if each.length}
     layout = lay_out("", numbers, begun, added, values, blobs=new.blobs)
     root = first_frame(workflow.plan, values, refs=layout.refs, left_out=begun)
-    return replace(new, root=root, values=layout.rows)
+    return Begun(replace(new, root=root, values=layout.rows), values)
 
 
 def lookup(workflow: Pattern, state: Mapping[str, object] | BaseModel | None, owner: int, order: Order) -> NewRun:

@@ -11,7 +11,7 @@ from .._execution._blobs import Attached, check_blobs
 from .._execution._children import Beginning, Children, Startable
 from .._execution._execution import Execution
 from .._execution._signal_box import Signal
-from .._ids import place_of
+from .._ids import child_id, place_of
 from .._values._expected import expected
 from ..errors import RunnerRequired
 from ._answered import Question, shown
@@ -210,6 +210,15 @@ class StepContext(RunContext):
             key: As for `child`.
         """
         await self._children.cancel(self._execution, workflow.as_workflow(), key)
+
+    def child_id(self, key: str, *, of: str | None = None) -> str:
+        """The id that a child has as a run of its own.
+
+        Args:
+            key: As for `child`.
+            of: Id of the run whose child it is; by default this one.
+        """
+        return child_id(self.run_id if of is None else of, key)
 
     async def child_state(self, key: str, *, of: str | None = None) -> Any:
         """The final state of a child of this run that has completed, whichever step has started it; or None.

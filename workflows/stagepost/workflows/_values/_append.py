@@ -41,13 +41,14 @@ class Elements:
         read: Those that have been read already, as plain JSON; likewise.
         typed: Those that have been read already, as immutable values of their type; likewise.
         blobs: Bytes beside them that are not saved yet, by digest.
+        length: How many of `parts` belong to this version; by default all.
 
     Attributes:
         length: How many of `parts` belong to this version.
         blobs: Bytes beside its elements that are not saved yet, by digest.
     """
 
-    __slots__ = ("_data", "_frozen", "_parts", "_read", "_typed", "blobs", "length")
+    __slots__ = ("__weakref__", "_data", "_frozen", "_parts", "_read", "_shared", "_size", "_typed", "blobs", "length")
 
     def __init__(
         self,
@@ -55,14 +56,17 @@ class Elements:
         read: list[JsonValue] | None = None,
         typed: list[Any] | None = None,
         blobs: Mapping[str, bytes | None] = NO_BLOBS,
+        length: int | None = None,
     ) -> None:
         self._parts = parts
         self._read: list[JsonValue] = [] if read is None else read
         self._typed: list[Any] = [] if typed is None else typed
         self._data: bytes | None = None
         self._frozen: FrozenList | None = None
+        self._shared: tuple[Any, ...] | None = None
+        self._size: int | None = None
         self.blobs = blobs
-        self.length = len(parts)
+        self.length = len(parts) if length is None else length
 
     @property
     def data(self) -> bytes:
@@ -74,7 +78,9 @@ class Elements:
     @property
     def size(self) -> int:
         """Bytes of JSON of its elements."""
-        return sum(map(len, self._parts[: self.length]))
+        if self._size is None:
+            self._size = sum(map(len, self.parts))
+        return self._size
 
     @property
     def parts(self) -> Sequence[bytes]:
@@ -91,9 +97,20 @@ class Elements:
 
     def shared(self, codec: Codec[Any]) -> list[Any]:
         """A new list of the elements as values of their type; these are immutable, and shared by all who read them."""
+        return self._read_up(codec)[: self.length]
+
+    def immutable(self, codec: Codec[Any]) -> tuple[Any, ...]:
+        """The same as a tuple, which is shared as well: however often it is asked for, it is made once."""
+        if self._shared is None:
+            typed = self._read_up(codec)
+            self._shared = tuple(typed if len(typed) == self.length else typed[: self.length])
+        return self._shared
+
+    def _read_up(self, codec: Codec[Any]) -> list[Any]:
+        """At least the elements of this version, as values of their type."""
         if len(self._typed) < self.length:
             self._typed += [codec.load(part) for part in self._parts[len(self._typed) : self.length]]
-        return self._typed[: self.length]
+        return self._typed
 
     def grown(self, more: "Elements") -> "Elements":
         """A version with more elements; this one stays as it is."""
@@ -105,7 +122,14 @@ class Elements:
             typed += more.known
         parts += more.parts
         blobs = Attachments(self.blobs).with_more(more.blobs) if self.blobs or more.blobs else NO_BLOBS
-        return Elements(parts, read, typed, blobs)
+        grown = Elements(parts, read, typed, blobs)
+        if self._size is not None:
+            grown._size = self._size + more.size
+        return grown
+
+    def first(self, length: int) -> "Elements":
+        """An earlier version of so many elements, of which all are saved."""
+        return self if length == self.length else Elements(self._parts, self._read, self._typed, length=length)
 
     @property
     def known(self) -> Sequence[Any]:
@@ -146,12 +170,13 @@ class ListCodec(TypedCodec[list[Any]]):
         self.element: Codec[Any] = PLAIN if self.is_plain else TypedCodec(element, verify=verify)
 
     def convert(self, value: object, where: str) -> list[Any]:
-        """As any codec; a list of another run is left to who starts runs.
+        """As any codec; a list of another run is left to who starts runs, and one in its stored form stays as it is.
 
         Raises:
             CannotStore: It is no such list.
         """
-        return cast("list[Any]", value) if isinstance(value, Continued) else super().convert(value, where)
+        is_kept = isinstance(value, Continued | Elements)
+        return cast("list[Any]", value) if is_kept else super().convert(value, where)
 
     def elements(self, added: object, key: str) -> Elements:
         """What is to be appended, in its stored form.
@@ -161,6 +186,8 @@ class ListCodec(TypedCodec[list[Any]]):
         """
         if isinstance(added, Continued):
             raise CannotStore(key, "only a run that a runner starts can go on with a list of another one")
+        if isinstance(added, Elements):
+            return added
         if not isinstance(added, list | tuple):
             raise CannotStore(key, f"it only grows (Append): give a list of what is to be added, not {added!r:.80}")
         dump, blobs = self.element.dump, Attachments()

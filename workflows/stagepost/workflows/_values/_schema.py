@@ -27,10 +27,12 @@ class Schema(Protocol):
 
     Attributes:
         lists: Keys of lists that only grow.
+        types: Codecs of the keys of plain states that have types.
         model: Model of the states; None for plain ones.
     """
 
     lists: frozenset[str]
+    types: Types
     model: type[BaseModel] | None
 
     def view(self, values: Values) -> Any:
@@ -141,6 +143,7 @@ class ModelSchema:
                 f"its state {model.__name__} has no field {missing[0]!r}, which a step stores its result under: "
                 "add the field or change into=",
             )
+        self.types: Types = {}
         self.model = self._model = model
         self.lists = frozenset(name for name, field in model.model_fields.items() if _grows(field))
         self._codec = codec_for(model)

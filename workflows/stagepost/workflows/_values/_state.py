@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from stagepost.checkpoint import (
     PLAIN,
     Attachments,
+    CannotStore,
     Codec,
     FrozenDict,
     FrozenList,
@@ -126,7 +127,7 @@ class State(Mapping[str, Any]):
             if codec.is_plain:
                 return value.frozen
             if codec.is_shared and isinstance(value, Elements):
-                return value.shared(codec.element)
+                return value.immutable(codec.element)
         elif codec.is_shared and isinstance(value, Value):
             return value.shared(codec)
         if key not in self._made:
@@ -182,6 +183,28 @@ class State(Mapping[str, Any]):
             CannotStore: A value has no stored form.
         """
         return State(merged(self._values, store(updates, self._types)), self._types)
+
+    def extended(self, key: str, more: Sequence[object]) -> object:
+        """A list that only grows (`Append`) with more elements, to start another run in memory with.
+
+        ::
+
+            await workflow.run({"messages": state.extended("messages", [question])})
+
+        The elements that there are belong to both runs, and are not copied. A run in a store begins with the list of
+        another one by `Continued`.
+
+        Args:
+            key: The list.
+            more: What is added to it.
+
+        Raises:
+            CannotStore: The key is none of such a list, or an element has no stored form.
+        """
+        codec, value = self._types.get(key), self._values.get(key)
+        if not isinstance(codec, ListCodec) or not isinstance(value, Elements):
+            raise CannotStore(key, "it is no list that only grows: annotate it as Annotated[list[…], Append] in types=")
+        return value.grown(codec.elements(more, key))
 
     def changes(self, before: Values) -> dict[str, Stored]:
         """The values that are other than `before`, in their stored form; of lists that only grow, what was added.

@@ -197,11 +197,11 @@ async def test_the_last_turn_is_gone_on_with_although_the_clock_was_put_back() -
     clock = Clock()
     store = MemoryStore(clock=clock)
     async with echoing(store, clock=clock) as runner:
-        await speak(runner, ["a", "b"], idle=None)
-        clock.now -= 3600
         await speak(runner, texts_of(25), idle=None)
+        clock.now -= 3600
+        await speak(runner, "ab", idle=None)
         async with converse(runner, "echo", id="c", idle=None) as talk:
-            assert (await talk.send("last")).output == " / ".join(["a", "b", *texts_of(25), "last"])
+            assert (await talk.send("last")).output == " / ".join([*texts_of(25), *"ab", "last"])
 
 
 # Retention.
@@ -309,7 +309,7 @@ async def test_the_end_of_a_conversation_outlives_the_turns_before_it() -> None:
     store = MemoryStore()
     async with echoing(store) as runner:
         async with converse(runner, "echo", id="c") as talk:
-            await talk.send("a")
+            await talk.send(["a", Image(data=PIXEL, media_type="image/png")])
             await talk.end()
         await store.delete("c-0")
         async with converse(runner, "echo", id="c") as talk:

@@ -33,17 +33,21 @@ from ._models._messages import (
 )
 from ._models._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, TokenKind, ToolSchema
 from ._models._parts import Audio, File, Image, Part
+from ._models._provider_tool import ProviderTool, provider_tool
 from ._models._replay import ReplayModel
 from ._models._scripted import ScriptedModel, ScriptEntry, call
 from ._models._settings import ModelSettings, ReasoningEffort, ToolChoice
 from ._output._output import OutputMode
 from ._retries import Retries
 from ._tasks._converse import OpenConversation, converse
-from ._tasks._task import CallInDoubt, PendingApproval, Task, TaskStatus
+from ._tasks._task import CallInDoubt, PendingApproval, PendingQuestion, Task, TaskStatus
 from ._tasks._tasks import Tasks
 from ._tools._context import ToolContext
+from ._tools._external import ExternalTool, external_tool
 from ._tools._invoking import ToolResult
+from ._tools._outside import Answer, Refuse
 from ._tools._tool import OnUnknown, Tool, tool
+from ._tools._toolset import Toolset, ToolsetContext, toolset
 from .errors import (
     AgentError,
     AgentFailed,
@@ -78,6 +82,7 @@ from .errors import (
     ModelRejected,
     ModelTimeout,
     ModelUnavailable,
+    NobodyToAnswer,
     NobodyToAsk,
     NotAnAgent,
     PartMissing,
@@ -88,10 +93,12 @@ from .errors import (
     TaskFinished,
     TaskNotFinished,
     ToolClash,
+    ToolsetFailed,
     ToolUnavailable,
     UnknownAgent,
     UnreadableAnswer,
     UnsupportedPart,
+    UnsupportedTool,
 )
 
 __all__ = [
@@ -105,6 +112,7 @@ __all__ = [
     "Agents",
     "AllModelsFailed",
     "Allow",
+    "Answer",
     "AnswerCut",
     "AnswerTooLong",
     "Approvals",
@@ -127,6 +135,7 @@ __all__ = [
     "Deny",
     "EventLoopRunning",
     "Exchange",
+    "ExternalTool",
     "Fallback",
     "File",
     "FunctionModel",
@@ -163,6 +172,7 @@ __all__ = [
     "ModelSettings",
     "ModelTimeout",
     "ModelUnavailable",
+    "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
     "OnUnknown",
@@ -172,15 +182,18 @@ __all__ = [
     "Part",
     "PartMissing",
     "PendingApproval",
+    "PendingQuestion",
     "Preview",
     "PromptContext",
     "PromptFailed",
     "PromptFunction",
     "ProviderContent",
+    "ProviderTool",
     "RateLimitReached",
     "RateLimited",
     "ReasoningEffort",
     "RecordingMissing",
+    "Refuse",
     "ReplayModel",
     "Retries",
     "ScriptEnded",
@@ -204,12 +217,19 @@ __all__ = [
     "ToolResult",
     "ToolSchema",
     "ToolUnavailable",
+    "Toolset",
+    "ToolsetContext",
+    "ToolsetFailed",
     "UnknownAgent",
     "UnreadableAnswer",
     "UnsupportedPart",
+    "UnsupportedTool",
     "Usage",
     "UserMessage",
     "call",
     "converse",
+    "external_tool",
+    "provider_tool",
     "tool",
+    "toolset",
 ]

@@ -5,11 +5,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from .._mcp import McpServer
 from .._models._model import Model
-from .._tools._tool import ToolLike
 from ..errors import InvalidAgent, UnknownAgent
 from ._agent import Agent
+from ._given import ToolSource
 from ._loading import Known, read_agents
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -46,7 +45,7 @@ class Agents(Mapping[str, Agent[object]]):
         cls,
         data: Mapping[str, object],
         *,
-        tools: Mapping[str, ToolLike | McpServer] = _NOTHING,
+        tools: Mapping[str, ToolSource] = _NOTHING,
         models: Mapping[str, Model | str] = _NOTHING,
         types: Mapping[str, Any] = _NOTHING,
     ) -> "Agents":

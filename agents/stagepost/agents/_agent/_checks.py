@@ -96,7 +96,7 @@ def check_output(agent: AgentDefinition) -> None:
         raise InvalidAgent(
             agent.name, f"output_mode={mode!r} says how output= is told, and there is none: leave it out"
         )
-    if mode == "native" and (agent.tools or agent.servers or agent.sub_agents):
+    if mode == "native" and (agent.sub_agents or _has_tools(agent)):
         why = (
             "output_mode='native' is for agents without tools, servers and sub-agents: beside tools, providers refuse "
             "response_format, or never call a tool. Use 'tool' or 'prompted'"
@@ -111,11 +111,18 @@ def check_tools(agent: AgentDefinition) -> None:
         InvalidAgent: Two have one name, or one has a reserved name.
     """
     names = [tool.name for tool in agent.tools]
+    for given in agent.provider_tools:
+        if [each.name for each in agent.provider_tools].count(given.name) > 1:
+            raise InvalidAgent(agent.name, f"two provider tools are named {given.name!r}: leave one out")
     for name in names:
         if name in reserved(agent):
             raise InvalidAgent(agent.name, f"tool name {name!r} is reserved: rename the tool with @tool(name=…)")
         if names.count(name) > 1:
             raise InvalidAgent(agent.name, f"two tools are named {name!r}: rename one with @tool(name=…)")
+
+
+def _has_tools(agent: AgentDefinition) -> bool:
+    return bool(agent.tools or agent.toolsets or agent.provider_tools or agent.servers)
 
 
 def check_sub_agents(agent: AgentDefinition, kind: type[AgentDefinition]) -> None:
@@ -180,7 +187,7 @@ def check_approvals(agent: AgentDefinition) -> None:
         team = tuple(reachable(agent))
     except InvalidAgent:  # some are only names so far
         return
-    if any(each.servers for each in team):
+    if any(each.servers or each.toolsets for each in team):
         return
     tools: list[Tool[..., object]] = [tool for each in team for tool in each.tools]
     tools += [message_tool(below) for each in team if (below := sub_agents_of(each))]

@@ -33,6 +33,8 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "model": None if agent.model is None else _model(agent.model),
         "models": {name: _model(model) for name, model in agent.models.items()},
         "tools": [_tool(tool) for tool in agent.tools],
+        "toolsets": [each.name or type(each).__name__ for each in agent.toolsets],
+        "provider_tools": [asdict(tool) for tool in agent.provider_tools],
         "servers": [_server(server) for server in agent.servers],
         "sub_agents": [each if isinstance(each, str) else _agent(each) for each in agent.sub_agents],
         "input": None if agent.input is None else agent.input.model_json_schema(),

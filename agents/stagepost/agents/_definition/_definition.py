@@ -7,10 +7,13 @@ from pydantic import BaseModel
 
 from .._mcp import McpServer
 from .._models._model import Model
+from .._models._provider_tool import ProviderTool
 from .._models._settings import ModelSettings
 from .._output._output import OutputMode
 from .._tools._answer_reader import RESERVED
+from .._tools._search import SEARCH_TOOLS
 from .._tools._tool import Tool
+from .._tools._toolset import Toolset
 from ..errors import InvalidAgent
 from ._approvals import Approvals
 from ._budget import Budget
@@ -55,6 +58,16 @@ class AgentDefinition(Protocol):
     @property
     def tools(self) -> Sequence[Tool[..., object]]:
         """What its model may call."""
+        ...
+
+    @property
+    def toolsets(self) -> Sequence[Toolset]:
+        """Sets of more tools that its model may call, which depend on run and turn."""
+        ...
+
+    @property
+    def provider_tools(self) -> Sequence[ProviderTool]:
+        """Tools of its model's provider."""
         ...
 
     @property
@@ -110,7 +123,8 @@ class Delegating(Protocol):
 
 def reserved(agent: AgentDefinition) -> tuple[str, ...]:
     """Names that no tool of an agent may have, because the agent needs them itself."""
-    return (*RESERVED, MESSAGE_AGENT) if agent.sub_agents else RESERVED
+    own = (*RESERVED, MESSAGE_AGENT) if agent.sub_agents else RESERVED
+    return (*own, SEARCH_TOOLS) if agent.toolsets else own
 
 
 def sub_agents_of(agent: AgentDefinition) -> Sequence[AgentDefinition]:

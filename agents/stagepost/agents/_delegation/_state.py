@@ -17,6 +17,7 @@ heard          number of the last message sent to the running task that was read
 said           the message of a conversation with an outside caller that this run answers, if any; see `_tasks`
 settings       settings for its model, if the caller gave some
 ended          set if the run only records that such a conversation has ended
+found          names of the tools that its model has searched for and found, if any
 =============  ==========================================================================================
 
 Keys without information are left out, so that they cost nothing.
@@ -63,6 +64,7 @@ class Changes(TypedDict, total=False):
     said: Mapping[str, object]
     settings: ModelSettings
     ended: bool
+    found: Sequence[str]
 
 
 class Said(NamedTuple):
@@ -168,6 +170,12 @@ class RunState:
         return self._given.get("settings")
 
     @property
+    def found(self) -> Sequence[str]:
+        """Names of the tools that the model has searched for and found."""
+        found: Sequence[str] = self._given.get("found", ())
+        return found
+
+    @property
     def output(self) -> Any:
         """The final answer; None while there is none."""
         return self._given.get(OUTPUT)
@@ -189,9 +197,14 @@ class RunState:
         said = self._given.get("said")
         return None if said is None else Said(said["key"], said["at"])
 
-    def kept_talks(self) -> Changes:
-        """The conversations, for a run that continues this one."""
-        return {"conversations": self._given["conversations"]} if "conversations" in self._given else {}
+    def kept(self) -> Changes:
+        """The conversations, and the tools that were found, for a run that continues this one."""
+        kept: Changes = {}
+        if "conversations" in self._given:
+            kept["conversations"] = self._given["conversations"]
+        if "found" in self._given:
+            kept["found"] = self._given["found"]
+        return kept
 
     def with_results(self, messages: Sequence[ChatMessage], asides: Iterable[Aside]) -> Changes:
         """The changes from tool calls.
@@ -203,13 +216,17 @@ class RunState:
         changes: Changes = {"messages": messages}
         talks: dict[str, object] = {}
         nested: dict[str, object] = {}
+        found: list[str] = []
         for aside in asides:
+            found += aside.found
             if aside.talk is not None:
                 talks[aside.talk[0]] = aside.talk[1].model_dump()
             if aside.nested is not None:
                 nested.update(aside.nested)
         if talks:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
+        if found:
+            changes["found"] = tuple(dict.fromkeys((*self.found, *found)))
         if nested:
             changes["nested"] = {**self.nested, **nested}
         return changes

@@ -18,12 +18,12 @@ from inspect import isawaitable
 from typing import Any, Final
 
 from pydantic import TypeAdapter
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json, to_json, to_jsonable_python
 
 from stagepost._dataclasses import dataclass
-from stagepost.workflows import StepContext
+from stagepost.workflows import StepContext, own_failure
 
-from .._definition._approvals import Allow, Decision, Deny, asked, decided, expired
+from .._definition._approvals import APPROVE, Allow, Decision, Deny, asked, decided, expired
 from .._definition._definition import MESSAGE_AGENT
 from .._definition._hooks import ToolHook, tool_chain
 from .._delegation._calls import Aside, PendingCall
@@ -33,9 +33,11 @@ from .._models._messages import ToolCall
 from .._models._parts import Part
 from .._tools._arguments import InvalidArguments
 from .._tools._context import ToolContext
-from .._tools._invoking import ToolResult, invoke
+from .._tools._invoking import ToolResult, error_result, invoke
+from .._tools._outside import Outside, WaitingTool
+from .._tools._search import SearchTool
 from .._tools._tool import Tool
-from ..errors import InvalidDecision, NobodyToAsk
+from ..errors import InvalidDecision, NobodyToAnswer, NobodyToAsk
 from ._beginning import call_key, is_first, is_in_doubt, mark
 from ._keeping import keepable, shown
 from ._member import Member
@@ -90,7 +92,7 @@ class OneCall:
             raise NobodyToAsk(self.member.agent.name, call.name, rule)
         else:
             decision = await self.context.wait_for_answer(
-                f"approve-{self.entry.number}",
+                f"{APPROVE}{self.entry.number}",
                 expect=Decision,
                 show=asked(self.member.agent.name, call, rule),
                 within=self.member.approvals.within,
@@ -126,10 +128,18 @@ class OneCall:
             arguments = self.tool.parse(call.arguments)
         except InvalidArguments as error:
             return unmade(call, self.entry, self.context, _misfit(error))
+        if isinstance(self.tool, WaitingTool):
+            return await self._waited(self.tool, arguments, context or self._tool_context())
+        return await self._called(call, arguments, context)
+
+    async def _called(self, call: ToolCall, arguments: Mapping[str, object], context: ToolContext | None) -> ToolResult:
+        """The result of a call that waits for nobody."""
         if self.tool.name == MESSAGE_AGENT and self.delegation.has_agents:
             return await self.delegation.message(arguments, self.entry, self.context, self.aside)
         if isinstance(self.tool, DelegateTool):
             return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.aside)
+        if isinstance(self.tool, SearchTool):
+            return self._searched(self.tool, arguments)
         if context is None and self.tool.takes_context:
             context = self._tool_context()
         invoked = partial(invoke, self.tool, arguments, context, is_own=self.context.is_durable)
@@ -138,6 +148,27 @@ class OneCall:
         if self.result is None:
             self.result = await self._at_most_once(invoked, call)
         return self.result
+
+    def _searched(self, tool: SearchTool, arguments: Mapping[str, object]) -> ToolResult:
+        """What a search finds, which is offered from now on."""
+        found = tool.find(str(arguments["query"]))
+        self.aside.found = tuple(each.name for each in found)
+        return tool.told(found)
+
+    async def _waited(self, tool: WaitingTool, arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
+        """The result of a call that may wait for somebody outside."""
+        outside = Outside(self.context, self.entry.number, context, self._shown(arguments))
+        try:
+            return await tool.call(arguments, outside)
+        except NobodyToAnswer:
+            raise
+        except BaseException as error:  # noqa: BLE001  # what is no failure of the tool's, such as a wait, is raised again
+            return error_result(own_failure(error))
+
+    def _shown(self, arguments: object) -> Mapping[str, object]:
+        """A call as people see it."""
+        given = shown(to_jsonable_python(arguments), self.context)
+        return {"agent": self.member.agent.name, "tool": self.tool.name, "arguments": given}
 
     async def _at_most_once(self, invoked: Callable[[], Awaitable[ToolResult]], call: ToolCall) -> ToolResult:
         if self.tool.on_unknown == "park":
@@ -155,8 +186,7 @@ class OneCall:
             parts = [part.model_dump(mode="json") for part in result.parts]
             return {"tool_result": result.text, "is_error": result.is_error, **({"parts": parts} if parts else {})}
 
-        arguments = shown(from_json(call.arguments), self.context)
-        show = {"agent": self.member.agent.name, "tool": call.name, "arguments": arguments}
+        show = self._shown(from_json(call.arguments))
         value: Any = await self.context.once(call_key(self.entry), effect, show=show)  # or what a person has said
         if isinstance(value, Mapping) and value.keys() - {"parts"} == {"tool_result", "is_error"}:
             return ToolResult(value["tool_result"], value["is_error"], _PARTS.validate_python(value.get("parts", ())))
@@ -178,8 +208,8 @@ class OneCall:
 
 def leaves_mark(tool: Tool[..., object]) -> bool:
     """Whether the beginning of a call is saved, and a process that finds the mark tells the model."""
-    asks_agent = tool.name == MESSAGE_AGENT or isinstance(tool, DelegateTool)
-    return not asks_agent and not tool.idempotent and tool.on_unknown == "tell"
+    marks_itself = tool.name == MESSAGE_AGENT or isinstance(tool, DelegateTool | WaitingTool)
+    return not marks_itself and not tool.idempotent and tool.on_unknown == "tell"
 
 
 def unmade(call: ToolCall, entry: PendingCall, context: StepContext, why: str) -> ToolResult:

@@ -68,7 +68,7 @@ def _problem(agent: AgentDefinition, given: object) -> str | None:
     if not isinstance(given, ModelSettings):
         return f"settings={given!r:.80} is not a ModelSettings: {_FORM}"
     choice = given.tool_choice
-    if choice is None or choice in _KINDS or agent.servers:  # what servers have is known when they are asked
+    if choice is None or choice in _KINDS or agent.servers or agent.toolsets:  # what these have is known in a turn
         return None
     names = _names(agent)
     if choice in names:

@@ -29,12 +29,19 @@ class StepContext(RunContext):
         visit: Which visit of a graph's node this is, from 1; 0 outside of graphs.
         around: Visits of the fan-outs that the step is inside of, outermost first; all 0 outside of graphs.
         attached: Bytes that the step has attached, and what it has written to tables, so far; None if there is nothing.
+        outer: Makes `outer_state`; None if it is not the worker of a fan-out.
     """
 
     path: str
     visit: int
     around: tuple[int, ...] = ()
     attached: Attached | None = None
+    outer: Callable[[], Any] | None = None
+
+    @property
+    def outer_state(self) -> Any:
+        """For a worker of a `Parallel`: the state that the fan-out was given; None for other steps."""
+        return None if self.outer is None else self.outer()
 
     def attach(self, data: bytes) -> str:
         """Keep bytes beside the state, such as a picture: they are saved together with what this step returns.

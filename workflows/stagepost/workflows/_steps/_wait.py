@@ -18,8 +18,9 @@ from ._answered import shown
 from ._context import StepContext
 from ._due import moment
 from ._guards import Call
+from ._receives import Receives
 from ._run_context import execution_of
-from ._step import Receives, Step, caller, step
+from ._step import Step, caller, step
 
 _NONE: Any = object()  # stands for "not given" where None is a value
 

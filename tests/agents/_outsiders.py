@@ -1,5 +1,6 @@
 """An agent with an external tool and a searched toolset, whose processes are killed; see `_mortal`."""
 
+import os
 from pathlib import Path
 
 import anyio
@@ -82,6 +83,7 @@ async def work(folder: str, script: str, held: str) -> None:
         run = await Tasks(runner).start(agent, "go", task_id="t")
         await run.settled()
         await notes.note("settled")
+        os.write(1, b"waiting\n")
         await anyio.sleep_forever()
 
 

@@ -235,7 +235,9 @@ async def test_arguments_that_do_not_fit_are_told_and_nobody_is_asked(arguments:
 async def test_arguments_of_a_schema_are_checked() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 2}}, "required": ["n"]}
     tool = external_tool("ask", "Asks.", parameters=schema)
-    agent, model = buyer(call("ask", n=1), ToolCall(id="x", name="ask", arguments="[]"), call("ask"), "done", tools=[tool])
+    agent, model = buyer(
+        call("ask", n=1), ToolCall(id="x", name="ask", arguments="[]"), call("ask"), "done", tools=[tool]
+    )
     async with working(agent) as runner:
         await (await Tasks(runner).start(agent, "go")).result()
     assert [text.rpartition("called: ")[2] for text in told(model.requests[-1])] == [

@@ -66,6 +66,7 @@ async def test_a_value_is_there_once_it_is_acknowledged_whoever_is_killed_then(t
 async def test_a_value_from_another_process_is_kept_by_a_worker_that_is_killed_with_it(tmp_path: Path) -> None:
     with fail_after(120):
         async with running(WORK, tmp_path, "buying", "ask 1") as worker:
+            assert (await worker.line()).strip() == "waiting"
             await killed(REPLY, tmp_path, "answered")
             assert (await worker.line()).strip() == "ask 1"
             await worker.kill()

@@ -155,7 +155,7 @@ async def test_a_set_that_gives_something_else_fails_the_run(
     with pytest.raises((AgentFailed, RunFailed, error)) as raised:
         await way(agent)
     assert why in str(raised.value)
-    assert model.requests == []
+    assert not model.requests
 
 
 def test_wrong_sets_are_refused_where_they_are_built() -> None:
@@ -261,7 +261,9 @@ async def test_a_set_that_fails_while_calls_are_made_is_told_to_the_model() -> N
             (wanted,) = await Tasks(runner).approvals()
             await Tasks(runner).decide(wanted.id, Allow())
             await (await runner.resume("t")).result()
-    assert told(model.requests[-1]) == ["nothing was called: toolset 'some' has given no tools: ConnectionError: no crm"]
+    assert told(model.requests[-1]) == [
+        "nothing was called: toolset 'some' has given no tools: ConnectionError: no crm"
+    ]
 
 
 async def test_an_external_tool_of_a_set_checks_values_and_asks_again() -> None:
@@ -272,9 +274,7 @@ async def test_an_external_tool_of_a_set_checks_values_and_asks_again() -> None:
             if self.n % 2:
                 raise ValueError("odd")
 
-    agent, model = agent_with(
-        toolset([external_tool("ask", "Asks.", returns=Even)]), script=[call("ask"), "done"]
-    )
+    agent, model = agent_with(toolset([external_tool("ask", "Asks.", returns=Even)]), script=[call("ask"), "done"])
     async with working(agent) as runner:
         tasks = Tasks(runner)
         run = await tasks.start(agent, "go")
@@ -305,12 +305,12 @@ async def test_a_large_set_is_searched_and_what_is_found_is_offered_from_then_on
     search, found, unseen = told(model.requests[-1])
     assert search == "From your next turn on you can call:\n- create_invoice: Makes a bill for a customer."
     assert (found, unseen.partition(";")[0]) == ("create_invoice 3", "there is no tool 'count_5'")
-    assert result.state["found"] == ("create_invoice",)
+    assert result.state["found"] == ["create_invoice"]
 
 
 @pytest.mark.parametrize("several", [False, True], ids=["one call", "several calls"])
 async def test_searches_add_up_and_hold_for_runs_that_continue(several: bool) -> None:  # noqa: FBT001  # a parameter of the table
-    searches = [call("search_tools", query="invoice"), call("search_tools", query="count 7")]
+    searches = [call("search_tools", query="invoice"), call("search_tools", query="7")]
     script = [searches, "one", "two"] if several else [*searches, "one", "two"]
     agent, model = agent_with(toolset([*HUNDREDS, INVOICE]).searched(), script=script)
     async with working(agent) as runner:
@@ -318,15 +318,12 @@ async def test_searches_add_up_and_hold_for_runs_that_continue(several: bool) ->
         run = await tasks.start(agent, "go", task_id="t")
         first = await result_of(run, agent)
         await (await tasks.follow_up("t", "and?")).result()
-    assert offered(model)[-1][:3] == ["search_tools", "count_7", "create_invoice"] or "create_invoice" in offered(model)[-1]
-    assert offered(model)[-1] == offered(model)[-2]
-    assert first.state["found"][:2] == ("create_invoice", "count_7")
+    assert offered(model)[-2:] == [["search_tools", "count_7", "create_invoice"]] * 2
+    assert first.state["found"] == ["create_invoice", "count_7"]
 
 
 async def test_a_search_without_a_hit_says_so() -> None:
-    agent, model = agent_with(
-        toolset(HUNDREDS).searched(), script=[call("search_tools", query="xylophone"), "done"]
-    )
+    agent, model = agent_with(toolset(HUNDREDS).searched(), script=[call("search_tools", query="xylophone"), "done"])
     result = await agent.run("go")
     assert told(model.requests[-1]) == ["No tool fits. There are 200 to search in: use other words."]
     assert "found" not in result.state
@@ -370,7 +367,7 @@ async def test_a_tool_choice_may_name_what_a_set_gives() -> None:
     ("query", "names"),
     [
         ("mail", ["send_mail", "read_inbox"]),
-        ("sendMail", ["send_mail", "send_fax"]),
+        ("sendMail", ["send_mail", "send_fax", "read_inbox"]),
         ("inbox mails", ["read_inbox", "send_mail"]),
         ("FAX", ["send_fax"]),
         ("nothing of it", []),

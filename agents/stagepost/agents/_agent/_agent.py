@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, partial
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from pydantic import BaseModel, JsonValue, SecretStr
@@ -62,8 +62,8 @@ class Agent(Generic[OutputT_co]):
             `PromptContext`; nothing in its text is replaced.
         model: The model that it asks, or its name, such as ``"openai/gpt-5-mini"``. Without one it asks the model of
             the agent that asks it.
-        tools: What the model may call: tools made by `tool`, plain functions, toolsets, tools of the model's provider, or
-            MCP servers with all their tools.
+        tools: What the model may call: tools made by `tool`, functions, toolsets, MCP servers, tools of its provider.
+        toolsets: More toolsets and tools of the provider, besides those among the tools.
         servers: More MCP servers, besides those among the tools.
         sub_agents: Agents that it may ask, or their names, which `Agents` resolves.
         input: Pydantic model of its requests; None if they are plain text.
@@ -92,8 +92,7 @@ class Agent(Generic[OutputT_co]):
     prompt: str | PromptFunction
     model: Model | str | None = field(repr=False)
     tools: Sequence[Tool[..., object]]
-    toolsets: Sequence[Toolset] = field(repr=False)
-    provider_tools: Sequence[ProviderTool] = field(repr=False)
+    toolsets: Sequence[Toolset | ProviderTool] = field(repr=False)
     servers: Sequence[McpServer]
     sub_agents: "Sequence[Agent[object] | str]" = field(repr=False)
     input: type[BaseModel] | None
@@ -114,6 +113,7 @@ class Agent(Generic[OutputT_co]):
         *,
         model: Model | str | None = None,
         tools: Iterable[ToolSource] = (),
+        toolsets: Iterable[Toolset | ProviderTool] = (),
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
@@ -134,6 +134,7 @@ class Agent(Generic[OutputT_co]):
         *,
         model: Model | str | None = None,
         tools: Iterable[ToolSource] = (),
+        toolsets: Iterable[Toolset | ProviderTool] = (),
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
@@ -153,6 +154,7 @@ class Agent(Generic[OutputT_co]):
         *,
         model: Model | str | None = None,
         tools: Iterable[ToolSource] = (),
+        toolsets: Iterable[Toolset | ProviderTool] = (),
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,  # noqa: A002  # the word for it
@@ -167,7 +169,7 @@ class Agent(Generic[OutputT_co]):
     ) -> None:
         check_name("agent name", name)
         vars(self).update(
-            **read_tools(name, tools, servers)._asdict(),
+            **read_tools(name, tools, servers, toolsets)._asdict(),
             name=name,
             prompt=prompt,
             model=model,
@@ -246,9 +248,7 @@ class Agent(Generic[OutputT_co]):
         await self._opened.enter(self._team)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_raised: object) -> None:
         """Close them, and end the programs that were started."""
         await self._opened.leave()
 

@@ -8,7 +8,14 @@ from pydantic import BaseModel
 from stagepost.hub import get_logger
 
 from .._definition._budget import Budget
-from .._definition._definition import AgentDefinition, reachable, reserved, sub_agents_of
+from .._definition._definition import (
+    AgentDefinition,
+    provider_tools_of,
+    reachable,
+    reserved,
+    sub_agents_of,
+    toolsets_of,
+)
 from .._definition._hooks import hook_problem
 from .._definition._prompt import placeholders
 from .._definition._prompting import prompt_problem
@@ -111,9 +118,10 @@ def check_tools(agent: AgentDefinition) -> None:
         InvalidAgent: Two have one name, or one has a reserved name.
     """
     names = [tool.name for tool in agent.tools]
-    for given in agent.provider_tools:
-        if [each.name for each in agent.provider_tools].count(given.name) > 1:
-            raise InvalidAgent(agent.name, f"two provider tools are named {given.name!r}: leave one out")
+    provided = [tool.name for tool in provider_tools_of(agent)]
+    for name in provided:
+        if provided.count(name) > 1:
+            raise InvalidAgent(agent.name, f"two provider tools are named {name!r}: leave one out")
     for name in names:
         if name in reserved(agent):
             raise InvalidAgent(agent.name, f"tool name {name!r} is reserved: rename the tool with @tool(name=…)")
@@ -122,7 +130,7 @@ def check_tools(agent: AgentDefinition) -> None:
 
 
 def _has_tools(agent: AgentDefinition) -> bool:
-    return bool(agent.tools or agent.toolsets or agent.provider_tools or agent.servers)
+    return bool(agent.tools or agent.toolsets or agent.servers)
 
 
 def check_sub_agents(agent: AgentDefinition, kind: type[AgentDefinition]) -> None:
@@ -187,7 +195,7 @@ def check_approvals(agent: AgentDefinition) -> None:
         team = tuple(reachable(agent))
     except InvalidAgent:  # some are only names so far
         return
-    if any(each.servers or each.toolsets for each in team):
+    if any(each.servers or toolsets_of(each) for each in team):
         return
     tools: list[Tool[..., object]] = [tool for each in team for tool in each.tools]
     tools += [message_tool(below) for each in team if (below := sub_agents_of(each))]

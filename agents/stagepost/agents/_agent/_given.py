@@ -22,19 +22,22 @@ class GivenTools(NamedTuple):
 
     Attributes:
         tools: Tools of this process.
-        toolsets: Sets of tools that depend on run and turn.
-        provider_tools: Tools of the model's provider.
+        toolsets: Sets of tools that depend on run and turn, and tools of the model's provider.
         servers: Servers that have more.
     """
 
     tools: tuple[Tool[..., object], ...]
-    toolsets: tuple[Toolset, ...]
-    provider_tools: tuple[ProviderTool, ...]
+    toolsets: tuple[Toolset | ProviderTool, ...]
     servers: tuple[McpServer, ...]
 
 
-def read_tools(agent: str, given: Iterable[ToolSource], servers: Iterable[McpServer]) -> GivenTools:
-    """What is given as tools, told apart; with the servers that are given as such.
+def read_tools(
+    agent: str,
+    given: Iterable[ToolSource],
+    servers: Iterable[McpServer],
+    toolsets: Iterable[Toolset | ProviderTool],
+) -> GivenTools:
+    """What is given as tools, told apart; with the servers and toolsets that are given as such.
 
     Raises:
         InvalidAgent: Something is neither, and cannot be called.
@@ -56,8 +59,7 @@ def read_tools(agent: str, given: Iterable[ToolSource], servers: Iterable[McpSer
             )
     return GivenTools(
         tuple(tools),
-        tuple(each for each in found if isinstance(each, Toolset)),
-        tuple(each for each in found if isinstance(each, ProviderTool)),
+        (*(each for each in found if isinstance(each, Toolset | ProviderTool)), *read_toolsets(agent, toolsets)),
         (*(each for each in found if isinstance(each, McpServer)), *read_servers(agent, servers)),
     )
 
@@ -103,6 +105,19 @@ def read_servers(agent: str, given: Iterable[McpServer]) -> tuple[McpServer, ...
             shown = shown_address(each) if isinstance(each, str) else each
             raise InvalidAgent(agent, f"servers contains {shown!r}, which is not an McpServer{_server_hint(each)}")
     return servers
+
+
+def read_toolsets(agent: str, given: Iterable[Toolset | ProviderTool]) -> tuple[Toolset | ProviderTool, ...]:
+    """Toolsets, and tools of providers.
+
+    Raises:
+        InvalidAgent: Something is neither.
+    """
+    toolsets = listed(agent, "toolsets", given)
+    for each in toolsets:
+        if not isinstance(each, Toolset | ProviderTool):
+            raise InvalidAgent(agent, f"toolsets contains {each!r:.80}, which is no toolset: give it as one of tools=")
+    return toolsets
 
 
 def _server_hint(given: object) -> str:

@@ -61,13 +61,8 @@ class AgentDefinition(Protocol):
         ...
 
     @property
-    def toolsets(self) -> Sequence[Toolset]:
-        """Sets of more tools that its model may call, which depend on run and turn."""
-        ...
-
-    @property
-    def provider_tools(self) -> Sequence[ProviderTool]:
-        """Tools of its model's provider."""
+    def toolsets(self) -> Sequence[Toolset | ProviderTool]:
+        """Sets of more tools that its model may call, which depend on run and turn, and tools of its provider."""
         ...
 
     @property
@@ -124,7 +119,17 @@ class Delegating(Protocol):
 def reserved(agent: AgentDefinition) -> tuple[str, ...]:
     """Names that no tool of an agent may have, because the agent needs them itself."""
     own = (*RESERVED, MESSAGE_AGENT) if agent.sub_agents else RESERVED
-    return (*own, SEARCH_TOOLS) if agent.toolsets else own
+    return (*own, SEARCH_TOOLS) if toolsets_of(agent) else own
+
+
+def toolsets_of(agent: AgentDefinition) -> Sequence[Toolset]:
+    """The toolsets of an agent."""
+    return tuple(each for each in agent.toolsets if isinstance(each, Toolset))
+
+
+def provider_tools_of(agent: AgentDefinition) -> Sequence[ProviderTool]:
+    """The tools of an agent that its model's provider executes."""
+    return tuple(each for each in agent.toolsets if isinstance(each, ProviderTool))
 
 
 def sub_agents_of(agent: AgentDefinition) -> Sequence[AgentDefinition]:

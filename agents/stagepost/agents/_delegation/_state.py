@@ -226,7 +226,7 @@ class RunState:
         if talks:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
         if found:
-            changes["found"] = tuple(dict.fromkeys((*self.found, *found)))
+            changes["found"] = list(dict.fromkeys((*self.found, *found)))
         if nested:
             changes["nested"] = {**self.nested, **nested}
         return changes

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from stagepost.workflows import StepContext
 
+from .._definition._definition import provider_tools_of
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
 from .._delegation._state import RunState
@@ -44,6 +45,7 @@ class Asking:
         self._reader = reader
         self._offer = offer
         self._answer = HookedModel(member)
+        self._provider_tools = provider_tools_of(member.agent)
         self._fixed = None if brief.fixed is None else self._instructed(brief.fixed.text)
 
     async def ask(
@@ -70,8 +72,9 @@ class Asking:
             system = instructed(system, context.resources, self._member.name)
         messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
         settings = settings_of(self._member, state, context, tools)
-        own = self._member.agent.provider_tools
-        request = ModelRequest(messages, tools, self._reader.schema, settings=settings, provider_tools=own)
+        request = ModelRequest(
+            messages, tools, self._reader.schema, settings=settings, provider_tools=self._provider_tools
+        )
         check_provider_tools(self._member.model, request)
         return _clean(await self._answer(request, state.turn, context), context)
 

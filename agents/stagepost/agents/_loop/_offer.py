@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from stagepost.workflows import StepContext
 
-from .._definition._definition import reserved, sub_agents_of
+from .._definition._definition import reserved, sub_agents_of, toolsets_of
 from .._delegation._messaging import message_tool
 from .._delegation._state import RunState
 from .._mcp._tools import FoundTool, refuse_clashes
@@ -37,8 +37,9 @@ class Offer:
         self._member = member
         self._reader = reader
         self._own = (*agent.tools, *([] if self.messages is None else [self.messages]))
-        self._search = search_tool() if agent.toolsets else None
-        self.fixed = None if agent.servers or agent.toolsets else Toolbox.of(self._own, reader.tools)
+        self._toolsets = toolsets_of(agent)
+        self._search = search_tool() if self._toolsets else None
+        self.fixed = None if agent.servers or self._toolsets else Toolbox.of(self._own, reader.tools)
 
     async def now(self, state: RunState, messages: Sequence[ChatMessage], context: StepContext) -> Toolbox:
         """The tools for the next answer.
@@ -76,7 +77,7 @@ class Offer:
         )
         offered: list[FoundTool] = []
         hidden: list[FoundTool] = []
-        for each in member.agent.toolsets:
+        for each in self._toolsets:
             origin = f"a tool of toolset {each.name or type(each).__name__!r}"
             shown, more = await each.offered(told)
             offered += [FoundTool(tool, origin) for tool in shown]

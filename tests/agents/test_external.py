@@ -289,7 +289,7 @@ async def test_a_call_below_shows_on_the_root_task(as_tool: bool) -> None:  # no
 
 async def test_hooks_surround_the_call_and_may_change_what_is_asked_and_told() -> None:
     class Louder:
-        async def tool_call(self, call: ToolCall, context: ToolContext, proceed: Any) -> ToolResult:
+        async def tool_call(self, call: ToolCall, context: ToolContext, proceed: Any) -> ToolResult:  # noqa: ARG002  # the protocol's
             result: ToolResult = await proceed(call.model_copy(update={"arguments": '{"item": "NAILS"}'}))
             return result._replace(text=f"{result.text}!")
 

@@ -103,7 +103,7 @@ async def test_a_function_may_be_async_and_knows_deps_and_fields() -> None:
 
 async def test_a_class_may_be_a_toolset() -> None:
     class Mine(Toolset):
-        def tools(self, context: ToolsetContext[Any], /) -> list[Tool[..., object]]:
+        def tools(self, _: ToolsetContext[Any], /) -> list[Tool[..., object]]:
             return [named("mine")]
 
     agent, model = agent_with(Mine(), look, script=["done"])
@@ -114,7 +114,7 @@ async def test_a_class_may_be_a_toolset() -> None:
 
 async def test_sets_are_filtered_prefixed_and_combined() -> None:
     tools = [named("get_a"), named("get_b"), named("put_a")]
-    even = toolset(tools).filtered(include=["get_*"], when=lambda context, each: context.turn % 2 == 0)
+    even = toolset(tools).filtered(include=["get_*"], when=lambda context, _: context.turn % 2 == 0)
     both = toolset([even, look, toolset(tools).filtered(exclude=["*_a"]).prefixed("x_")])
     agent, model = agent_with(both, script=[call("x_get_b", x=7), "done"])
     await agent.run("go")
@@ -179,7 +179,7 @@ async def test_approvals_hooks_and_effects_count_for_tools_of_sets() -> None:
     seen: list[str] = []
 
     class Watch:
-        async def tool_call(self, call: ToolCall, context: ToolContext, proceed: Any) -> ToolResult:
+        async def tool_call(self, call: ToolCall, context: ToolContext, proceed: Any) -> ToolResult:  # noqa: ARG002  # the protocol's
             seen.append(call.name)
             result: ToolResult = await proceed(call)
             return result
@@ -311,7 +311,7 @@ async def test_a_large_set_is_searched_and_what_is_found_is_offered_from_then_on
 @pytest.mark.parametrize("several", [False, True], ids=["one call", "several calls"])
 async def test_searches_add_up_and_hold_for_runs_that_continue(several: bool) -> None:  # noqa: FBT001  # a parameter of the table
     searches = [call("search_tools", query="invoice"), call("search_tools", query="7")]
-    script = [searches, "one", "two"] if several else [*searches, "one", "two"]
+    script: list[ScriptEntry] = [searches, "one", "two"] if several else [*searches, "one", "two"]
     agent, model = agent_with(toolset([*HUNDREDS, INVOICE]).searched(), script=script)
     async with working(agent) as runner:
         tasks = Tasks(runner)

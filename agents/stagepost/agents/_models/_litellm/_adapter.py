@@ -32,7 +32,7 @@ from ._media import refusals, shown_results
 from ._provider import Provider
 from ._provider_tools import refuse_tools
 from ._question import has_items, question, without_items
-from ._served import marks
+from ._served import marks, without_contents
 from ._vendor import Stream, Vendor, load
 from ._wording import failed_calls
 
@@ -249,10 +249,13 @@ class LiteLLM:
         native = request.output is not None and self._loaded.knows_schemas(self.name)
         provider = self._provider
         asked = {**where, **question(request, provider, native_schema=native)}
-        if has_items(asked) and not self._loaded.speaks_in_items(provider, asked):
-            asked = without_items(asked)
+        contents = marks(request.messages, provider)
+        in_items = has_items(asked) or (contents and provider.api == "chat")
+        if in_items and not self._loaded.speaks_in_items(provider, asked):
+            told = replace(request, messages=without_contents(request.messages))
+            asked, contents = without_items({**where, **question(told, provider, native_schema=native)}), {}
         failed = failed_calls(request.messages, asked["messages"]) if provider.flags_errors else ()
-        return asked, Edits(failed, marks(request.messages, provider))
+        return asked, Edits(failed, contents)
 
     def _secrets(self) -> list[str]:
         """The key, what stands in headers and the address, and the environment's keys, one of which may be used."""

@@ -50,7 +50,7 @@ class Served:
         for candidate in _first_of(said, "candidates"):
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, Mapping) else None
-            self._parts += [part for part in parts or () if isinstance(part, dict)]
+            self._parts += [part for part in parts or () if isinstance(part, dict) and part != {"text": ""}]
             if isinstance(found := candidate.get("groundingMetadata"), dict) and found:
                 self._sources["grounding"] = found
         for choice in _first_of(said, "choices"):
@@ -82,6 +82,11 @@ def marks(messages: Sequence[ChatMessage], provider: Provider) -> Mapping[str, S
     return {mark(content): content for content in contents}
 
 
+def without_contents(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """The same for an API that does not take them, although they are its provider's: they are told as texts."""
+    return [_without_content(message) if isinstance(message, AssistantMessage) else message for message in messages]
+
+
 def content_of(answer: AssistantMessage, provider: Provider) -> Sequence[Json] | None:
     """The content of an answer as its provider has written it, for this provider; None if it is kept in another way."""
     for one in answer.provider:
@@ -100,6 +105,13 @@ def mark(content: Sequence[Json]) -> str:
 def is_mark(text: object) -> bool:
     """Whether a text stands for a content."""
     return isinstance(text, str) and text.startswith(_MARK)
+
+
+def _without_content(answer: AssistantMessage) -> AssistantMessage:
+    kept = [
+        one for one in answer.provider if not any(isinstance(each, dict) and "content" in each for each in one.data)
+    ]
+    return answer if len(kept) == len(answer.provider) else answer.model_copy(update={"provider": tuple(kept)})
 
 
 def _extend(block: Json, delta: Mapping[str, Any]) -> None:

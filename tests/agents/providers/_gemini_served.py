@@ -23,7 +23,8 @@ def mixed_tools_are_shown(request: Request) -> None:
     """
     if functions(request) and searches(request) and not shows_searches(request):
         raise Refused(
-            "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."
+            "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function "
+            "calling."
         )
 
 

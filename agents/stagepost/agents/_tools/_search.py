@@ -3,8 +3,8 @@
 A text is its words: runs of letters and digits, ``camelCase`` split, in lower case. A word of the query scores in a
 tool by where it is found: 3 in the name, 1 in the description; half of that if one is only the beginning of the other,
 with at least four letters in common (``invoice`` and ``invoices``). Each word counts by how few tools have it: times
-``log(1 + number of tools / number of tools that have it)``. Tools without any word of the query are not found. Equal
-scores keep the order of the tools.
+``log(1 + number of tools / number of tools that have it)``. Tools with less than a quarter of the best score are not
+found. Equal scores keep the order of the tools.
 """
 
 import re
@@ -25,6 +25,7 @@ _MOST: Final = 8  # tools that one search finds
 _IN_NAME: Final = 3.0
 _IN_DESCRIPTION: Final = 1.0
 _COMMON: Final = 4  # letters
+_LEAST: Final = 0.25  # of the best score
 _WORD: Final = re.compile(r"[^\W_]+")
 _WITHIN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # where a word of camelCase begins
 _ABOUT: Final = (
@@ -93,7 +94,8 @@ def ranked(query: str, tools: Sequence[Tool[..., object]], most: int = _MOST) ->
         for index, score in enumerate(found):
             if score:
                 scores[index] += score * log(1 + len(tools) / count)
-    order = sorted((index for index, score in enumerate(scores) if score), key=lambda index: -scores[index])
+    least = max(scores, default=0.0) * _LEAST
+    order = sorted((index for index, score in enumerate(scores) if score > least), key=lambda index: -scores[index])
     return [tools[index] for index in order[:most]]
 
 

@@ -315,7 +315,7 @@ async def test_rules_of_approvals_count_for_external_tools() -> None:
 @on_asyncio
 async def test_with_definitions_a_value_is_checked_before_it_is_stored(tmp_path: Path) -> None:
     agent, model = buyer()
-    with fail_after(10):
+    with fail_after(60):
         async with SqliteStore(tmp_path / "runs.db") as store, Runner(store, workflows=[agent]) as runner:
             run = await Tasks(runner).start(agent, "go", task_id="t")
             await run.settled()
@@ -332,7 +332,7 @@ async def test_with_definitions_a_value_is_checked_before_it_is_stored(tmp_path:
 @on_asyncio
 async def test_without_definitions_what_does_not_fit_opens_the_call_again(tmp_path: Path) -> None:
     agent, model = buyer()
-    with fail_after(10):
+    with fail_after(60):
         async with SqliteStore(tmp_path / "runs.db") as store, Runner(store, workflows=[agent]) as runner:
             tasks = Tasks(runner)
             run = await tasks.start(agent, "go", task_id="t")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
-from stagepost.agents import AssistantMessage, ProviderContent, UserMessage
+from stagepost.agents import AssistantMessage, ChatMessage, ProviderContent, UserMessage
 from stagepost.agents._models._litellm._edits import Edits
 from stagepost.agents._models._litellm._provider import Provider
 from stagepost.agents._models._litellm._served import Served, is_mark, mark, marks, without_contents
@@ -113,7 +113,12 @@ def answer(provider: str = "anthropic", *content: Any) -> AssistantMessage:
 
 
 def test_a_mark_stands_for_the_content_of_answers_of_this_provider_alone() -> None:
-    said = [UserMessage(text="?"), answer("anthropic", SEARCH), answer("openai", TEXT), AssistantMessage(text="Yes")]
+    said: list[ChatMessage] = [
+        UserMessage(text="?"),
+        answer("anthropic", SEARCH),
+        answer("openai", TEXT),
+        AssistantMessage(text="Yes"),
+    ]
     assert marks(said, CLAUDE) == {mark([SEARCH]): [SEARCH]}
     assert is_mark(mark([SEARCH]))
     assert not is_mark("Hi")

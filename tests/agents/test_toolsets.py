@@ -169,6 +169,21 @@ def test_wrong_sets_are_refused_where_they_are_built() -> None:
         Agent("a", prompt="", tools=[toolset([look]), named("search_tools")])
 
 
+async def test_a_filter_that_raises_and_a_set_without_tools_fail_the_run() -> None:
+    agent, _ = agent_with(
+        toolset([look], name="given").filtered(when=lambda _, each: bool(each.name[99])), script=["x"]
+    )
+    with pytest.raises(ToolsetFailed, match="toolset 'given' has given no tools: when= has raised IndexError"):
+        await agent.run("go")
+
+    class Nothing(Toolset):
+        pass
+
+    agent, _ = agent_with(Nothing(), script=["x"])
+    with pytest.raises(ToolsetFailed, match=r"Nothing has to define tools\(self, context\)"):
+        await agent.run("go")
+
+
 async def test_a_prefix_that_makes_a_name_too_long_fails_the_run() -> None:
     agent, _ = agent_with(toolset([named("n" * 60)]).prefixed("prefix_"), script=["done"])
     with pytest.raises(InvalidTool, match="more than 64 characters"):

@@ -135,7 +135,7 @@ several = Chain("several", [step("ask", ask_three, answers=AnswerTypes(by_questi
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["runner", "inbox of another process"])
 async def test_a_step_may_ask_for_answers_of_several_types(tmp_path: Path, elsewhere: bool) -> None:  # noqa: FBT001  # a parameter of the table
     file = tmp_path / "runs.db"
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with (
             SqliteStore(file) as store,
             Runner(store, workflows=[several]) as runner,
@@ -161,7 +161,7 @@ async def test_a_step_may_ask_for_answers_of_several_types(tmp_path: Path, elsew
 @on_asyncio
 async def test_an_answer_that_nobody_could_check_is_held_against_its_question(tmp_path: Path) -> None:
     file = tmp_path / "runs.db"
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with SqliteStore(file) as store, Runner(store, workflows=[several]) as runner:
             run = await runner.start(several, run_id="r")
             await run.settled()

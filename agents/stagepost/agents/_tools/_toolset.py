@@ -1,6 +1,5 @@
 """Sets of tools that depend on the run and the turn."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from inspect import isawaitable
@@ -66,7 +65,7 @@ ToolsFunction: TypeAlias = Callable[[ToolsetContext[Any]], Given | Awaitable[Giv
 """Gives the tools of a turn, sync or async. A sync one runs in the event loop and must not block."""
 
 
-class Toolset(ABC):
+class Toolset:
     """A set of tools that depends on the run and the turn, for ``Agent(tools=[…])``; also made by `toolset`.
 
     A subclass has the method `tools`. It is called for each turn, and again after a crash or a wait for a turn whose
@@ -78,7 +77,6 @@ class Toolset(ABC):
 
     name: str = ""
 
-    @abstractmethod
     def tools(self, context: ToolsetContext[Any], /) -> Given | Awaitable[Given]:
         """The tools of a turn: tools, or functions that become tools. May be async.
 
@@ -87,6 +85,7 @@ class Toolset(ABC):
         Args:
             context: What is known of the run and the turn.
         """
+        raise NotImplementedError(f"{type(self).__name__} has to define tools(self, context)")
 
     async def offered(self, context: ToolsetContext[Any]) -> Offered:
         """The tools of a turn, those included that the model has to search for.
@@ -167,13 +166,6 @@ class _Around(Toolset):
         self.name = _name_of(inner)
         self._inner = inner
 
-    def tools(self, context: ToolsetContext[Any], /) -> Awaitable[Given]:
-        async def all_tools() -> Given:
-            offered = await self.offered(context)
-            return (*offered.shown, *offered.hidden)
-
-        return all_tools()
-
 
 class _Filtered(_Around):
     def __init__(
@@ -238,13 +230,6 @@ class _Combined(Toolset):
     def __init__(self, name: str, sets: Sequence[Toolset]) -> None:
         self.name = name
         self._sets = sets
-
-    def tools(self, context: ToolsetContext[Any], /) -> Awaitable[Given]:
-        async def all_tools() -> Given:
-            offered = await self.offered(context)
-            return (*offered.shown, *offered.hidden)
-
-        return all_tools()
 
     async def offered(self, context: ToolsetContext[Any]) -> Offered:
         offers = [await each.offered(context) for each in self._sets]

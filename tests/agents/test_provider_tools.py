@@ -14,6 +14,7 @@ from stagepost.agents import (
     InvalidTool,
     LiteLLM,
     ModelRequest,
+    ModelResponse,
     ReplayModel,
     ScriptedModel,
     UnsupportedTool,
@@ -22,6 +23,7 @@ from stagepost.agents import (
     toolset,
 )
 from stagepost.agents._models._limited import RateLimited
+from stagepost.agents.models import Attempt, ModelAdapter
 
 WEB = provider_tool("web", {"anthropic": {"type": "web_search_20250305", "name": "web_search"}})
 
@@ -80,9 +82,27 @@ def test_wrong_ones_are_refused() -> None:
 async def test_recordings_of_requests_without_them_stay_valid(tmp_path: Path) -> None:
     asked = ModelRequest([UserMessage(text="?")])
     model = ReplayModel(tmp_path / "a")
-    before, with_tools = (model._key(each) for each in (asked, replace(asked, provider_tools=[WEB])))  # noqa: SLF001  # what identifies a request
+    before, with_tools = (
+        model._key(each) for each in (asked, replace(asked, provider_tools=[WEB]))
+    )  # what identifies a request
     assert before == "3e087c35c0f46a46071261f460f068eaa13ae2e5d453289bc6befaff79b1c9b2"
     assert with_tools != before
+
+
+async def test_an_adapter_of_your_own_takes_them_if_it_says_so() -> None:
+    class Mine(ModelAdapter):
+        async def ask(self, request: ModelRequest, attempt: Attempt) -> ModelResponse:  # noqa: ARG002  # the base's
+            return ModelResponse(f"with {len(request.provider_tools)}")
+
+    class Taking(Mine):
+        def check_provider_tools(self, request: ModelRequest) -> None:
+            """All of them."""
+
+    with pytest.raises(UnsupportedTool, match="Mine sends its provider no such tools"):
+        await Agent("finder", "", model=Mine("mine"), tools=[WEB]).run("go")
+    with pytest.raises(UnsupportedTool, match="Mine sends its provider no such tools"):
+        await Mine("mine").answer(ModelRequest([], provider_tools=[WEB]))
+    assert (await Agent("finder", "", model=Taking("mine"), tools=[WEB]).run("go")).output == "with 1"
 
 
 def test_a_model_that_wraps_another_asks_it() -> None:
@@ -91,7 +111,7 @@ def test_a_model_that_wraps_another_asks_it() -> None:
             raise UnsupportedTool("never", request.provider_tools[0].name, "it has none")
 
     request = ModelRequest([], provider_tools=[WEB])
-    with pytest.raises(UnsupportedTool, match="'never' was not asked.*provider tool 'web': it has none"):
+    with pytest.raises(UnsupportedTool, match=r"'never' was not asked.*provider tool 'web': it has none"):
         RateLimited(Never([])).check_provider_tools(request)
     RateLimited(Never([])).check_provider_tools(ModelRequest([]))
     RateLimited(ScriptedModel([])).check_provider_tools(request)

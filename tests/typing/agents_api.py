@@ -16,6 +16,7 @@ from stagepost.agents import (
     CallInDoubt,
     ChainResult,
     ChatMessage,
+    ExternalTool,
     Fallback,
     FunctionModel,
     LiteLLM,
@@ -29,8 +30,11 @@ from stagepost.agents import (
     ModelSettings,
     OutputMode,
     PendingApproval,
+    PendingQuestion,
     PromptContext,
+    ProviderTool,
     RateLimited,
+    Refuse,
     ReplayModel,
     Retries,
     ScriptedModel,
@@ -38,9 +42,14 @@ from stagepost.agents import (
     Tasks,
     Tool,
     ToolContext,
+    Toolset,
+    ToolsetContext,
     call,
     converse,
+    external_tool,
+    provider_tool,
     tool,
+    toolset,
 )
 from stagepost.agents.models import Attempt, ModelAdapter, retry_after, status_error
 from stagepost.agents.testing import MODEL_CHECKS, PROVIDER_CHECKS, ModelCheck
@@ -65,6 +74,20 @@ class Spot(TypedDict):
 async def get_weather(city: str) -> WeatherReport:
     "Weather of a city now."
     return WeatherReport(degrees=30)
+
+
+@toolset
+async def by_turn(context: ToolsetContext[str]) -> list[Tool[..., object]]:
+    return [get_weather] if context.deps and context.turn else []
+
+
+assert_type(by_turn, Toolset)
+assert_type(toolset([get_weather, by_turn]).filtered(include=["get_*"]).prefixed("x_").searched(above=5), Toolset)
+quote = external_tool("quote", "Asks.", parameters=WeatherQuery, returns=WeatherReport, within=timedelta(days=1))
+assert_type(quote, ExternalTool)
+search = provider_tool("web", {"anthropic": {"type": "web_search_20250305", "name": "web_search"}})
+assert_type(search, ProviderTool)
+assert_type(Agent("all", "", tools=[get_weather, by_turn, quote, search], toolsets=[by_turn, search]), Agent[str])
 
 
 @tool(idempotent=True, timeout=5)
@@ -221,6 +244,10 @@ async def durable(runner: Runner) -> None:
     assert_type(await tasks.start(typed, {"text": "hi"}, settings=ModelSettings(seed=7)), Run)
     assert_type(await tasks.get("t"), Task)
     assert_type(await tasks.approvals(), Sequence[PendingApproval])
+    for question in await tasks.questions():
+        assert_type(question, PendingQuestion)
+        await tasks.answer(question.id, WeatherReport(degrees=3), by="ann")
+        await tasks.answer(question.id, Refuse("no"))
     for doubt in await tasks.doubts():
         assert_type(doubt, CallInDoubt)
         await tasks.settle(doubt.id, "paid")

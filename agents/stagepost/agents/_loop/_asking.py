@@ -66,7 +66,7 @@ class Asking:
             check_parts(self._member.model, asked_parts(said))
         tools: Sequence[ToolSchema] = self._reader.tools
         if not is_last:
-            toolbox = self._offer.fixed or await self._offer.now(state, (*state.messages, *news), context)
+            toolbox = self._offer.fixed or await self._offer.now(state, news, context)
             tools = keep(toolbox, context).schemas
         if self._member.agent.servers:
             system = instructed(system, context.resources, self._member.name)

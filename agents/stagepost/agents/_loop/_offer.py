@@ -1,6 +1,6 @@
 """What the model of an agent may call."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from stagepost.workflows import StepContext
 
@@ -41,12 +41,12 @@ class Offer:
         self._search = search_tool() if self._toolsets else None
         self.fixed = None if agent.servers or self._toolsets else Toolbox.of(self._own, reader.tools)
 
-    async def now(self, state: RunState, messages: Sequence[ChatMessage], context: StepContext) -> Toolbox:
+    async def now(self, state: RunState, news: Sequence[ChatMessage], context: StepContext) -> Toolbox:
         """The tools for the next answer.
 
         Args:
             state: The run's state before the answer.
-            messages: What the answer is given to.
+            news: What was said to the run since then.
             context: The step that asks.
 
         Raises:
@@ -54,7 +54,7 @@ class Offer:
             ToolsetFailed: A toolset could not give its tools.
             ToolClash: Two tools have one name.
         """
-        return self.fixed or await self._found(state, state.turn, messages, context)
+        return self.fixed or await self._found(state, state.turn, lambda: (*state.messages, *news), context)
 
     async def again(self, state: RunState, context: StepContext) -> Toolbox:
         """The tools that the last answer was given for, in another process perhaps; raises as `now` does.
@@ -63,17 +63,17 @@ class Offer:
             state: The run's state while the calls of the answer are made.
             context: The step that makes them.
         """
-        return self.fixed or await self._found(state, state.turn - 1, state.messages[:-1], context)
+        return self.fixed or await self._found(state, state.turn - 1, lambda: state.messages[:-1], context)
 
     async def _found(
-        self, state: RunState, turn: int, messages: Sequence[ChatMessage], context: StepContext
+        self, state: RunState, turn: int, messages: Callable[[], Sequence[ChatMessage]], context: StepContext
     ) -> Toolbox:
         tools = (*self._own, *await self._remote(context))
         if self._search is None:
             return Toolbox.of(tools, self._reader.tools)
         member = self._member
         told = ToolsetContext(
-            context.run_id, member.agent.name, member.path, turn + 1, messages, state.fields, context.deps
+            context.run_id, member.agent.name, member.path, turn + 1, messages(), state.fields, context.deps
         )
         offered: list[FoundTool] = []
         hidden: list[FoundTool] = []

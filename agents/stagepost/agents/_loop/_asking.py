@@ -75,7 +75,8 @@ class Asking:
         request = ModelRequest(
             messages, tools, self._reader.schema, settings=settings, provider_tools=self._provider_tools
         )
-        check_provider_tools(self._member.model, request)
+        if self._provider_tools:
+            check_provider_tools(self._member.model, request)
         return _clean(await self._answer(request, state.turn, context), context)
 
     async def _system(self, state: RunState, context: StepContext) -> SystemMessage:

@@ -33,7 +33,7 @@ SEATS = {
 }
 SURE = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-NAMES = ("book", "quote", "twice", "pair", "visit", "pay", "keep", "odd", "sample", "later", "slow")
+ODD = {"type": "object", "properties": {"deep": {"type": "object", "properties": {"x": {"type": "nonsense"}}}}}
 READS = types.ToolAnnotations(read_only_hint=True)
 PLACE = "https://example.com/consent"
 
@@ -80,49 +80,54 @@ def request(message: str, schema: dict[str, Any]) -> types.ElicitRequest:
     return types.ElicitRequest(params=types.ElicitRequestFormParams(message=message, requested_schema=schema))
 
 
-async def answered(desk: Desk, city: str) -> str:
-    """What a tool says."""
-    name = desk.params.name
-    match name:
-        case "book" | "quote" | "keep":
-            return told(city, await desk.ask("seats", f"How many seats to {city}?", SEATS))
-        case "twice":
-            seats = await desk.ask("seats", f"How many seats to {city}?", SEATS)
-            sure = await desk.ask("sure", f"{told(city, seats)}: sure?", SURE)
-            return f"{told(city, seats)}, {told('sure', sure)}"
-        case "pair":
-            said = desk.params.input_responses or {}
-            if not said:
-                raise _Needed({"a": request("A?", SURE), "b": request("B?", SEATS)}, "pair")
-            found = {key: each.content for key, each in said.items() if isinstance(each, types.ElicitResult)}
-            return f"{desk.params.request_state} {json.dumps(found)}"
-        case "visit":
-            return await visited(desk)
-        case "pay":
-            if not (desk.folder / "paid").exists():
-                (desk.folder / "paid").touch()
-                place = types.ElicitRequestURLParams(message="Consent first.", url=PLACE, elicitation_id="pay-1")
-                raise UrlElicitationRequiredError([place])
-            return "paid"
-        case "odd":
-            odd = {"type": "object", "properties": {"deep": {"type": "object", "properties": {"x": {"type": "nonsense"}}}}}
-            return told(city, await desk.ask("odd", "Odd?", odd))
-        case "sample":
-            asked = types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[], max_tokens=1))
-            raise _Needed({"sample": asked}, None)
-        case "later":
-            if not desk.params.request_state:
-                raise _Needed({}, "1")
-            if desk.params.request_state == "1":
-                raise _Needed({}, "2")
-            return "at last"
-        case _:
-            for step in range(3):
-                await desk.context.session.report_progress(step + 1, 3, f"step {step + 1}")
-            return "slow"
+async def seats(desk: Desk, city: str) -> str:
+    return told(city, await desk.ask("seats", f"How many seats to {city}?", SEATS))
 
 
-async def visited(desk: Desk) -> str:
+async def twice(desk: Desk, city: str) -> str:
+    wanted = await desk.ask("seats", f"How many seats to {city}?", SEATS)
+    sure = await desk.ask("sure", f"{told(city, wanted)}: sure?", SURE)
+    return f"{told(city, wanted)}, {told('sure', sure)}"
+
+
+async def pair(desk: Desk, _city: str) -> str:
+    said = desk.params.input_responses or {}
+    if not said:
+        raise _Needed({"a": request("A?", SURE), "b": request("B?", SEATS)}, "pair")
+    found = {key: each.content for key, each in said.items() if isinstance(each, types.ElicitResult)}
+    return f"{desk.params.request_state} {json.dumps(found)}"
+
+
+async def pay(desk: Desk, _city: str) -> str:
+    if not (desk.folder / "paid").exists():
+        (desk.folder / "paid").touch()
+        place = types.ElicitRequestURLParams(message="Consent first.", url=PLACE, elicitation_id="pay-1")
+        raise UrlElicitationRequiredError([place])
+    return "paid"
+
+
+async def odd(desk: Desk, city: str) -> str:
+    return told(city, await desk.ask("odd", "Odd?", ODD))
+
+
+async def sample(_desk: Desk, _city: str) -> str:
+    asked = types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[], max_tokens=1))
+    raise _Needed({"sample": asked}, None)
+
+
+async def later(desk: Desk, _city: str) -> str:
+    if desk.params.request_state == "2":
+        return "at last"
+    raise _Needed({}, "2" if desk.params.request_state else "1")
+
+
+async def slow(desk: Desk, _city: str) -> str:
+    for step in range(3):
+        await desk.context.session.report_progress(step + 1, 3, f"step {step + 1}")
+    return "slow"
+
+
+async def visited(desk: Desk, _city: str) -> str:
     if not desk.is_new:
         found = await desk.context.session.elicit_url("Consent, please.", PLACE, "visit-1", desk.context.request_id)
         return told("visit", found)
@@ -131,6 +136,20 @@ async def visited(desk: Desk) -> str:
         return told("visit", said)
     params = types.ElicitRequestURLParams(message="Consent, please.", url=PLACE)
     raise _Needed({"visit": types.ElicitRequest(params=params)}, "visiting")
+
+
+TOOLS = {
+    "book": seats,
+    "quote": seats,
+    "twice": twice,
+    "pair": pair,
+    "visit": visited,
+    "pay": pay,
+    "odd": odd,
+    "sample": sample,
+    "later": later,
+    "slow": slow,
+}
 
 
 def told(what: str, said: types.ElicitResult) -> str:
@@ -143,7 +162,7 @@ def build(folder: Path) -> Server[Any]:
     ) -> types.ListToolsResult:
         marked = ("quote",)
         tools = [
-            types.Tool(name=name, input_schema=CITY, annotations=READS if name in marked else None) for name in NAMES
+            types.Tool(name=name, input_schema=CITY, annotations=READS if name in marked else None) for name in TOOLS
         ]
         return types.ListToolsResult(tools=tools, ttl_ms=0, cache_scope="public")
 
@@ -154,7 +173,7 @@ def build(folder: Path) -> Server[Any]:
         city = str((params.arguments or {}).get("city", ""))
         desk.log(f"calls {params.name} {city} in {os.getpid()}")
         try:
-            text = await answered(desk, city)
+            text = await TOOLS[params.name](desk, city)
         except _Needed as needed:
             return types.InputRequiredResult(input_requests=needed.requests or None, request_state=needed.state)
         desk.log(f"did {params.name}: {text}")

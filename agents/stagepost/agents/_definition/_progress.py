@@ -1,16 +1,14 @@
 """Progress of tool calls, as servers report it, for hooks."""
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Iterable
+from typing import Protocol, runtime_checkable
 
 from stagepost._dataclasses import dataclass
 from stagepost.hub import get_logger
 from stagepost.workflows import own_failure
 
 from .._tools._context import ToolContext
-
-Tell: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Takes the progress, the total if it is known, and a message."""
+from .._tools._outside import Tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +48,7 @@ class ProgressHook(Protocol):
         ...
 
 
-def progress_of(
-    hooks: Iterable[object], tool: str, context: ToolContext, mask: Callable[[str], str]
-) -> Tell | None:
+def progress_of(hooks: Iterable[object], tool: str, context: ToolContext, mask: Callable[[str], str]) -> Tell | None:
     """What tells the hooks how far a call is; None if none of them wants to know.
 
     Args:

@@ -167,7 +167,9 @@ class Connection:
         if self._link is not None and not self._link.ended.is_set():
             await self._link.cancel(task)
 
-    async def call(self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE) -> RemoteResult | Asked:
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE
+    ) -> RemoteResult | Asked:
         """Call a tool by the server's name for it, or go on with a call.
 
         Raises:

@@ -45,11 +45,14 @@ class ClientCredentials:
         method: TokenEndpointAuth = "client_secret_basic",
     ) -> None:
         secret = client_secret.get_secret_value() if isinstance(client_secret, SecretStr) else client_secret
-        for name, value in (("client_id", client_id), ("client_secret", secret)):
+        given: tuple[tuple[str, object], ...] = (("client_id", client_id), ("client_secret", secret))
+        for name, value in given:
             if not isinstance(value, str) or not value:
                 raise ValueError(f"{name}= is to be the text that the authorization server knows this process by")
-        if not isinstance(issuer, str) or not issuer.startswith(("https://", "http://")):
-            raise ValueError(f"issuer={issuer!r:.80}: give the URL of the authorization server, as its metadata names it")
+        if not str(issuer).startswith(("https://", "http://")):
+            raise ValueError(
+                f"issuer={issuer!r:.80}: give the URL of the authorization server, as its metadata names it"
+            )
         if method not in get_args(TokenEndpointAuth):
             raise ValueError(f"method={method!r:.80}: give one of {', '.join(get_args(TokenEndpointAuth))}")
         object.__setattr__(self, "client_id", client_id)

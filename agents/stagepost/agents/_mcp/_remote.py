@@ -1,6 +1,6 @@
-"""What a server tells, in words of our own: its tools, what becomes of a call, and what it asks in the middle of one."""
+"""What a server tells, in words of our own: its tools, what becomes of a call, and what it asks meanwhile."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -10,9 +10,7 @@ from stagepost._dataclasses import dataclass
 
 from .._models._model import JsonSchema
 from .._models._parts import Audio, File, Image
-
-Progress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Is told how far a call is: the progress, the total if it is known, and a message."""
+from .._tools._outside import Tell
 
 Action: TypeAlias = Literal["accept", "decline", "cancel"]
 
@@ -119,7 +117,7 @@ class Exchange:
     earlier: Sequence[tuple[Elicitation, Response]] = ()
     must_be_open: bool = False
     can_ask: bool = False
-    progress: Progress | None = None
+    progress: Tell | None = None
 
 
 ALONE: Final = Exchange()
@@ -129,7 +127,9 @@ ALONE: Final = Exchange()
 class Remote(Protocol):
     """The connection to a server, as its tools need it."""
 
-    async def call(self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE) -> RemoteResult | Asked:
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE
+    ) -> RemoteResult | Asked:
         """Call a tool by the server's name for it, or go on with a call."""
         ...
 

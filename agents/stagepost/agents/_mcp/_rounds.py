@@ -9,7 +9,7 @@ any call that a crash has interrupted.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import anyio
 from pydantic import JsonValue
@@ -35,31 +35,35 @@ Said: TypeAlias = tuple[Asked, Mapping[str, Response]]
 """What a server has asked in a round, and what people have said."""
 
 
+class Callee(NamedTuple):
+    """What is called.
+
+    Attributes:
+        server: The server.
+        tool: Its name for the tool.
+        remote: The connection to it.
+    """
+
+    server: McpServer
+    tool: str
+    remote: Remote
+
+
 class Rounds:
     """One call.
 
     Args:
         tool: The tool as ours.
-        server: Its server.
-        name: The server's name for it.
-        remote: The connection.
+        callee: The tool as its server's.
         arguments: Those of the call.
         outside: Asks people, and knows what was saved.
     """
 
     def __init__(
-        self,
-        tool: Tool[..., object],
-        server: McpServer,
-        name: str,
-        remote: Remote,
-        arguments: Mapping[str, object],
-        outside: Outside,
+        self, tool: Tool[..., object], callee: Callee, arguments: Mapping[str, object], outside: Outside
     ) -> None:
         self._tool = tool
-        self._server = server
-        self._name = name
-        self._remote = remote
+        self._server, self._name, self._remote = callee
         self._arguments = arguments
         self._outside = outside
         self._key = f"{outside.step.run_id}/{outside.number}"
@@ -103,7 +107,7 @@ class Rounds:
             return result
 
         result = await self._at_most_once(make, exchange, len(said))
-        return found[-1] if found else self._known(len(said)) or result
+        return found[-1] if found else result
 
     async def _at_most_once(self, make: Make, exchange: Exchange, number: int) -> ToolResult:
         """Make a round, unless that might be for the second time."""

@@ -83,7 +83,9 @@ class SdkLink:
                 self._news.note()
         return self._offer
 
-    async def call(self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE) -> RemoteResult | Asked:
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE
+    ) -> RemoteResult | Asked:
         """Call a tool by the server's name for it, or go on with a call.
 
         Raises:
@@ -140,9 +142,7 @@ async def open_link(server: McpServer) -> AsyncIterator[SdkLink]:
                 http.is_open = True
                 tokens = http.tokens
             try:
-                yield SdkLink(
-                    client, listing, offer, news, calls=calls, limit=server.connect_timeout, tokens=tokens
-                )
+                yield SdkLink(client, listing, offer, news, calls=calls, limit=server.connect_timeout, tokens=tokens)
             finally:
                 tasks.cancel_scope.cancel()
 

@@ -46,11 +46,13 @@ class Desk:
     def __init__(self) -> None:
         self.calls: HeldCalls | None = None
 
-    async def elicit(self, _context: object, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+    async def elicit(self, context: object, params: ElicitRequestParams) -> ElicitResult | ErrorData:  # noqa: ARG002  # the SDK passes it by name or place
         """The answer to a question."""
         said = None if self.calls is None else await self.calls.elicited(elicitation_of(params))
         if said is None:
-            return ErrorData(code=INVALID_REQUEST, message="there is nobody to ask: the call is not part of a stored run")
+            return ErrorData(
+                code=INVALID_REQUEST, message="there is nobody to ask: the call is not part of a stored run"
+            )
         return response_for(said)
 
 

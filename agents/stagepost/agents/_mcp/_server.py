@@ -236,7 +236,9 @@ class McpServer:
         if http.auth is None:
             return
         if not isinstance(http.auth, HttpAuth):
-            raise InvalidServer(self.name, f"auth={http.auth!r:.80}: give ClientCredentials(client_id, client_secret, issuer=…)")
+            raise InvalidServer(
+                self.name, f"auth={http.auth!r:.80}: give ClientCredentials(client_id, client_secret, issuer=…)"
+            )
         if any(name.lower() == "authorization" for name in http.headers):
             raise InvalidServer(self.name, "headers= and auth= both let it in: leave the header authorization out")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from stagepost._dataclasses import dataclass
 
@@ -12,9 +12,10 @@ from .._tools._tool import Tool
 from ..errors import NobodyToAnswer, ToolClash
 from ._names import tool_name
 from ._remote import Asked, Remote, RemoteTool
-from ._rounds import Rounds, told
+from ._rounds import Callee, Rounds, told
 from ._schema import read_schema
 from ._server import McpServer
+
 
 class FoundTool(NamedTuple):
     """A tool and where it comes from.
@@ -33,18 +34,16 @@ class McpTool(WaitingTool):
     """A tool of a server, whose calls may wait for what the server asks people.
 
     Attributes:
-        server: The server.
-        remote: The connection to it.
-        remote_name: The server's name for it.
+        callee: The tool as its server's.
     """
 
-    server: McpServer = field(kw_only=True)
-    remote: Remote = field(kw_only=True, repr=False)
-    remote_name: str = field(kw_only=True)
+    leaves_mark: ClassVar[bool] = True
+
+    callee: Callee = field(kw_only=True, repr=False)
 
     async def call(self, arguments: Mapping[str, object], outside: Outside) -> ToolResult:
         """Make a call, in as many rounds as it takes."""
-        return await Rounds(self, self.server, self.remote_name, self.remote, arguments, outside).result()
+        return await Rounds(self, self.callee, arguments, outside).result()
 
 
 def found_tool(server: McpServer, tool: RemoteTool, remote: Remote) -> FoundTool:
@@ -73,9 +72,7 @@ def found_tool(server: McpServer, tool: RemoteTool, remote: Remote) -> FoundTool
         needs_approval=server.asks_approval(tool.name),
         on_unknown="tell" if idempotent else server.on_unknown,
         retries=server.retries,
-        server=server,
-        remote=remote,
-        remote_name=tool.name,
+        callee=Callee(server, tool.name, remote),
     )
     return FoundTool(made, f"{tool.name!r} of MCP server {server.name!r}")
 

@@ -33,7 +33,12 @@ SEATS = {
 }
 SURE = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-ODD = {"type": "object", "properties": {"deep": {"type": "object", "properties": {"x": {"type": "nonsense"}}}}}
+ODD: dict[str, dict[str, Any]] = {
+    "deep": {"type": "object", "properties": {"deep": {"type": "object"}}, "required": ["deep"]},
+    "nonsense": {"type": "object", "properties": {"x": {"type": "nonsense"}}},
+    "no object": {"type": "string"},
+    "no such reference": {"type": "object", "properties": {"x": {"$ref": "#/$defs/Nowhere"}}, "required": 7},
+}
 READS = types.ToolAnnotations(read_only_hint=True)
 PLACE = "https://example.com/consent"
 
@@ -107,7 +112,7 @@ async def pay(desk: Desk, _city: str) -> str:
 
 
 async def odd(desk: Desk, city: str) -> str:
-    return told(city, await desk.ask("odd", "Odd?", ODD))
+    return told(city, await desk.ask("odd", "Odd?", ODD[city]))
 
 
 async def sample(_desk: Desk, _city: str) -> str:

@@ -12,8 +12,8 @@ import anyio
 from tests.checkpoint._processes import environment
 
 from stagepost.agents import Agent, McpServer, PendingQuestion, ScriptedModel, Task, Tasks, ToolCall, ToolMessage, call
-from stagepost.checkpoint import SqliteStore
-from stagepost.workflows import Runner, RunStatus
+from stagepost.checkpoint import RunStatus, SqliteStore
+from stagepost.workflows import Runner
 
 ASKING = Path(__file__).parent / "_asking.py"
 ENDS = (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED)

@@ -24,8 +24,9 @@ from mcp.server.lowlevel.server import HandlerEntry  # after the skip
 from mcp.server.mcpserver import Context  # after the skip
 from tests.agents.mcp._foreign import build, said  # after the skip
 
-from stagepost.agents._mcp._sdk import News, open_link  # after the skip
+from stagepost.agents._mcp._sdk import open_link  # after the skip
 from stagepost.agents._mcp._sdk_content import needs_task  # after the skip
+from stagepost.agents._mcp._sdk_listing import News  # after the skip
 
 FOREIGN = Path(__file__).parent / "_foreign.py"
 

@@ -59,8 +59,9 @@ class AtMostOnce:
         """Record for `StepContext.once` that an earlier process has begun it."""
         if not part:
             await mark(self.entry, self.context)
-        elif is_begun:
+        elif is_begun and not self.context.noted(f"lost-{self._key(part)}"):  # later a person has said what to do
             await self.context.first(self._key(part))
+            await self.context.note(f"lost-{self._key(part)}", value=True)
 
     async def _kept(self, make: Callable[[], Awaitable[ToolResult]], part: int) -> ToolResult:
         """The result; if nobody knows whether the call was made, the run waits until somebody says."""

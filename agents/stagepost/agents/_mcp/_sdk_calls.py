@@ -27,7 +27,7 @@ from .._validation import problems
 from ._held import CallGone, HeldCalls
 from ._link import CallLost, LinkStale
 from ._remote import Asked, Exchange, RemoteResult
-from ._sdk_content import elicitation_of, elicitations, response_for, responses_for, told, visits
+from ._sdk_content import UnsendableAnswer, elicitation_of, elicitations, response_for, responses_for, told, visits
 from ._sdk_http import FATE, Fate
 from ._sdk_tasks import CreatedTask, begun, cancel, follow
 
@@ -53,7 +53,10 @@ class Desk:
             return ErrorData(
                 code=INVALID_REQUEST, message="there is nobody to ask: the call is not part of a stored run"
             )
-        return response_for(said)
+        try:
+            return response_for(said)
+        except UnsendableAnswer as error:
+            return ErrorData(code=INVALID_REQUEST, message=str(error))
 
 
 class SdkCalls:
@@ -124,6 +127,8 @@ class SdkCalls:
             if error.code == URL_ELICITATION_REQUIRED and (requests := visits(error)):
                 return Asked(how="repeat", requests=requests)
             return RemoteResult(error.message, is_error=True)
+        except UnsendableAnswer as error:
+            return RemoteResult(str(error), is_error=True)
         except ValidationError as error:
             why = f"the server has answered something that the protocol does not know: {problems(error)}"
             return RemoteResult(why, is_error=True)

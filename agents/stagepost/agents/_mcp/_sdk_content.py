@@ -23,6 +23,7 @@ from mcp_types import (
     TextResourceContents,
     Tool,
 )
+from pydantic import ValidationError
 
 from ._content import Block, composed, part_of
 from ._remote import Elicitation, RemoteResult, RemoteTool, Response
@@ -112,10 +113,28 @@ def visits(error: MCPError) -> dict[str, Elicitation]:
     return {str(index): elicitation_of(place) for index, place in enumerate(places)}
 
 
+class UnsendableAnswer(ValueError):
+    """The protocol has no form for an answer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the answer cannot be sent to the server: the protocol takes texts, numbers, truth values and lists of texts, "
+            "each by its name"
+        )
+
+
 def response_for(said: Response) -> ElicitResult:
-    """What people have said, for the server."""
-    content = said.content if said.action == "accept" and isinstance(said.content, dict) else None
-    return ElicitResult(action=said.action, content=content)
+    """What people have said, for the server.
+
+    Raises:
+        UnsendableAnswer: It has no form in the protocol, which a schema beyond the protocol's rules may want.
+    """
+    if said.action != "accept" or said.content is None:
+        return ElicitResult(action=said.action)
+    try:
+        return ElicitResult(action=said.action, content=said.content)
+    except ValidationError:
+        raise UnsendableAnswer from None
 
 
 def responses_for(said: Mapping[str, Response]) -> InputResponses:

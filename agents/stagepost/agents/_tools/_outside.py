@@ -194,13 +194,13 @@ class WaitingTool(Tool[..., object], ABC):
         """
 
 
-def given_answer(question_id: str, value: object) -> Answer | Refuse:
+def given_answer(question_id: str, value: object) -> AnyAnswer:
     """An answer; a value alone becomes one.
 
     Raises:
         CannotStore: The value has no JSON form.
     """
-    if isinstance(value, Answer | Refuse):
+    if isinstance(value, Answer | Refuse | Dismiss):
         return value
     try:
         return Answer(value)

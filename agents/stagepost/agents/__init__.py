@@ -17,7 +17,7 @@ from ._definition._prompting import PromptContext, PromptFunction
 from ._delegation._conversations import Conversation, Exchange
 from ._delegation._result import AgentResult
 from ._loop._session import Approve
-from ._mcp import McpConnections, McpOptions, McpServer
+from ._mcp import ClientCredentials, McpConnections, McpOptions, McpServer
 from ._models._fallback import Fallback
 from ._models._function import FunctionModel, ModelFunction
 from ._models._limited import RateLimited

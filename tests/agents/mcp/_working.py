@@ -67,10 +67,10 @@ def found(folder: Folder, task: str) -> dict[str, Any]:
             return about("working")
 
 
-def answer(folder: Folder, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+def answer(folder: Folder, method: str, params: dict[str, Any]) -> dict[str, Any] | None:  # noqa: PLR0911  # one each
     match method:
         case "server/discover":
-            capabilities = {"tools": {}, "extensions": {TASKS: {}}}
+            capabilities: dict[str, Any] = {"tools": {}, "extensions": {TASKS: {}}}
             return {"supportedVersions": ["2026-07-28"], "capabilities": capabilities, **COMPLETE}
         case "tools/list":
             # An attribute of the protocol before: it means nothing here.

@@ -67,7 +67,7 @@ async def test_what_a_task_asks_people_is_answered_through_the_inbox(tmp_path: P
 async def first_life(folder: str, tool: str) -> None:
     """Start a task, and wait to be killed."""
     agent = clerk(site(Path(folder)), call(tool))
-    async with at_work(agent, Path(folder)) as (tasks, runner):
+    async with at_work(agent, Path(folder)) as (tasks, _):
         run = await tasks.start(agent, "go", task_id="t")
         await until_logged(Path(folder), f"asked for task-{tool}", 2)
         os.write(1, b"asked\n")
@@ -91,7 +91,7 @@ async def test_a_task_is_gone_on_with_after_a_kill_and_not_begun_again(tmp_path:
 async def test_a_task_ends_with_the_run_that_was_cancelled(tmp_path: Path) -> None:
     with fail_after(60):
         agent = clerk(site(tmp_path), call("endless"))
-        async with at_work(agent, tmp_path) as (tasks, runner):
+        async with at_work(agent, tmp_path) as (tasks, _):
             await tasks.start(agent, "go", task_id="t")
             await until_logged(tmp_path, "asked for task-endless")
             await tasks.cancel("t")
@@ -109,11 +109,10 @@ async def test_a_task_goes_on_when_only_the_process_ends(tmp_path: Path) -> None
 
 async def test_a_task_ends_with_a_run_in_memory_that_is_cancelled_while_its_connections_stay(tmp_path: Path) -> None:
     with fail_after(60):
-        async with clerk(site(tmp_path), call("endless")) as agent:
-            async with anyio.create_task_group() as group:
-                group.start_soon(agent.run, "go")
-                await until_logged(tmp_path, "asked for task-endless")
-                group.cancel_scope.cancel()
+        async with clerk(site(tmp_path), call("endless")) as agent, anyio.create_task_group() as group:
+            group.start_soon(agent.run, "go")
+            await until_logged(tmp_path, "asked for task-endless")
+            group.cancel_scope.cancel()
     assert "cancels task-endless" in log(tmp_path)
 
 

@@ -118,8 +118,8 @@ class UnsendableAnswer(ValueError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the answer cannot be sent to the server: the protocol takes texts, numbers, truth values and lists of texts, "
-            "each by its name"
+            "the answer cannot be sent to the server: the protocol takes texts, numbers, truth values and lists of "
+            "texts, each by its name"
         )
 
 

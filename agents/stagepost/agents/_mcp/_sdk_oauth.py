@@ -14,6 +14,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from ._oauth import ClientCredentials
 
+_ATTEMPTS: Final = 5  # of a request, while others get tokens that expire before it is made
 _REFUSED: Final = (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN)
 
 
@@ -64,6 +65,7 @@ class CredentialsAuth(ClientCredentialsOAuthProvider):
             credentials.scope,
             credentials.issuer,
         )
+        self._scope = credentials.scope
         self._renewing = anyio.Lock()
 
     @property
@@ -73,24 +75,26 @@ class CredentialsAuth(ClientCredentialsOAuthProvider):
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """See `httpx2.Auth.async_auth_flow`."""
-        used = self._token()
-        if used is not None:
-            self._add_auth_header(request)
-        response = yield request
-        if response.status_code not in _REFUSED:
-            return
-        async with self._renewing:
-            if self._token() == used:  # nobody has got another one meanwhile
-                flow = self._renewed(request, response)
-                try:
-                    outgoing = await anext(flow)
-                    while outgoing is not request:
-                        outgoing = await flow.asend((yield outgoing))
-                finally:
-                    await flow.aclose()
-        if self._token() != used:
-            self._add_auth_header(request)
-            yield request
+        own = None
+        for _ in range(_ATTEMPTS):
+            used = self._token()
+            if used is not None:
+                self._add_auth_header(request)
+            response = yield request
+            if response.status_code not in _REFUSED or (own is not None and used == own):
+                return
+            async with self._renewing:
+                if self._token() == used:  # nobody has got another one meanwhile
+                    flow = self._renewed(request, response)
+                    try:
+                        outgoing = await anext(flow)
+                        while outgoing is not request:
+                            outgoing = await flow.asend((yield outgoing))
+                    finally:
+                        await flow.aclose()
+                    own = self._token()
+            if self._token() == used:
+                return
 
     async def _renewed(
         self, request: httpx2.Request, refused: httpx2.Response
@@ -109,6 +113,12 @@ class CredentialsAuth(ClientCredentialsOAuthProvider):
         finally:
             await flow.aclose()
         yield request
+
+    async def _perform_authorization(self) -> httpx2.Request:
+        """Ask for a token; the scope that was given counts more than what servers propose."""
+        if self._scope is not None:
+            self.context.client_metadata.scope = self._scope
+        return await super()._perform_authorization()
 
     def _token(self) -> str | None:
         tokens = self.context.current_tokens

@@ -7,7 +7,7 @@ import anyio
 
 from stagepost.agents import McpServer
 from stagepost.agents._mcp._link import CallLost, LinkStale
-from stagepost.agents._mcp._remote import ALONE, Asked, Exchange, RemoteResult, RemoteTool
+from stagepost.agents._mcp._remote import ALONE, Asked, Continuation, RemoteResult, RemoteTool
 
 ECHO = RemoteTool("echo", "Says it again.", {"type": "object"}, marked_idempotent=True)
 
@@ -27,7 +27,7 @@ class ScriptedLink:
         self.stale = False
         self.held: set[str] = set()
         self.cancelled: list[str] = []
-        self.exchanges: list[Exchange] = []
+        self.continuations: list[Continuation] = []
 
     async def tools(self) -> Sequence[RemoteTool]:
         return self._tools
@@ -42,9 +42,9 @@ class ScriptedLink:
         return text.replace("token-of-the-link", "***")
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation = ALONE
     ) -> RemoteResult | Asked:
-        self.exchanges.append(exchange)
+        self.continuations.append(continuation)
         if self.stale:
             self.ended.set()
             raise LinkStale

@@ -8,7 +8,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 
 from stagepost.agents._mcp._held import CallGone, HeldCalls
-from stagepost.agents._mcp._remote import Asked, Elicitation, Exchange, RemoteResult, Response
+from stagepost.agents._mcp._remote import Asked, Continuation, Elicitation, RemoteResult, Response
 
 SEATS = Elicitation(message="Seats?")
 SURE = Elicitation(message="Sure?")
@@ -36,8 +36,8 @@ def asking(calls: HeldCalls, *elicitations: Elicitation) -> Call:
     return call
 
 
-def of(key: str, **responses: Response) -> Exchange:
-    return Exchange(key=key, responses={name[1:]: each for name, each in responses.items()}, can_ask=True)
+def of(key: str, **responses: Response) -> Continuation:
+    return Continuation(key=key, responses={name[1:]: each for name, each in responses.items()}, can_ask=True)
 
 
 async def test_a_call_that_asks_nothing_has_its_result() -> None:
@@ -58,8 +58,8 @@ async def test_a_call_is_held_until_what_it_asks_is_answered() -> None:
 
 async def test_what_was_said_before_is_said_again_at_once_to_the_same_question_and_once() -> None:
     async with held() as calls:
-        exchange = Exchange(key="a", earlier=[(SURE, YES), (SEATS, TWO)], can_ask=True)
-        asked = await calls.make(exchange, asking(calls, SEATS, SURE, SEATS))
+        continuation = Continuation(key="a", earlier=[(SURE, YES), (SEATS, TWO)], can_ask=True)
+        asked = await calls.make(continuation, asking(calls, SEATS, SURE, SEATS))
         assert asked == Asked(how="open", requests={"0": SEATS})
 
 
@@ -85,7 +85,7 @@ async def test_questions_at_once_are_told_together() -> None:
 async def test_a_question_outside_of_calls_or_for_a_call_without_people_has_nobody_to_ask() -> None:
     async with held() as calls:
         assert await calls.elicited(SEATS) is None
-        assert await calls.make(Exchange(key="a"), asking(calls, SEATS)) == RemoteResult("nobody", is_error=False)
+        assert await calls.make(Continuation(key="a"), asking(calls, SEATS)) == RemoteResult("nobody", is_error=False)
 
 
 async def test_a_question_of_nobody_knows_which_call_is_that_of_the_first_that_does_not_wait() -> None:

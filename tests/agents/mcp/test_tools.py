@@ -3,7 +3,7 @@ from collections.abc import Mapping
 import pytest
 
 from stagepost.agents import McpServer, Retries, ToolClash, ToolContext, tool
-from stagepost.agents._mcp._remote import ALONE, Asked, Elicitation, Exchange, RemoteResult, RemoteTool
+from stagepost.agents._mcp._remote import ALONE, Asked, Continuation, Elicitation, RemoteResult, RemoteTool
 from stagepost.agents._mcp._tools import FoundTool, found_tool, refuse_clashes
 from stagepost.agents._tools._invoking import invoke
 
@@ -14,9 +14,9 @@ class Echoing:
     """A connection whose calls say what they were given."""
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation = ALONE
     ) -> RemoteResult | Asked:
-        assert exchange == ALONE
+        assert continuation == ALONE
         if tool == "asks":
             return Asked(how="again", requests={"a": Elicitation(message="Who?")})
         text = "" if tool == "quiet" else f"{tool}{dict(arguments)}"

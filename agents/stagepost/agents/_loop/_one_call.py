@@ -143,7 +143,7 @@ class OneCall:
         if self.tool.idempotent:
             return await invoked()
         if self.result is None:
-            self.result = await self._once(partial(self._shown, from_json(call.arguments)))(invoked)
+            self.result = await self._once(lambda: self._shown(from_json(call.arguments)))(invoked)
         return self.result
 
     def _searched(self, tool: SearchTool, arguments: Mapping[str, object]) -> ToolResult:
@@ -159,10 +159,9 @@ class OneCall:
         return self.result
 
     async def _asking(self, tool: WaitingTool, arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
-        shown = self._shown(arguments)
+        shown = partial(self._shown, arguments)
         progress = progress_of(self.member.hooks, tool.name, context, self.context.mask)
-        once = self._once(lambda: shown)
-        outside = Outside(self.context, self.entry.number, context, shown, once, progress)
+        outside = Outside(self.context, self.entry.number, context, shown, self._once(shown), progress)
         try:
             return await tool.call(arguments, outside)
         except NobodyToAnswer:

@@ -15,7 +15,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
-from ._remote import Asked, Elicitation, Exchange, RemoteResult, Response
+from ._remote import Asked, Continuation, Elicitation, RemoteResult, Response
 
 _MOST: Final = 100  # calls of one connection that wait for people
 
@@ -43,9 +43,9 @@ class _Asking:
 class _Call:
     """One call that is under way."""
 
-    def __init__(self, exchange: Exchange) -> None:
-        self.earlier = list(exchange.earlier)
-        self.can_ask = exchange.can_ask
+    def __init__(self, continuation: Continuation) -> None:
+        self.earlier = list(continuation.earlier)
+        self.can_ask = continuation.can_ask
         self.scope = anyio.CancelScope()
         self.questions: dict[str, _Asking] = {}
         self.outcome: RemoteResult | Asked | Exception | None = None
@@ -108,23 +108,23 @@ class HeldCalls:
         return key in self._held
 
     async def make(
-        self, exchange: Exchange, call: Callable[[], Awaitable[RemoteResult | Asked]]
+        self, continuation: Continuation, call: Callable[[], Awaitable[RemoteResult | Asked]]
     ) -> RemoteResult | Asked:
         """Make a call, or go on with one that was held.
 
         Args:
-            exchange: What it has to do with its run.
+            continuation: What it has to do with its run.
             call: Makes it.
 
         Raises:
             CallGone: The connection has ended under it.
         """
-        made = self._held.pop(exchange.key, None)
+        made = self._held.pop(continuation.key, None)
         if made is None:
-            made = _Call(exchange)
+            made = _Call(continuation)
             self._under_way.append(made)
             self._tasks.start_soon(self._run, made, call)
-        for name, response in exchange.responses.items():
+        for name, response in continuation.responses.items():
             if name in made.questions:
                 made.questions[name].answer(response)
         try:
@@ -133,7 +133,7 @@ class HeldCalls:
             made.scope.cancel()
             raise
         if made.outcome is None:
-            self._hold(exchange.key, made)
+            self._hold(continuation.key, made)
         return outcome
 
     async def elicited(self, elicitation: Elicitation) -> Response | None:

@@ -20,7 +20,7 @@ from stagepost.hub import describe_error
 from stagepost.workflows import own_failure
 
 from ..errors import McpCallLost, McpUnavailable
-from ._remote import ALONE, Asked, Exchange, RemoteResult, RemoteTool
+from ._remote import ALONE, Asked, Continuation, RemoteResult, RemoteTool
 from ._server import McpServer
 
 _FIRST_PAUSE: Final = 0.1
@@ -53,7 +53,9 @@ class Link(Protocol):
         """Set when the link is of no use any more, by whoever notices first."""
         ...
 
-    async def call(self, tool: str, arguments: Mapping[str, object], exchange: Exchange) -> RemoteResult | Asked:
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation
+    ) -> RemoteResult | Asked:
         """Call a tool by the server's name for it, or go on with a call."""
         ...
 
@@ -168,7 +170,7 @@ class Connection:
             await self._link.cancel(task)
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation = ALONE
     ) -> RemoteResult | Asked:
         """Call a tool by the server's name for it, or go on with a call.
 
@@ -177,11 +179,11 @@ class Connection:
             McpCallLost: The server went away under the call.
         """
         try:
-            return await self._call(tool, arguments, exchange)
+            return await self._call(tool, arguments, continuation)
         except LinkStale:
             pass
         try:
-            return await self._call(tool, arguments, exchange)
+            return await self._call(tool, arguments, continuation)
         except LinkStale:
             raise McpUnavailable(self._server.name, "it lets itself be connected to, and refuses the calls") from None
 
@@ -193,10 +195,12 @@ class Connection:
         if self._link is not None:
             self._link.ended.set()
 
-    async def _call(self, tool: str, arguments: Mapping[str, object], exchange: Exchange) -> RemoteResult | Asked:
+    async def _call(
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation
+    ) -> RemoteResult | Asked:
         link = await self._current()
         try:
-            result = await link.call(tool, arguments, exchange)
+            result = await link.call(tool, arguments, continuation)
         except CallLost as error:
             raise McpCallLost(self._server.name, tool) from error
         if isinstance(result, Asked):

@@ -98,7 +98,7 @@ class Asked(BaseModel, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class Continuation:
     """What the call that is made next has to do with its run, and with what was said before.
 
     Attributes:
@@ -120,7 +120,7 @@ class Exchange:
     progress: Tell | None = None
 
 
-ALONE: Final = Exchange()
+ALONE: Final = Continuation()
 """That of a call that nobody can be asked about."""
 
 
@@ -128,7 +128,7 @@ class Remote(Protocol):
     """The connection to a server, as its tools need it."""
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation = ALONE
     ) -> RemoteResult | Asked:
         """Call a tool by the server's name for it, or go on with a call."""
         ...

@@ -21,7 +21,7 @@ from .._tools._invoking import ToolResult, invoked
 from .._tools._outside import Answer, AnyAnswer, Outside, Question, Refuse
 from .._tools._tool import Tool
 from ..errors import McpCallFailed
-from ._remote import Asked, Elicitation, Exchange, Remote, RemoteResult, Response
+from ._remote import Asked, Continuation, Elicitation, Remote, RemoteResult, Response
 from ._server import McpServer
 
 _MOST: Final = 50  # rounds of one call: a server that never ends asking is broken
@@ -97,30 +97,30 @@ class Rounds:
     async def _round(self, said: Sequence[Said]) -> ToolResult | Asked:
         """The next round: the result of the call, or what the server asks."""
         found: list[Asked] = []
-        exchange = self._exchange(said)
+        continuation = self._continuation(said)
 
         async def make() -> ToolResult:
-            result = await self._made(exchange, found)
+            result = await self._made(continuation, found)
             if found and self._outside.step.is_durable:
                 asked = found[-1].model_dump(mode="json", exclude_defaults=True)
                 await self._outside.step.note(self._note(len(said)), asked)
             return result
 
-        result = await self._at_most_once(make, exchange, len(said))
+        result = await self._at_most_once(make, continuation, len(said))
         return found[-1] if found else result
 
-    async def _at_most_once(self, make: Make, exchange: Exchange, number: int) -> ToolResult:
+    async def _at_most_once(self, make: Make, continuation: Continuation, number: int) -> ToolResult:
         """Make a round, unless that might be for the second time."""
-        before = exchange.before
+        before = continuation.before
         if self._tool.idempotent or (before is not None and before.how == "task"):
             return await make()
-        is_lost = before is not None and before.how == "open" and not exchange.must_be_open
+        is_lost = before is not None and before.how == "open" and not continuation.must_be_open
         return await self._outside.at_most_once(make, part=number, is_begun=is_lost)
 
-    def _exchange(self, said: Sequence[Said]) -> Exchange:
+    def _continuation(self, said: Sequence[Said]) -> Continuation:
         before, responses = said[-1] if said else (None, {})
         is_held = before is not None and before.how == "open" and self._remote.holds(self._key)
-        return Exchange(
+        return Continuation(
             key=self._key,
             before=before,
             responses=responses,
@@ -130,30 +130,30 @@ class Rounds:
             progress=self._outside.progress,
         )
 
-    async def _made(self, exchange: Exchange, found: list[Asked]) -> ToolResult:
+    async def _made(self, continuation: Continuation, found: list[Asked]) -> ToolResult:
         """Make a round, with the time that it may take and the attempts that it has.
 
         Args:
-            exchange: What it has to do with the run.
+            continuation: What it has to do with the run.
             found: Takes what the server asks.
         """
 
         async def function() -> str | ToolResult:
             found.clear()
-            outcome = await self._remote.call(self._name, self._arguments, exchange)
+            outcome = await self._remote.call(self._name, self._arguments, continuation)
             if isinstance(outcome, RemoteResult):
                 return told(outcome, self._server.name, self._name)
             found.append(outcome)
             return ""
 
-        if exchange.before is None or exchange.before.how != "task":
+        if continuation.before is None or continuation.before.how != "task":
             return await invoked(self._tool, function, is_own=self._outside.step.is_durable)
         try:
             return await invoked(
                 replace(self._tool, timeout=None), function, is_own=self._outside.step.is_durable
             )  # it takes the time that it takes
         except anyio.get_cancelled_exc_class():
-            await self._cancel(exchange.before.state or "")
+            await self._cancel(continuation.before.state or "")
             raise
 
     async def _cancel(self, task: str) -> None:

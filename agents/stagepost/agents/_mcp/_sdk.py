@@ -21,7 +21,7 @@ from stagepost.workflows import Mask
 
 from .._models._addresses import bare_address
 from ._held import HeldCalls
-from ._remote import ALONE, Asked, Exchange, RemoteResult, RemoteTool
+from ._remote import ALONE, Asked, Continuation, RemoteResult, RemoteTool
 from ._sdk_calls import Desk, SdkCalls
 from ._sdk_http import HttpClient
 from ._sdk_listing import Listing, News, is_modern
@@ -84,7 +84,7 @@ class SdkLink:
         return self._offer
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], exchange: Exchange = ALONE
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation = ALONE
     ) -> RemoteResult | Asked:
         """Call a tool by the server's name for it, or go on with a call.
 
@@ -92,7 +92,7 @@ class SdkLink:
             LinkStale: Nothing was called, and nothing can be: another link is needed.
             CallLost: The link broke, and nobody knows whether the call has taken effect.
         """
-        return await self._calls.make(tool, arguments, exchange)
+        return await self._calls.make(tool, arguments, continuation)
 
     async def cancel(self, task: str) -> None:
         """Have the server end a task."""

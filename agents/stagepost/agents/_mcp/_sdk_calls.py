@@ -26,7 +26,7 @@ from stagepost.hub import get_logger
 from .._validation import problems
 from ._held import CallGone, HeldCalls
 from ._link import CallLost, LinkStale
-from ._remote import Asked, Exchange, RemoteResult
+from ._remote import Asked, Continuation, RemoteResult
 from ._sdk_content import UnsendableAnswer, elicitation_of, elicitations, response_for, responses_for, told, visits
 from ._sdk_http import FATE, Fate
 from ._sdk_tasks import CreatedTask, begun, cancel, follow
@@ -88,37 +88,48 @@ class SdkCalls:
         """Whether a call is open that waits for what people say."""
         return self._held is not None and self._held.holds(key)
 
-    async def make(self, tool: str, arguments: Mapping[str, object], exchange: Exchange) -> RemoteResult | Asked:
+    async def make(
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation
+    ) -> RemoteResult | Asked:
         """Call a tool by the server's name for it, or go on with a call.
 
         Raises:
             LinkStale: Nothing was called, and nothing can be: another link is needed.
             CallLost: The link broke, and nobody knows whether the call has taken effect.
         """
-        make = partial(self._safely, partial(self._asked, tool, dict(arguments), exchange))
+        fate = Fate()
+        make = partial(self._safely, fate, partial(self._asked, tool, dict(arguments), continuation))
         if self._held is None:
             return await make()
-        if exchange.must_be_open and not self._held.holds(exchange.key):
+        if continuation.must_be_open and not self._held.holds(continuation.key):
             raise CallLost
         try:
-            return await self._held.make(exchange, make)
-        except CallGone as error:
+            return await self._held.make(continuation, make)
+        except CallGone as error:  # the transport has ended, and may know that it was before the call
+            self._check_made(fate, error)
             raise CallLost from error
 
     async def cancel(self, task: str) -> None:
         """Have the server end a task; it may do so when it likes."""
         await cancel(self._client.session, task)
 
-    async def _safely(self, make: Callable[[], Awaitable[RemoteResult | Asked]]) -> RemoteResult | Asked:
+    def _check_made(self, fate: Fate, error: Exception) -> None:
+        """Find out whether a call that has failed was made.
+
+        Raises:
+            LinkStale: It certainly was not.
+        """
+        if fate.refused:
+            self._ended.set()
+            raise LinkStale from error
+
+    async def _safely(self, fate: Fate, make: Callable[[], Awaitable[RemoteResult | Asked]]) -> RemoteResult | Asked:
         """What a call ends with, errors of the protocol included."""
-        fate = Fate()
         token = FATE.set(fate)
         try:
             return await make()
         except MCPError as error:
-            if fate.refused:
-                self._ended.set()
-                raise LinkStale from error
+            self._check_made(fate, error)
             if fate.denied:
                 get_logger("agents").warning("mcp_not_let_in", server=self._server, why=fate.denied)
                 return RemoteResult(f"nothing was called: the server does not let this process in: {fate.denied}", True)
@@ -135,17 +146,17 @@ class SdkCalls:
         finally:
             FATE.reset(token)
 
-    async def _asked(self, tool: str, arguments: dict[str, Any], exchange: Exchange) -> RemoteResult | Asked:
+    async def _asked(self, tool: str, arguments: dict[str, Any], continuation: Continuation) -> RemoteResult | Asked:
         """The next answer of the server that somebody has to do something about."""
-        before = exchange.before
+        before = continuation.before
         if before is not None and before.how == "task":
-            return await follow(self._client.session, before, exchange.responses)
+            return await follow(self._client.session, before, continuation.responses)
         responses, state = None, None
         if before is not None and before.how == "again":
-            responses, state = responses_for(exchange.responses), before.state
+            responses, state = responses_for(continuation.responses), before.state
         pause = _FIRST_PAUSE
         while True:
-            result = await self._sent(tool, arguments, exchange, responses, state)
+            result = await self._sent(tool, arguments, continuation, responses, state)
             if isinstance(result, CallToolResult):
                 return told(result)
             if isinstance(result, CreatedTask):
@@ -163,7 +174,7 @@ class SdkCalls:
         self,
         tool: str,
         arguments: dict[str, Any],
-        exchange: Exchange,
+        continuation: Continuation,
         responses: InputResponses | None,
         state: str | None,
     ) -> CallToolResult | InputRequiredResult | CreatedTask:
@@ -171,7 +182,7 @@ class SdkCalls:
             self._client.session.call_tool,
             tool,
             arguments,
-            progress_callback=exchange.progress,
+            progress_callback=continuation.progress,
             input_responses=responses,
             request_state=state,
             allow_input_required=True,

@@ -136,7 +136,7 @@ class Outside:
             `number` in it is there when the call is made again.
         number: The call's number, which no other call of the run has.
         context: What any tool may know.
-        shown: Agent, tool and arguments, for people.
+        shown: Gives agent, tool and arguments, for people.
         at_most_once: Makes the call, or a part of it, at most once.
         progress: Is told how far the call is; None if nobody wants to know.
     """
@@ -144,7 +144,7 @@ class Outside:
     step: StepContext
     number: str
     context: ToolContext
-    shown: Mapping[str, object]
+    shown: Callable[[], Mapping[str, object]]
     at_most_once: AtMostOnce
     progress: Tell | None = None
 
@@ -162,11 +162,11 @@ class Outside:
             NobodyToAnswer: The run is in memory.
         """
         if not self.step.is_durable:
-            raise NobodyToAnswer(self.context.agent, str(self.shown["tool"]))
+            raise NobodyToAnswer(self.context.agent, str(self.shown()["tool"]))
         given: AnyAnswer | None = await self.step.wait_for_answer(
             f"{ASKED}{self.number}-{index}",
             expect=AnyAnswer | None,
-            show={**self.shown, **question.told},
+            show={**self.shown(), **question.told},
             within=question.within,
         )
         return given

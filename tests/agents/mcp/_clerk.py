@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from tests.agents.mcp._asking import build
 from tests.checkpoint._processes import environment
 
 from stagepost.agents import Agent, McpServer, PendingQuestion, ScriptedModel, Task, Tasks, ToolCall, ToolMessage, call
@@ -16,13 +17,19 @@ from stagepost.checkpoint import RunStatus, SqliteStore
 from stagepost.workflows import Runner
 
 ASKING = Path(__file__).parent / "_asking.py"
-ENDS = (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED)
 
 
 def stdio(folder: Path, era: str, **options: Any) -> McpServer:
     """The server as a program."""
     env = {"PYTHONPATH": environment()["PYTHONPATH"]}
     return McpServer.stdio(sys.executable, str(ASKING), "stdio", era, str(folder), name="hall", env=env, **options)
+
+
+def near(folder: Path, era: str, **options: Any) -> McpServer:
+    """The server as it is started fastest: of the new protocol in this process."""
+    if era == "old":
+        return stdio(folder, era, **options)
+    return McpServer.memory(build(folder), **{"name": "hall", **options})
 
 
 @contextmanager
@@ -67,8 +74,8 @@ async def question(tasks: Tasks, runner: Runner, task: str = "t") -> PendingQues
 
 
 async def ended(tasks: Tasks, runner: Runner, task: str = "t") -> Task:
-    """A task that has ended."""
-    assert await (await runner.get(task)).settled() in ENDS
+    """A task that has come to its end."""
+    await (await runner.get(task)).result()
     return await tasks.get(task)
 
 

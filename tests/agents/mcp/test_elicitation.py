@@ -1,18 +1,33 @@
 """What servers ask people in the middle of a call: a wait of the run, answered through the inbox, in both protocols."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
 from tests._needs import need
-from tests.agents.mcp._clerk import at_work, clerk, ended, hall, log, question, said, stdio
+from tests.agents.mcp._clerk import at_work, clerk, ended, hall, log, near, question, said, serving, stdio
 from tests.checkpoint._processes import running
 
-from stagepost.agents import Dismiss, PendingQuestion, Refuse, TaskStatus, ToolCall, ToolMessage, call
+from stagepost.agents import (
+    Agent,
+    Allow,
+    Dismiss,
+    McpServer,
+    PendingQuestion,
+    Refuse,
+    ScriptedModel,
+    TaskStatus,
+    ToolCall,
+    ToolContext,
+    ToolMessage,
+    ToolResult,
+    call,
+)
 from stagepost.checkpoint import CannotStore, SqliteStore
 from stagepost.workflows import Inbox
 
@@ -27,6 +42,8 @@ BOTH = pytest.mark.parametrize(
         pytest.param("http", "old", id="http of 2025"),
     ],
 )
+Proceed: TypeAlias = Callable[[ToolCall], Awaitable[ToolResult]]
+
 ERAS = pytest.mark.parametrize("era", ["new", "old"])
 LIFE = """
 import sys, json, anyio
@@ -77,7 +94,7 @@ async def test_a_server_is_told_that_nobody_gives_the_value(
     tmp_path: Path, era: str, answer: Refuse | Dismiss, told: str
 ) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, era))
+        agent = clerk(near(tmp_path, era))
         async with at_work(agent, tmp_path) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             await tasks.answer((await question(tasks, runner)).id, answer)
@@ -88,7 +105,7 @@ async def test_a_server_is_told_that_nobody_gives_the_value(
 @ERAS
 async def test_one_question_follows_the_other(tmp_path: Path, era: str) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, era), call("twice", city="Oslo"))
+        agent = clerk(near(tmp_path, era), call("twice", city="Oslo"))
         async with at_work(agent, tmp_path) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             first = await question(tasks, runner)
@@ -102,7 +119,7 @@ async def test_one_question_follows_the_other(tmp_path: Path, era: str) -> None:
 
 async def test_several_questions_at_once_are_asked_one_after_the_other_and_answered_together(tmp_path: Path) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, "new"), call("pair", city="Oslo"))
+        agent = clerk(near(tmp_path, "new"), call("pair", city="Oslo"))
         async with at_work(agent, tmp_path) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             for message, value in (("A?", {"sure": False}), ("B?", {"seats": 1})):
@@ -134,7 +151,7 @@ async def test_a_value_that_does_not_fit_the_servers_schema_is_refused_and_the_q
     tmp_path: Path, era: str
 ) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, era))
+        agent = clerk(near(tmp_path, era))
         async with at_work(agent, tmp_path) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             asked = await question(tasks, runner)
@@ -149,7 +166,7 @@ async def test_a_value_that_does_not_fit_the_servers_schema_is_refused_and_the_q
 async def test_nobody_who_answers_in_time_is_nobody_who_has_chosen(tmp_path: Path) -> None:
     now = [1_000_000.0]
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, "new", answer_within=3600))
+        agent = clerk(near(tmp_path, "new", answer_within=3600))
         async with at_work(agent, tmp_path, clock=lambda: now[0]) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             asked = await question(tasks, runner)
@@ -164,7 +181,7 @@ async def test_nobody_who_answers_in_time_is_nobody_who_has_chosen(tmp_path: Pat
 @ERAS
 async def test_a_place_to_visit_is_listed_by_its_address(tmp_path: Path, era: str) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, era), call("visit", city=""))
+        agent = clerk(near(tmp_path, era), call("visit", city=""))
         async with at_work(agent, tmp_path) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             asked = await question(tasks, runner)
@@ -186,7 +203,7 @@ async def test_a_server_that_can_do_nothing_before_a_visit_is_called_again_after
     tmp_path: Path, answer: Refuse | None, result: str
 ) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, "old"), call("pay", city=""))
+        agent = clerk(near(tmp_path, "old"), call("pay", city=""))
         async with at_work(agent, tmp_path) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             asked = await question(tasks, runner)
@@ -198,14 +215,14 @@ async def test_a_server_that_can_do_nothing_before_a_visit_is_called_again_after
 
 async def test_a_server_that_only_wants_to_be_asked_again_is_asked_again(tmp_path: Path) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, "new"), call("later", city=""))
+        agent = clerk(near(tmp_path, "new"), call("later", city=""))
         assert [message.text for message in (await agent.run("go")).messages if message.role == "tool"] == ["at last"]
     assert [line for line in log(tmp_path) if line.startswith("calls")] == ["calls later "] * 3
 
 
 async def test_a_server_that_asks_for_what_it_was_not_offered_is_an_error_of_its_call(tmp_path: Path) -> None:
     with fail_after(60):
-        result = await clerk(stdio(tmp_path, "new"), call("sample", city="")).run("go")
+        result = await clerk(near(tmp_path, "new"), call("sample", city="")).run("go")
     (told,) = [message for message in result.messages if message.role == "tool"]
     assert (told.is_error, "sampling/createMessage" in told.text) == (True, True)
 
@@ -215,7 +232,7 @@ async def test_a_schema_beyond_the_protocol_takes_anything_and_what_cannot_be_se
     tmp_path: Path, era: str
 ) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, era), call("odd", city="deep"), call("odd", city="nonsense"))
+        agent = clerk(near(tmp_path, era), call("odd", city="deep"), call("odd", city="nonsense"))
         async with at_work(agent, tmp_path) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             await tasks.answer((await question(tasks, runner)).id, {"deep": {"x": 1}})
@@ -228,7 +245,7 @@ async def test_a_schema_beyond_the_protocol_takes_anything_and_what_cannot_be_se
 @pytest.mark.parametrize("schema", ["no object", "no such reference"])
 async def test_a_schema_that_is_none_is_an_error_of_its_call(tmp_path: Path, era: str, schema: str) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, era), call("odd", city=schema))
+        agent = clerk(near(tmp_path, era), call("odd", city=schema))
         async with at_work(agent, tmp_path) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             task = await ended(tasks, runner)
@@ -241,14 +258,14 @@ async def test_a_schema_that_is_none_is_an_error_of_its_call(tmp_path: Path, era
 @ERAS
 async def test_in_memory_there_is_nobody_to_ask_and_the_model_reads_it(tmp_path: Path, era: str) -> None:
     with fail_after(60):
-        result = await clerk(stdio(tmp_path, era)).run("go")
+        result = await clerk(near(tmp_path, era)).run("go")
     (told,) = [message for message in result.messages if message.role == "tool"]
     assert (result.output, told.is_error, "nobody to ask" in told.text) == ("done", True, True)
 
 
 async def test_another_process_answers_without_knowing_the_agent(tmp_path: Path) -> None:
     with fail_after(60):
-        agent = clerk(stdio(tmp_path, "new"))
+        agent = clerk(near(tmp_path, "new"))
         async with at_work(agent, tmp_path) as (tasks, runner):
             await tasks.start(agent, "go", task_id="t")
             await question(tasks, runner)
@@ -262,6 +279,76 @@ async def test_another_process_answers_without_knowing_the_agent(tmp_path: Path)
                 assert "seats" in str(waits[0].refused)
                 await inbox.answer(wait.id, {"kind": "answer", "value": {"seats": 4}})
             assert said(await ended(tasks, runner)) == ['Bergen accept {"seats": 4}']
+
+
+async def test_a_question_below_the_root_is_listed_as_one_of_the_root(tmp_path: Path) -> None:
+    with fail_after(60):
+        below = replace(clerk(near(tmp_path, "new")), description="Books.")
+        model = ScriptedModel([call("message_agent", agent_name="clerk", message="Book."), "booked"])
+        lead = Agent("lead", "Lead.", model=model, sub_agents=[below])
+        async with at_work(lead, tmp_path) as (tasks, runner):
+            await tasks.start(lead, "go", task_id="t")
+            asked = await question(tasks, runner)
+            assert (asked.task_id, asked.agent, asked.server) == ("t", "clerk", "hall")
+            assert (await tasks.get("t")).status is TaskStatus.AWAITING_ANSWER
+            await tasks.answer(asked.id, {"seats": 1})
+            assert (await ended(tasks, runner)).output == "booked"
+    assert log(tmp_path)[-1] == 'did book: Bergen accept {"seats": 1}'
+
+
+@ERAS
+async def test_a_question_comes_after_the_approval_of_its_call_and_within_its_hooks(tmp_path: Path, era: str) -> None:
+    proceeded: list[str] = []
+
+    class Twice:
+        async def tool_call(self, call: ToolCall, _context: ToolContext, proceed: Proceed) -> ToolResult:
+            first = await proceed(call)
+            second = await proceed(call)
+            proceeded.append(f"{first.text} {first is second}")
+            return second
+
+    with fail_after(60):
+        agent = clerk(near(tmp_path, era, needs_approval=["book"]), hooks=[Twice()])
+        async with at_work(agent, tmp_path) as (tasks, runner):
+            await tasks.start(agent, "go", task_id="t")
+            await (await runner.get("t")).settled()
+            (wanted,) = await tasks.approvals()
+            assert await tasks.questions() == ()
+            with pytest.raises(CannotStore):  # a value is no decision
+                await runner.answer(wanted.id, {"kind": "answer", "value": {"seats": 1}})
+            await tasks.decide(wanted.id, Allow(arguments={"city": "Oslo"}))
+            asked = await question(tasks, runner)
+            assert (asked.message, await tasks.approvals()) == ("How many seats to Oslo?", ())
+            with pytest.raises(CannotStore):  # a decision is no value
+                await runner.answer(asked.id, Allow())
+            await tasks.answer(asked.id, {"seats": 1})
+            await ended(tasks, runner)
+    assert proceeded == ['Oslo accept {"seats": 1} True']
+    assert log(tmp_path).count('did book: Oslo accept {"seats": 1}') == 1
+
+
+async def test_a_server_that_was_restarted_while_somebody_thinks_goes_on_with_its_own_state(tmp_path: Path) -> None:
+    with fail_after(60):
+        with serving(tmp_path, "new") as (_, port):
+            agent = clerk(McpServer.http(f"http://127.0.0.1:{port}/mcp", name="hall"), call("twice", city="Rome"))
+            async with at_work(agent, tmp_path) as (tasks, runner):
+                await tasks.start(agent, "go", task_id="t")
+                await tasks.answer((await question(tasks, runner)).id, {"seats": 1})
+                await question(tasks, runner)
+        with serving(tmp_path, "new", port):
+            async with at_work(agent, tmp_path) as (tasks, runner):
+                await runner.recover()
+                await tasks.answer((await question(tasks, runner)).id, {"sure": True})
+                assert said(await ended(tasks, runner)) == ['Rome accept {"seats": 1}, sure accept {"sure": true}']
+
+
+async def test_secrets_in_what_a_server_asks_are_masked(tmp_path: Path) -> None:
+    with fail_after(60):
+        agent = clerk(near(tmp_path, "new"), call("book", city="open-sesame-4711"))
+        async with at_work(agent, tmp_path, secrets={"key": "open-sesame-4711"}) as (tasks, runner):
+            await tasks.start(agent, "go", task_id="t")
+            asked = await question(tasks, runner)
+            assert asked.message == "How many seats to ***?"
 
 
 async def killed(folder: Path, era: str, tool: str, options: str = "{}") -> None:

@@ -65,6 +65,8 @@ def test_an_agent_is_described_as_json() -> None:
         "settings": {"extra": []},
         "approvals": {"rules": ["look"], "within": 604800.0},
         "hooks": ["Guard"],
+        "toolsets": [],
+        "provider_tools": [],
     }
 
 

@@ -16,6 +16,8 @@ from stagepost.agents import (
     CallInDoubt,
     ChainResult,
     ChatMessage,
+    ClientCredentials,
+    ExternalTool,
     Fallback,
     FunctionModel,
     LiteLLM,
@@ -29,8 +31,12 @@ from stagepost.agents import (
     ModelSettings,
     OutputMode,
     PendingApproval,
+    PendingQuestion,
+    ProgressHook,
     PromptContext,
+    ProviderTool,
     RateLimited,
+    Refuse,
     ReplayModel,
     Retries,
     ScriptedModel,
@@ -38,9 +44,15 @@ from stagepost.agents import (
     Tasks,
     Tool,
     ToolContext,
+    ToolProgress,
+    Toolset,
+    ToolsetContext,
     call,
     converse,
+    external_tool,
+    provider_tool,
     tool,
+    toolset,
 )
 from stagepost.agents.models import Attempt, ModelAdapter, retry_after, status_error
 from stagepost.agents.testing import MODEL_CHECKS, PROVIDER_CHECKS, ModelCheck
@@ -65,6 +77,20 @@ class Spot(TypedDict):
 async def get_weather(city: str) -> WeatherReport:
     "Weather of a city now."
     return WeatherReport(degrees=30)
+
+
+@toolset
+async def by_turn(context: ToolsetContext[str]) -> list[Tool[..., object]]:
+    return [get_weather] if context.deps and context.turn else []
+
+
+assert_type(by_turn, Toolset)
+assert_type(toolset([get_weather, by_turn]).filtered(include=["get_*"]).prefixed("x_").searched(above=5), Toolset)
+quote = external_tool("quote", "Asks.", parameters=WeatherQuery, returns=WeatherReport, within=timedelta(days=1))
+assert_type(quote, ExternalTool)
+search = provider_tool("web", {"anthropic": {"type": "web_search_20250305", "name": "web_search"}})
+assert_type(search, ProviderTool)
+assert_type(Agent("all", "", tools=[get_weather, by_turn, quote, search], toolsets=[by_turn, search]), Agent[str])
 
 
 @tool(idempotent=True, timeout=5)
@@ -165,7 +191,11 @@ lead = Agent(
     "lead",
     prompt=prompt,
     model="fast",
-    tools=[plain, McpServer.stdio("clock")],
+    tools=[
+        plain,
+        McpServer.stdio("clock", answer_within=60),
+        McpServer.http("https://files", auth=ClientCredentials("id", "secret", issuer="https://login", scope="read")),
+    ],
     sub_agents=[typed, "echo"],
     input=WeatherQuery,
     approvals=["send_*"],
@@ -221,6 +251,10 @@ async def durable(runner: Runner) -> None:
     assert_type(await tasks.start(typed, {"text": "hi"}, settings=ModelSettings(seed=7)), Run)
     assert_type(await tasks.get("t"), Task)
     assert_type(await tasks.approvals(), Sequence[PendingApproval])
+    for question in await tasks.questions():
+        assert_type(question, PendingQuestion)
+        await tasks.answer(question.id, WeatherReport(degrees=3), by="ann")
+        await tasks.answer(question.id, Refuse("no"))
     for doubt in await tasks.doubts():
         assert_type(doubt, CallInDoubt)
         await tasks.settle(doubt.id, "paid")
@@ -249,3 +283,11 @@ async def _asked(request: ModelRequest) -> None:
     assert_type(status_error("echo", 500, {}, "why"), ModelError)
     for check in (*MODEL_CHECKS, *PROVIDER_CHECKS):
         assert_type(check, ModelCheck)
+
+
+class Heard:
+    async def tool_progress(self, progress: ToolProgress, context: ToolContext) -> None:
+        assert_type((progress.total, context.agent), tuple[float | None, str])
+
+
+heard: ProgressHook = Heard()

@@ -10,8 +10,18 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
-from stagepost.checkpoint import AlreadyAnswered, CannotStore, RunStatus, SqliteStore
-from stagepost.workflows import Chain, ChainError, Parallel, Runner, RunnerRequired, StepContext, step
+from stagepost.checkpoint import AlreadyAnswered, CannotStore, RunNotOpen, RunStatus, SqliteStore
+from stagepost.workflows import (
+    AnswerTypes,
+    Chain,
+    ChainError,
+    Inbox,
+    Parallel,
+    Runner,
+    RunnerRequired,
+    StepContext,
+    step,
+)
 
 on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the store's
 
@@ -100,3 +110,80 @@ async def test_run_in_memory_cannot_be_answered() -> None:
     with pytest.raises(ChainError) as raised:
         await asking.run({"name": "x"})
     assert isinstance(raised.value.__cause__, RunnerRequired)
+
+
+class Count(BaseModel):
+    """What else is answered."""
+
+    n: int
+
+
+def by_question(key: str, shown: Any) -> Any:
+    return Word if key == "word" else Count if shown == "a number" else None
+
+
+async def ask_three(_: Any, context: StepContext) -> dict[str, object]:
+    word = await context.wait_for_answer("word", expect=Word)
+    count = await context.wait_for_answer("other", expect=Count, show="a number")
+    return {"said": [word.text, count.n, await context.wait_for_answer("any")]}
+
+
+several = Chain("several", [step("ask", ask_three, answers=AnswerTypes(by_question))])
+
+
+@on_asyncio
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["runner", "inbox of another process"])
+async def test_a_step_may_ask_for_answers_of_several_types(tmp_path: Path, elsewhere: bool) -> None:  # noqa: FBT001  # a parameter of the table
+    file = tmp_path / "runs.db"
+    with anyio.fail_after(60):
+        async with (
+            SqliteStore(file) as store,
+            Runner(store, workflows=[several]) as runner,
+            SqliteStore.inbox(file) as other,
+        ):
+            inbox = Inbox(other, workflows=[several]) if elsewhere else runner
+            run = await runner.start(several, run_id="r")
+            await run.settled()
+            for name, wrong, right in (
+                ("word", 1, Word(text="one")),
+                ("other", {"n": "x"}, {"n": 2}),
+                ("any", Word, ["three"]),
+            ):
+                await next_wait(runner, name)
+                with pytest.raises(CannotStore):
+                    await inbox.answer(f"r/ask:{name}", wrong)
+                await inbox.answer(f"r/ask:{name}", right)
+            assert (await run.result())["said"] == ["one", 2, ["three"]]
+            with pytest.raises(RunNotOpen):
+                await inbox.answer("r/ask:word", Word(text="again"))
+
+
+@on_asyncio
+async def test_an_answer_that_nobody_could_check_is_held_against_its_question(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    with anyio.fail_after(60):
+        async with SqliteStore(file) as store, Runner(store, workflows=[several]) as runner:
+            run = await runner.start(several, run_id="r")
+            await run.settled()
+            async with SqliteStore.inbox(file) as other:
+                await Inbox(other).answer("r/ask:word", {"text": 1})
+                while not any(wait.refused for wait in await runner.waits("r")):
+                    await anyio.lowlevel.checkpoint()
+                await Inbox(other).answer("r/ask:word", {"text": "one"})
+                await next_wait(runner, "other")
+            await runner.answer("r/ask:other", {"n": 2})
+            await next_wait(runner, "any")
+            await runner.answer("r/ask:any", None)
+            assert (await run.result())["said"] == ["one", 2, None]
+
+
+async def test_a_worker_sees_the_state_around_it() -> None:
+    async def look(item: int, context: StepContext) -> int:
+        return item + int(context.outer_state["more"])
+
+    async def alone(_: Any, context: StepContext) -> dict[str, object]:
+        return {"none": context.outer_state is None}
+
+    work = Chain("work", [alone, Parallel("each", step("look", look), over="items", into="found")])
+    state = await work.run({"items": [1, 2], "more": 10})
+    assert (state["found"], state["none"]) == ([11, 12], True)

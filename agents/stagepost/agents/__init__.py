@@ -12,11 +12,12 @@ from ._agent._llm_tool import LLMTool
 from ._definition._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._definition._budget import Budget
 from ._definition._hooks import ModelContext, ModelHook, ToolHook
+from ._definition._progress import ProgressHook, ToolProgress
 from ._definition._prompting import PromptContext, PromptFunction
 from ._delegation._conversations import Conversation, Exchange
 from ._delegation._result import AgentResult
 from ._loop._session import Approve
-from ._mcp import McpConnections, McpOptions, McpServer
+from ._mcp import ClientCredentials, McpConnections, McpOptions, McpServer
 from ._models._fallback import Fallback
 from ._models._function import FunctionModel, ModelFunction
 from ._models._limited import RateLimited
@@ -33,17 +34,21 @@ from ._models._messages import (
 )
 from ._models._model import JsonSchema, Model, ModelRequest, ModelResponse, OutputSchema, Token, TokenKind, ToolSchema
 from ._models._parts import Audio, File, Image, Part
+from ._models._provider_tool import ProviderTool, provider_tool
 from ._models._replay import ReplayModel
 from ._models._scripted import ScriptedModel, ScriptEntry, call
 from ._models._settings import ModelSettings, ReasoningEffort, ToolChoice
 from ._output._output import OutputMode
 from ._retries import Retries
 from ._tasks._converse import OpenConversation, converse
-from ._tasks._task import CallInDoubt, PendingApproval, Task, TaskStatus
+from ._tasks._task import CallInDoubt, PendingApproval, PendingQuestion, Task, TaskStatus
 from ._tasks._tasks import Tasks
 from ._tools._context import ToolContext
+from ._tools._external import ExternalTool, external_tool
 from ._tools._invoking import ToolResult
+from ._tools._outside import Answer, Dismiss, Refuse
 from ._tools._tool import OnUnknown, Tool, tool
+from ._tools._toolset import Toolset, ToolsetContext, toolset
 from .errors import (
     AgentError,
     AgentFailed,
@@ -78,6 +83,7 @@ from .errors import (
     ModelRejected,
     ModelTimeout,
     ModelUnavailable,
+    NobodyToAnswer,
     NobodyToAsk,
     NotAnAgent,
     PartMissing,
@@ -88,10 +94,12 @@ from .errors import (
     TaskFinished,
     TaskNotFinished,
     ToolClash,
+    ToolsetFailed,
     ToolUnavailable,
     UnknownAgent,
     UnreadableAnswer,
     UnsupportedPart,
+    UnsupportedTool,
 )
 
 __all__ = [
@@ -105,6 +113,7 @@ __all__ = [
     "Agents",
     "AllModelsFailed",
     "Allow",
+    "Answer",
     "AnswerCut",
     "AnswerTooLong",
     "Approvals",
@@ -119,14 +128,17 @@ __all__ = [
     "ChainResult",
     "ChainedFailure",
     "ChatMessage",
+    "ClientCredentials",
     "ContentRefused",
     "Conversation",
     "ConversationOver",
     "CostUnknown",
     "Decision",
     "Deny",
+    "Dismiss",
     "EventLoopRunning",
     "Exchange",
+    "ExternalTool",
     "Fallback",
     "File",
     "FunctionModel",
@@ -163,6 +175,7 @@ __all__ = [
     "ModelSettings",
     "ModelTimeout",
     "ModelUnavailable",
+    "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
     "OnUnknown",
@@ -172,15 +185,19 @@ __all__ = [
     "Part",
     "PartMissing",
     "PendingApproval",
+    "PendingQuestion",
     "Preview",
+    "ProgressHook",
     "PromptContext",
     "PromptFailed",
     "PromptFunction",
     "ProviderContent",
+    "ProviderTool",
     "RateLimitReached",
     "RateLimited",
     "ReasoningEffort",
     "RecordingMissing",
+    "Refuse",
     "ReplayModel",
     "Retries",
     "ScriptEnded",
@@ -201,15 +218,23 @@ __all__ = [
     "ToolContext",
     "ToolHook",
     "ToolMessage",
+    "ToolProgress",
     "ToolResult",
     "ToolSchema",
     "ToolUnavailable",
+    "Toolset",
+    "ToolsetContext",
+    "ToolsetFailed",
     "UnknownAgent",
     "UnreadableAnswer",
     "UnsupportedPart",
+    "UnsupportedTool",
     "Usage",
     "UserMessage",
     "call",
     "converse",
+    "external_tool",
+    "provider_tool",
     "tool",
+    "toolset",
 ]

@@ -8,11 +8,13 @@
     ├── InvalidAgentData(ValueError)    agents cannot be built from data
     ├── UnknownAgent(KeyError)      `Agents` has no agent of this name
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
-    ├── ToolClash(ValueError)       two tools have one name, and one comes from a server
+    ├── ToolClash(ValueError)       two tools have one name, and one comes from a server or a toolset
+    ├── ToolsetFailed               a toolset could not give the tools of a turn
     ├── ToolUnavailable(ConnectionError)    raised by a tool: what it needs cannot be reached just now
     ├── InvalidHook(TypeError)      a hook has returned something invalid
     ├── InvalidDecision(TypeError)  a decision about a call is neither Allow nor Deny
     ├── NobodyToAsk                 a run in memory makes a call that needs approval
+    ├── NobodyToAnswer              a run in memory makes a call that somebody outside has to answer
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── EventLoopRunning(RuntimeError)  `run_sync` was called where an event loop runs
@@ -43,7 +45,8 @@
     │   ├── ModelRejected               its provider refuses the request, or the key
     │   ├── ContentRefused              the model or its provider refuses to answer
     │   ├── AnswerTooLong               its answer reached the token limit
-    │   └── UnsupportedPart             it cannot take a picture, a sound or a file of the request
+    │   ├── UnsupportedPart             it cannot take a picture, a sound or a file of the request
+    │   └── UnsupportedTool             its provider does not take one of the provider tools
     ├── InvalidServer(ValueError)   an MCP server is described wrongly
     └── McpError                    something is wrong with an MCP server
         ├── McpUnavailable(ConnectionError)  it cannot be reached or understood
@@ -71,6 +74,7 @@ from ._errors._model import (
     ScriptEnded,
     UnreadableAnswer,
     UnsupportedPart,
+    UnsupportedTool,
 )
 from ._errors._root import AgentError
 from ._errors._run import (
@@ -81,11 +85,14 @@ from ._errors._run import (
     CostUnknown,
     EventLoopRunning,
     PromptFailed,
+    ToolsetFailed,
 )
 from ._errors._task import (
     CallNotInDoubt,
     ConversationOver,
     InvalidDecision,
+    NobodyToAnswer,
+    NobodyToAsk,
     NotAnAgent,
     PartMissing,
     TaskFinished,
@@ -126,6 +133,7 @@ __all__ = [
     "ModelRejected",
     "ModelTimeout",
     "ModelUnavailable",
+    "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
     "PartMissing",
@@ -137,9 +145,11 @@ __all__ = [
     "TaskNotFinished",
     "ToolClash",
     "ToolUnavailable",
+    "ToolsetFailed",
     "UnknownAgent",
     "UnreadableAnswer",
     "UnsupportedPart",
+    "UnsupportedTool",
 ]
 
 
@@ -254,26 +264,6 @@ class ModelMissing(AgentError):
     def __init__(self, agent: str) -> None:
         super().__init__(f"agent {agent!r} has no model: give it one with model=, or one to run(request, model=…)")
         self.agent = agent
-
-
-class NobodyToAsk(AgentError):
-    """A run in memory makes a call that needs approval.
-
-    Attributes:
-        agent: Name of the agent.
-        tool: Name of the tool.
-        rule: The rule that matches the call.
-    """
-
-    def __init__(self, agent: str, tool: str, rule: str) -> None:
-        super().__init__(
-            f"agent {agent!r} wants to call {tool!r}, which needs a person's approval ({rule}), and in memory nobody "
-            'can be asked: give run(…, approve=…), an async function that returns Allow() or Deny("why"), or run it on '
-            "a Runner, where the call waits for Tasks(runner).decide(…)",
-        )
-        self.agent = agent
-        self.tool = tool
-        self.rule = rule
 
 
 class InvalidRequest(AgentError, ValueError):

@@ -6,6 +6,8 @@ from typing import Final
 from tests.agents.providers._anthropic_fit import FIT
 from tests.agents.providers._anthropic_parts import PARTS
 from tests.agents.providers._anthropic_proofs import PROOFS
+from tests.agents.providers._anthropic_served import SERVED
+from tests.agents.providers._anthropic_served_proofs import SERVED_PROOFS
 from tests.agents.providers._anthropic_settings import SETTINGS
 from tests.agents.providers._anthropic_wire import problem, read, reply
 from tests.agents.providers._rules import Provider, Setting
@@ -20,8 +22,8 @@ ANTHROPIC: Final = Provider(
     usual="/v1/messages",
     setting=Setting(_MODEL),
     thinking=Setting(_MODEL, options=_THINKING),
-    rules=(*PARTS, *SETTINGS, *FIT),
-    proofs=PROOFS,
+    rules=(*PARTS, *SETTINGS, *FIT, *SERVED),
+    proofs=(*PROOFS, *SERVED_PROOFS),
     read=read,
     reply=reply,
     problem=problem,

@@ -8,6 +8,7 @@ from tests.agents.providers._anthropic_wire import Block, blocks, content, think
 from tests.agents.providers._rules import Json, Refused, Request, Rule
 from tests.agents.providers._seals import Seal, complete, unhide, unseal
 
+_SERVED: Final = ("server_tool_use", "web_search_tool_result")
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
 _PREFILLED: Final = re.compile(r"claude-(3|(opus|sonnet|haiku)-4(-[015]|-2\d{7}|$))")  # models that take prefills
 
@@ -34,11 +35,14 @@ def ends_without_whitespace(request: Request) -> None:
 
 
 def ends_with_user(request: Request) -> None:
-    """The last message is the user's, for models from Claude 4.6 on.
+    """The last message is the user's, for models from Claude 4.6 on, unless a paused turn is to go on.
 
-    Source: https://github.com/Kilo-Org/kilocode/pull/8262, https://github.com/cortexkit/magic-context/issues/511
+    Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools (pause_turn),
+    https://github.com/Kilo-Org/kilocode/pull/8262, https://github.com/cortexkit/magic-context/issues/511
     """
-    if request.body["messages"][-1]["role"] != "user" and _PREFILLED.match(request.body["model"]) is None:
+    last = request.body["messages"][-1]
+    paused = bool(content(last)) and content(last)[-1]["type"] in _SERVED
+    if last["role"] != "user" and not paused and _PREFILLED.match(request.body["model"]) is None:
         raise Refused(
             "This model does not support assistant message prefill. The conversation must end with a user message."
         )

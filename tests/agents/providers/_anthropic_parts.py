@@ -19,9 +19,18 @@ _KEYS: Final[dict[str, frozenset[str]]] = {
     "redacted_thinking": frozenset({"data"}),
     "tool_use": frozenset({"id", "name", "input"}),
     "tool_result": frozenset({"tool_use_id", "content", "is_error"}),
+    "server_tool_use": frozenset({"id", "name", "input", "caller"}),
+    "web_search_tool_result": frozenset({"tool_use_id", "content", "caller"}),
 }
 _UNCACHED: Final = ("thinking", "redacted_thinking")
-_PLACES: Final = {"tool_use": "assistant", "tool_result": "user", "thinking": "assistant", "image": "user"}
+_PLACES: Final = {
+    "tool_use": "assistant",
+    "tool_result": "user",
+    "thinking": "assistant",
+    "image": "user",
+    "server_tool_use": "assistant",
+    "web_search_tool_result": "assistant",
+}
 
 
 def max_tokens(request: Request) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tests.agents.providers._anthropic_wire import blocks, thinks
+from tests.agents.providers._anthropic_wire import blocks, own_tools, thinks
 from tests.agents.providers._rules import Json, Refused, Request, Rule
 from tests.agents.providers._schemas import misfit, nodes, recursive
 
@@ -52,7 +52,7 @@ def unique_tools(request: Request) -> None:
 
     Source: https://github.com/eclipse-theia/theia/issues/16122, https://github.com/tailcallhq/forgecode/issues/892
     """
-    names = [tool["name"] for tool in _tools(request)]
+    names = [tool["name"] for tool in request.body.get("tools") or ()]
     if len(names) != len({*names}):
         raise Refused("tools: Tool names must be unique.")
 
@@ -109,7 +109,7 @@ def choice_among_tools(request: Request) -> None:
 
     Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools (forcing tool use)
     """
-    if request.body.get("tool_choice") and not _tools(request):
+    if request.body.get("tool_choice") and not request.body.get("tools"):
         raise Refused("tool_choice: tool_choice may only be specified while providing tools")
 
 
@@ -200,7 +200,7 @@ def _strict_schemas(request: Request) -> Iterator[tuple[str, Json]]:
 
 
 def _tools(request: Request) -> Sequence[Json]:
-    return request.body.get("tools") or ()
+    return own_tools(request)
 
 
 def _match(pattern: re.Pattern[str], text: str, where: str) -> None:

@@ -5,7 +5,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from pydantic_core import from_json, to_json
-from tests.agents.providers._rules import Asked, Call, Json, Refused, Reply, Request, Says, Stop, Thought, pieces
+from tests.agents.providers._rules import (
+    Asked,
+    Call,
+    Json,
+    Refused,
+    Reply,
+    Request,
+    Says,
+    Stop,
+    Thought,
+    pieces,
+    signed,
+)
 from tests.agents.providers._seals import hide, seal, unhide
 
 _STOPS: Final[dict[Stop, str]] = {
@@ -60,6 +72,11 @@ def thinks(request: Request) -> bool:
     return (request.body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
 
 
+def own_tools(request: Request) -> list[Json]:
+    """The tools that the asking side executes: those of the provider have a type of their own."""
+    return [tool for tool in request.body.get("tools") or () if tool.get("type", "custom") == "custom"]
+
+
 def read(request: Request) -> Asked:
     """What a request says."""
     found = list(blocks(request))
@@ -70,10 +87,11 @@ def read(request: Request) -> Asked:
         texts=[block.body["text"] for block in found if block.type == "text" and block.role == "user"],
         results=[_text(result) for result in results],
         tools=[tool["name"] for tool in request.body.get("tools") or ()],
-        schemas={tool["name"]: tool["input_schema"] for tool in request.body.get("tools") or ()},
+        schemas={tool["name"]: tool["input_schema"] for tool in own_tools(request)},
         failed=[bool(result.get("is_error")) for result in results],
         thoughts=[_thought(block.body) for block in found if block.type in ("thinking", "redacted_thinking")],
         images=[_image(block.body["source"]) for block in found if block.type == "image"],
+        searches=[block.body["input"]["query"] for block in found if block.type == "server_tool_use"],
     )
 
 
@@ -122,12 +140,47 @@ def _head(request: Request, number: int) -> Json:
 
 
 def _blocks(said: Says, number: int, *, thinking: bool) -> list[Json]:
-    made = _thinking(said.thinking) if thinking else []
+    made = [_found(query) for query in said.late]
+    made += _thinking(said.thinking) if thinking else []
+    for query in [search.query for search in said.searches if not search.waits]:
+        made += [_search(query), _found(query)]
     text = said.text or said.refusal
     if text:
-        made.append({"type": "text", "text": text})
+        sources = [search.query for search in said.searches if not search.waits] + list(said.late)
+        made.append({"type": "text", "text": text, **({"citations": list(map(_cited, sources))} if sources else {})})
+    made += [_search(search.query) for search in said.searches if search.waits]
     made += [_call(call, number, index) for index, call in enumerate(said.calls)]
     return made
+
+
+def search_id(query: str) -> str:
+    """The id of the search for something."""
+    return f"srvtoolu_{signed(query)[:24]}"
+
+
+def sealed(query: str) -> str:
+    """What only the provider can have found."""
+    return f"found-{signed(query)}"
+
+
+def _search(query: str) -> Json:
+    return {"type": "server_tool_use", "id": search_id(query), "name": "web_search", "input": {"query": query}}
+
+
+def _found(query: str) -> Json:
+    page = {"type": "web_search_result", "url": f"https://example.org/{query}", "title": query, "page_age": None}
+    result = {**page, "encrypted_content": sealed(query)}
+    return {"type": "web_search_tool_result", "tool_use_id": search_id(query), "content": [result]}
+
+
+def _cited(query: str) -> Json:
+    return {
+        "type": "web_search_result_location",
+        "url": f"https://example.org/{query}",
+        "title": query,
+        "encrypted_index": sealed(query),
+        "cited_text": query,
+    }
 
 
 def _thinking(thoughts: Sequence[Thought]) -> list[Json]:
@@ -185,12 +238,14 @@ def _streamed(block: Json) -> tuple[Json, list[Json]]:
     """How a block begins, and what comes after."""
     match block["type"]:
         case "text":
-            return {**block, "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+            cited = [{"type": "citations_delta", "citation": one} for one in block.get("citations", ())]
+            begun = {**block, "text": "", **({"citations": []} if cited else {})}
+            return begun, [*cited, *({"type": "text_delta", "text": piece} for piece in pieces(block["text"]))]
         case "thinking":
             deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])]
             sealed = {"type": "signature_delta", "signature": block["signature"]}
             return {**block, "thinking": "", "signature": ""}, [*deltas, sealed]
-        case "tool_use":
+        case "tool_use" | "server_tool_use":
             written = to_json(block["input"]).decode() if block["input"] else ""
             deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *pieces(written))]
             return {**block, "input": {}}, deltas

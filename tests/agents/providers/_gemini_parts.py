@@ -10,7 +10,7 @@ from tests.agents.providers._gemini_wire import normal, parts, signs
 from tests.agents.providers._rules import Json, Refused, Request, Rule
 
 _NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
-_DATA: Final = ("text", "inlineData", "fileData", "functionCall", "functionResponse")
+_DATA: Final = ("text", "inlineData", "fileData", "functionCall", "functionResponse", "toolCall", "toolResponse")
 _BESIDE: Final = ("thought", "thoughtSignature", "videoMetadata", "mediaResolution")
 _CALL: Final = frozenset({"id", "name", "args"})
 _RESPONSE: Final = frozenset({"id", "name", "response", "parts", "scheduling", "willContinue"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
-from tests.agents.providers._rules import Asked, Call, Json, Refused, Reply, Request, Says, Stop, pieces
+from tests.agents.providers._rules import Asked, Call, Json, Refused, Reply, Request, Says, Stop, pieces, signed
 from tests.agents.providers._seals import hide, unhide
 
 _OPAQUE: Final = ("args", "response", "parametersJsonSchema", "responseJsonSchema", "enum", "default", "example")
@@ -103,7 +103,22 @@ def read(request: Request) -> Asked:
         schemas={function["name"]: _parameters(function) for _, function in functions(request)},
         thoughts=[thought for part in found for thought in _thoughts(part.body)],
         images=[part["inlineData"]["data"] for part in pictures if _is_image(part)],
+        searches=[query for part in found for query in _queries(part.body)],
     )
+
+
+def searches(request: Request) -> bool:
+    """Whether the model may search the web itself."""
+    return any("googleSearch" in tool for tool in normal(request).get("tools") or ())
+
+
+def shows_searches(request: Request) -> bool:
+    """Whether what it does with the provider's own tools comes back as parts."""
+    return bool((normal(request).get("toolConfig") or {}).get("includeServerSideToolInvocations"))
+
+
+def _queries(part: Json) -> list[str]:
+    return list(part["toolCall"]["args"]["queries"]) if "toolCall" in part else []
 
 
 def _parameters(function: Json) -> Json:
@@ -145,6 +160,12 @@ def _body(request: Request, said: Says, number: int, made: Sequence[Json], *, en
     candidate: Json = {"index": 0, "content": {"role": "model", "parts": list(made)}}
     if end:
         candidate["finishReason"] = _STOPS[said.ends]
+    if end and said.searches and searches(request):
+        pages = [{"web": {"uri": f"https://example.org/{each.query}", "title": each.query}} for each in said.searches]
+        candidate["groundingMetadata"] = {
+            "webSearchQueries": [each.query for each in said.searches],
+            "groundingChunks": pages,
+        }
     model = request.path.removeprefix("/models/").split(":")[0]
     return {
         "candidates": [candidate],
@@ -168,6 +189,7 @@ def _usage(said: Says) -> Json:
 def _parts(request: Request, said: Says, number: int) -> list[Json]:
     shown = said.thinking if thinks(request) else ()
     made: list[Json] = [{"text": thought.text, "thought": True} for thought in shown if not thought.redacted]
+    made += [part for search in said.searches for part in _searched(search.query)] if shows_searches(request) else []
     text = said.text or said.refusal
     if text:
         made.append({"text": text})
@@ -176,6 +198,18 @@ def _parts(request: Request, said: Says, number: int) -> list[Json]:
     if signs(request) and made:  # the first call carries the signature, or else the last part
         made[min(first, len(made) - 1)]["thoughtSignature"] = _signature(said)
     return made
+
+
+def _searched(query: str) -> Iterator[Json]:
+    """A search of the provider's own, and what it has found."""
+    place = {"id": search_id(query), "toolType": "GOOGLE_SEARCH_WEB"}
+    yield {"toolCall": {**place, "args": {"queries": [query]}}, "thoughtSignature": hide("[]", 0, 1)}
+    yield {"toolResponse": {**place, "response": {"search_suggestions": query}}, "thoughtSignature": hide("[]", 0, 1)}
+
+
+def search_id(query: str) -> str:
+    """The id of the search for something."""
+    return signed(query)[:8]
 
 
 def _signature(said: Says) -> str:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from tests.agents.providers import _openai_responses_options as options
 from tests.agents.providers import _openai_responses_rules as rules
 from tests.agents.providers._chat_rules import with_
-from tests.agents.providers._openai_responses_wire import encrypted
+from tests.agents.providers._openai_responses_wire import encrypted, search_id
 from tests.agents.providers._rules import Json, Proof
 
 _CITY: Final[Json] = {"city": {"type": "string"}}
@@ -67,7 +67,23 @@ _MADE: Final = [called("call_r1", id="fc_r1"), output("call_r1")]
 _LESS: Final = "gpt-4.1-mini"
 _EFFORTS: Final[tuple[Json, ...]] = ({"reasoning": {"effort": "low"}}, {"include": ["reasoning.encrypted_content"]})
 
+
+def searched(query: str = "tides", *, after_reasoning: bool = False, **more: Any) -> Json:
+    own = search_id("tides", after_reasoning=after_reasoning)
+    return {"type": "web_search_call", "id": own, "status": "completed", "action": {"query": query}, **more}
+
+
 PROOFS: Final = (
+    Proof(
+        rules.searches_stand_after_their_reasoning,
+        said(user(), searched(after_reasoning=True), assistant()),
+        said(user(), searched(), assistant()),
+    ),
+    Proof(
+        rules.searches_are_unchanged,
+        said(user(), searched(query="waves"), assistant()),
+        said(user(), searched(), assistant()),
+    ),
     Proof(rules.input_is_there, said(), said(user())),
     Proof(rules.input_is_there, said({"role": "tool", "content": "3"}), said(user())),
     Proof(rules.input_is_there, said({"type": "thinking"}), said(user())),

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from tests.agents.providers._chat_rules import IMAGES, NAME, check_text, data_url
-from tests.agents.providers._openai_responses_wire import decrypted, follows_reasoning, items, parts
+from tests.agents.providers._openai_responses_wire import decrypted, follows_reasoning, items, parts, search_id
 from tests.agents.providers._rules import Json, Refused, Request, Rule
 
-_TYPES: Final = ("message", "function_call", "function_call_output", "reasoning")
+_TYPES: Final = ("message", "function_call", "function_call_output", "reasoning", "web_search_call")
 _ROLES: Final = ("system", "developer", "user", "assistant")
 _SHOWN: Final = (None, "input_text", "input_image", "input_file")
 _SAID: Final = (None, "output_text", "refusal")
-_PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+_FOLLOWING: Final = ("reasoning", "function_call", "web_search_call")
+_PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "web_search_call": "ws"}
 
 
 def input_is_there(request: Request) -> None:
@@ -130,7 +131,7 @@ def reasoning_stands_before_its_call(request: Request) -> None:
 
 
 def reasoning_is_followed(request: Request) -> None:
-    """A reasoning item is followed by what came of it: more reasoning, a call or a message of the assistant.
+    """A reasoning item is followed by what came of it: more reasoning, a call, a search or the assistant's message.
 
     Source: https://github.com/continuedev/continue/issues/8933.
     """
@@ -138,10 +139,35 @@ def reasoning_is_followed(request: Request) -> None:
     for item, then in zip(given, [*given[1:], None], strict=True):
         if item["type"] != "reasoning":
             continue
-        if then is None or not (then["type"] in ("reasoning", "function_call") or then.get("role") == "assistant"):
+        if then is None or not (then["type"] in _FOLLOWING or then.get("role") == "assistant"):
             own = item.get("id", "")
             told = f"Item '{own}' of type 'reasoning' was provided without its required following item."
             raise Refused(told, param="input")
+
+
+def searches_stand_after_their_reasoning(request: Request) -> None:
+    """A search of the provider's own that was made after reasoning comes back with its reasoning item before it.
+
+    Source: https://github.com/LionSR/TeXRA/pull/1775.
+    """
+    reasoned = False
+    for item in items(request):
+        reasoned = item["type"] == "reasoning" or (reasoned and item["type"] == "web_search_call")
+        if item["type"] == "web_search_call" and str(item["id"]).startswith("ws_r") and not reasoned:
+            told = f"Item '{item['id']}' of type 'web_search_call' was provided without its required 'reasoning' item."
+            raise Refused(told, param="input")
+
+
+def searches_are_unchanged(request: Request) -> None:
+    """A search of the provider's own comes back as it was.
+
+    Source: https://platform.openai.com/docs/api-reference/responses/create (`input`, web search tool call).
+    """
+    for item in items(request):
+        if item["type"] == "web_search_call":
+            query = str((item.get("action") or {}).get("query"))
+            if item["id"] not in [search_id(query, after_reasoning=after) for after in (False, True)]:
+                raise Refused(f"Item with id '{item['id']}' not found.", param="input", status=404)
 
 
 def encrypted_reasoning_is_unchanged(request: Request) -> None:
@@ -209,5 +235,7 @@ RULES: Final[tuple[Rule, ...]] = (
     unstored_reasoning_is_complete,
     reasoning_stands_before_its_call,
     reasoning_is_followed,
+    searches_stand_after_their_reasoning,
+    searches_are_unchanged,
     images_are_of_known_types,
 )

@@ -42,10 +42,11 @@ def read(request: Request) -> Asked:
         system="\n".join([request.body.get("instructions") or "", *system]),
         texts=[text(item) for item in given if item.get("role") == "user"],
         results=[text(item, "output") for item in results],
-        tools=[tool["name"] for tool in tools],
-        schemas={tool["name"]: tool.get("parameters") or {} for tool in tools},
+        tools=[tool.get("name", tool["type"]) for tool in tools],
+        schemas={tool["name"]: tool.get("parameters") or {} for tool in tools if "name" in tool},
         thoughts=[thought_of(item) for item in given if item["type"] == "reasoning"],
         images=[part["image_url"] for part in everything if part.get("type") == "input_image"],
+        searches=[item["action"]["query"] for item in given if item["type"] == "web_search_call"],
     )
 
 
@@ -89,6 +90,10 @@ def thought_of(item: Json) -> str:
 def _output(request: Request, said: Says, number: int) -> Iterator[Json]:
     for index, thought in enumerate(said.thinking):
         yield _reasoning(request, thought, f"rs_{number:08}{index:04}")
+    for search in said.searches:
+        action = {"type": "search", "query": search.query, "queries": [search.query]}
+        own = search_id(search.query, after_reasoning=bool(said.thinking))
+        yield {"type": "web_search_call", "id": own, "status": "completed", "action": action}
     if said.text or said.refusal or not said.calls:
         kind, shown = ("refusal", said.refusal) if said.refusal else ("text", said.text)
         part = {"type": f"output_{kind}" if kind == "text" else kind, kind: shown}
@@ -97,11 +102,29 @@ def _output(request: Request, said: Says, number: int) -> Iterator[Json]:
             "id": f"msg_{number:012}",
             "status": "completed",
             "role": "assistant",
-            "content": [{**part, "annotations": []} if kind == "text" else part],
+            "content": [{**part, "annotations": _cited(said)} if kind == "text" else part],
         }
     flag = _REASONED if said.thinking else _PLAIN
     for index, call in enumerate(said.calls):
         yield _function_call(call, f"{flag}{number:08}{index:04}")
+
+
+def search_id(query: str, *, after_reasoning: bool) -> str:
+    """The id of the search for something."""
+    return f"ws_{_REASONED if after_reasoning else _PLAIN}{signed(query)[:20]}"
+
+
+def _cited(said: Says) -> list[Json]:
+    return [
+        {
+            "type": "url_citation",
+            "start_index": 0,
+            "end_index": 1,
+            "url": f"https://example.org/{each.query}",
+            "title": "t",
+        }
+        for each in said.searches
+    ]
 
 
 def _reasoning(request: Request, thought: Thought, id_: str) -> Json:

@@ -160,6 +160,19 @@ class Used:
     reasoning: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search of the web by the provider itself.
+
+    Attributes:
+        query: What is searched for.
+        waits: Whether its result comes with a later answer, where the provider has such a thing.
+    """
+
+    query: str
+    waits: bool = False
+
+
 Stop: TypeAlias = Literal["end", "calls", "length", "filter", "pause"]
 
 
@@ -174,6 +187,8 @@ class Says:
         refusal: Why it does not want to answer, where the provider tells that apart from a text; else it is the text.
         stop: Why the answer ends; None for what fits: "calls" with calls, "end" without.
         usage: What it has used.
+        searches: Searches of the provider's own, after the thinking and before the text, if it is told to search.
+        late: Queries of searches of earlier answers whose results come now.
     """
 
     text: str = ""
@@ -182,6 +197,8 @@ class Says:
     refusal: str = ""
     stop: Stop | None = None
     usage: Used = field(default_factory=Used)
+    searches: Sequence[Search] = ()
+    late: Sequence[str] = ()
 
     @property
     def ends(self) -> Stop:
@@ -202,6 +219,7 @@ class Asked:
         failed: Whether each result is flagged as an error, where the provider has such a flag.
         thoughts: All thinking that has come back, in order.
         images: Images that stand in it, wherever: their data in base64, or their addresses.
+        searches: Queries of the provider's own searches that have come back, in order.
     """
 
     system: str = ""
@@ -212,6 +230,7 @@ class Asked:
     failed: Sequence[bool] = ()
     thoughts: Sequence[str] = ()
     images: Sequence[str] = ()
+    searches: Sequence[str] = ()
 
 
 Answer: TypeAlias = Says | Call | Sequence[Call] | str

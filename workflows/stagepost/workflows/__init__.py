@@ -43,8 +43,9 @@ from ._runner._runner import Runner
 from ._runner._views import RunView
 from ._steps._ask import Ask
 from ._steps._context import StepContext
+from ._steps._receives import AnswerTypes, Receives
 from ._steps._retry import Retry
-from ._steps._step import Receives, Step, step
+from ._steps._step import Step, step
 from ._steps._wait import Receive, Sleep, Wait
 from ._strand import guarded
 from ._threads import in_thread
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "END",
+    "AnswerTypes",
     "Append",
     "Ask",
     "BranchError",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, partial
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from pydantic import BaseModel, JsonValue, SecretStr
@@ -20,14 +20,16 @@ from .._loop._session import Approve
 from .._loop._settings import run_settings
 from .._mcp import McpServer
 from .._models._model import Model
+from .._models._provider_tool import ProviderTool
 from .._models._settings import ModelSettings
 from .._output._output import OutputMode
-from .._tools._tool import Tool, ToolLike
+from .._tools._tool import Tool
+from .._tools._toolset import Toolset
 from ._chain import AgentChain, chained
 from ._chain_workflow import Link as ChainLink
 from ._checks import check_agent
 from ._describing import describe
-from ._given import listed, read_approvals, read_idle, read_servers, read_tools
+from ._given import ToolSource, listed, read_approvals, read_idle, read_tools
 from ._inheritance import model_of_run
 from ._opened import Opened
 from ._running import run_in_memory
@@ -60,7 +62,8 @@ class Agent(Generic[OutputT_co]):
             `PromptContext`; nothing in its text is replaced.
         model: The model that it asks, or its name, such as ``"openai/gpt-5-mini"``. Without one it asks the model of
             the agent that asks it.
-        tools: What the model may call: tools made by `tool`, plain functions, or MCP servers with all their tools.
+        tools: What the model may call: tools made by `tool`, functions, toolsets, MCP servers, tools of its provider.
+        toolsets: More toolsets and tools of the provider, besides those among the tools.
         servers: More MCP servers, besides those among the tools.
         sub_agents: Agents that it may ask, or their names, which `Agents` resolves.
         input: Pydantic model of its requests; None if they are plain text.
@@ -91,6 +94,7 @@ class Agent(Generic[OutputT_co]):
     prompt: str | PromptFunction
     model: Model | str | None = field(repr=False)
     tools: Sequence[Tool[..., object]]
+    toolsets: Sequence[Toolset | ProviderTool] = field(repr=False)
     servers: Sequence[McpServer]
     sub_agents: "Sequence[Agent[object] | str]" = field(repr=False)
     input: type[BaseModel] | None
@@ -111,7 +115,8 @@ class Agent(Generic[OutputT_co]):
         prompt: str | PromptFunction,
         *,
         model: Model | str | None = None,
-        tools: Iterable[ToolLike | McpServer] = (),
+        tools: Iterable[ToolSource] = (),
+        toolsets: Iterable[Toolset | ProviderTool] = (),
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
@@ -132,7 +137,8 @@ class Agent(Generic[OutputT_co]):
         prompt: str | PromptFunction,
         *,
         model: Model | str | None = None,
-        tools: Iterable[ToolLike | McpServer] = (),
+        tools: Iterable[ToolSource] = (),
+        toolsets: Iterable[Toolset | ProviderTool] = (),
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
@@ -152,7 +158,8 @@ class Agent(Generic[OutputT_co]):
         prompt: str | PromptFunction,
         *,
         model: Model | str | None = None,
-        tools: Iterable[ToolLike | McpServer] = (),
+        tools: Iterable[ToolSource] = (),
+        toolsets: Iterable[Toolset | ProviderTool] = (),
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,  # noqa: A002  # the word for it
@@ -167,13 +174,11 @@ class Agent(Generic[OutputT_co]):
         idle: Duration | None = None,
     ) -> None:
         check_name("agent name", name)
-        made, among = read_tools(name, tools)
         vars(self).update(
+            **read_tools(name, tools, servers, toolsets)._asdict(),
             name=name,
             prompt=prompt,
             model=model,
-            tools=made,
-            servers=(*among, *read_servers(name, servers)),
             sub_agents=listed(name, "sub_agents", sub_agents),
             input=input,
             output=output,
@@ -250,9 +255,7 @@ class Agent(Generic[OutputT_co]):
         await self._opened.enter(self._team)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_raised: object) -> None:
         """Close them, and end the programs that were started."""
         await self._opened.leave()
 

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from stagepost.hub import Duration, seconds
 
-from .._mcp import McpServer
 from .._models._model import Model
-from .._tools._tool import ToolLike
 from ..errors import InvalidAgent, UnknownAgent
 from ._agent import Agent
+from ._given import ToolSource
 from ._loading import Known, read_agents
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -51,7 +50,7 @@ class Agents(Mapping[str, Agent[object]]):
         cls,
         data: Mapping[str, object],
         *,
-        tools: Mapping[str, ToolLike | McpServer] = _NOTHING,
+        tools: Mapping[str, ToolSource] = _NOTHING,
         models: Mapping[str, Model | str] = _NOTHING,
         types: Mapping[str, Any] = _NOTHING,
         idle: Duration | None = None,

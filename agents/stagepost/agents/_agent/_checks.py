@@ -8,7 +8,14 @@ from pydantic import BaseModel
 from stagepost.hub import get_logger
 
 from .._definition._budget import Budget
-from .._definition._definition import AgentDefinition, reachable, reserved, sub_agents_of
+from .._definition._definition import (
+    AgentDefinition,
+    provider_tools_of,
+    reachable,
+    reserved,
+    sub_agents_of,
+    toolsets_of,
+)
 from .._definition._hooks import hook_problem
 from .._definition._prompt import placeholders
 from .._definition._prompting import prompt_problem
@@ -19,7 +26,7 @@ from .._output._output import OutputMode, output_of
 from .._tools._tool import Tool
 from ..errors import InvalidAgent
 
-_HOOKS: Final = ("model_call", "tool_call")
+_HOOKS: Final = ("model_call", "tool_call", "tool_progress")
 
 
 def check_agent(agent: AgentDefinition, kind: type[AgentDefinition]) -> None:
@@ -96,7 +103,7 @@ def check_output(agent: AgentDefinition) -> None:
         raise InvalidAgent(
             agent.name, f"output_mode={mode!r} says how output= is told, and there is none: leave it out"
         )
-    if mode == "native" and (agent.tools or agent.servers or agent.sub_agents):
+    if mode == "native" and (agent.sub_agents or _has_tools(agent)):
         why = (
             "output_mode='native' is for agents without tools, servers and sub-agents: beside tools, providers refuse "
             "response_format, or never call a tool. Use 'tool' or 'prompted'"
@@ -111,11 +118,19 @@ def check_tools(agent: AgentDefinition) -> None:
         InvalidAgent: Two have one name, or one has a reserved name.
     """
     names = [tool.name for tool in agent.tools]
+    provided = [tool.name for tool in provider_tools_of(agent)]
+    for name in provided:
+        if provided.count(name) > 1:
+            raise InvalidAgent(agent.name, f"two provider tools are named {name!r}: leave one out")
     for name in names:
         if name in reserved(agent):
             raise InvalidAgent(agent.name, f"tool name {name!r} is reserved: rename the tool with @tool(name=…)")
         if names.count(name) > 1:
             raise InvalidAgent(agent.name, f"two tools are named {name!r}: rename one with @tool(name=…)")
+
+
+def _has_tools(agent: AgentDefinition) -> bool:
+    return bool(agent.tools or agent.toolsets or agent.servers)
 
 
 def check_sub_agents(agent: AgentDefinition, kind: type[AgentDefinition]) -> None:
@@ -164,8 +179,8 @@ def check_hooks(agent: AgentDefinition) -> None:
         if isinstance(hook, type) or not any(callable(getattr(hook, name, None)) for name in _HOOKS):
             raise InvalidAgent(
                 agent.name,
-                f"hooks contains {hook!r}, which is not a hook: give objects with `async def {_HOOKS[0]}` or "
-                f"`{_HOOKS[1]}`",
+                f"hooks contains {hook!r}, which is not a hook: give objects with `async def {_HOOKS[0]}`, "
+                f"`{_HOOKS[1]}` or `{_HOOKS[2]}`",
             )
         problem = hook_problem(hook)
         if problem is not None:
@@ -180,7 +195,7 @@ def check_approvals(agent: AgentDefinition) -> None:
         team = tuple(reachable(agent))
     except InvalidAgent:  # some are only names so far
         return
-    if any(each.servers for each in team):
+    if any(each.servers or toolsets_of(each) for each in team):
         return
     tools: list[Tool[..., object]] = [tool for each in team for tool in each.tools]
     tools += [message_tool(below) for each in team if (below := sub_agents_of(each))]

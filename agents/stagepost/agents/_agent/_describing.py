@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json, to_json
 
-from .._definition._definition import AgentDefinition, Delegating
+from .._definition._definition import AgentDefinition, Delegating, provider_tools_of, toolsets_of
 from .._definition._prompting import prompt_name
 from .._mcp import McpServer
 from .._mcp._server import Http, Stdio, Transport
@@ -34,6 +34,8 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "model": None if agent.model is None else _model(agent.model),
         "models": {name: _model(model) for name, model in agent.models.items()},
         "tools": [_tool(tool) for tool in agent.tools],
+        "toolsets": [each.name or type(each).__name__ for each in toolsets_of(agent)],
+        "provider_tools": [asdict(tool) for tool in provider_tools_of(agent)],
         "servers": [_server(server) for server in agent.servers],
         "sub_agents": [each if isinstance(each, str) else _agent(each) for each in agent.sub_agents],
         "input": None if agent.input is None else agent.input.model_json_schema(),
@@ -89,7 +91,8 @@ def _transport(transport: Transport) -> Mapping[str, object]:
         shown = {"command": transport.command, "args": transport.args, "cwd": transport.cwd}
         return {"kind": "stdio", **shown, "env": list(transport.env)}
     if isinstance(transport, Http):
-        return {"kind": "http", "url": bare_address(transport.url), "headers": list(transport.headers)}
+        auth = {} if transport.auth is None else {"auth": transport.auth.client_id}
+        return {"kind": "http", "url": bare_address(transport.url), "headers": list(transport.headers), **auth}
     return {"kind": "memory"}
 
 

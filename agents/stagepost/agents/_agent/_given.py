@@ -1,17 +1,22 @@
 """What an agent is given, in the forms that it may be given in, as it is kept."""
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from stagepost.hub import Duration, InvalidArgument, seconds
 
 from .._definition._approvals import Approvals
 from .._mcp import McpServer
 from .._models._addresses import shown_address
+from .._models._provider_tool import ProviderTool
 from .._tools._tool import Tool, ToolLike, as_tool
+from .._tools._toolset import Toolset
 from ..errors import InvalidAgent
 
 T = TypeVar("T")
+
+ToolSource: TypeAlias = ToolLike | McpServer | Toolset | ProviderTool
+"""What an agent can be given as tools."""
 
 
 class GivenTools(NamedTuple):
@@ -19,26 +24,33 @@ class GivenTools(NamedTuple):
 
     Attributes:
         tools: Tools of this process.
+        toolsets: Sets of tools that depend on run and turn, and tools of the model's provider.
         servers: Servers that have more.
     """
 
     tools: tuple[Tool[..., object], ...]
+    toolsets: tuple[Toolset | ProviderTool, ...]
     servers: tuple[McpServer, ...]
 
 
-def read_tools(agent: str, given: Iterable[ToolLike | McpServer]) -> GivenTools:
-    """Tools and servers, told apart.
+def read_tools(
+    agent: str,
+    given: Iterable[ToolSource],
+    servers: Iterable[McpServer],
+    toolsets: Iterable[Toolset | ProviderTool],
+) -> GivenTools:
+    """What is given as tools, told apart; with the servers and toolsets that are given as such.
 
     Raises:
         InvalidAgent: Something is neither, and cannot be called.
         InvalidTool: A plain function cannot be a tool.
     """
     tools: list[Tool[..., object]] = []
-    servers: list[McpServer] = []
-    for each in listed(agent, "tools", given):
-        if isinstance(each, McpServer):
-            servers.append(each)
-        elif callable(each):
+    found = listed(agent, "tools", given)
+    for each in found:
+        if isinstance(each, McpServer | Toolset | ProviderTool):
+            continue
+        if callable(each):
             tools.append(as_tool(each))
         else:
             shown = shown_address(each) if isinstance(each, str) else each
@@ -47,7 +59,11 @@ def read_tools(agent: str, given: Iterable[ToolLike | McpServer]) -> GivenTools:
                 f"tools contains {shown!r}, which cannot be called: give functions, tools and servers here, "
                 f"agents in sub_agents=, or as AgentTool(agent){_server_hint(each)}",
             )
-    return GivenTools(tuple(tools), tuple(servers))
+    return GivenTools(
+        tuple(tools),
+        (*(each for each in found if isinstance(each, Toolset | ProviderTool)), *read_toolsets(agent, toolsets)),
+        (*(each for each in found if isinstance(each, McpServer)), *read_servers(agent, servers)),
+    )
 
 
 def read_approvals(agent: str, given: Approvals | Iterable[str] | None) -> Approvals:
@@ -104,6 +120,19 @@ def read_servers(agent: str, given: Iterable[McpServer]) -> tuple[McpServer, ...
             shown = shown_address(each) if isinstance(each, str) else each
             raise InvalidAgent(agent, f"servers contains {shown!r}, which is not an McpServer{_server_hint(each)}")
     return servers
+
+
+def read_toolsets(agent: str, given: Iterable[Toolset | ProviderTool]) -> tuple[Toolset | ProviderTool, ...]:
+    """Toolsets, and tools of providers.
+
+    Raises:
+        InvalidAgent: Something is neither.
+    """
+    toolsets = listed(agent, "toolsets", given)
+    for each in toolsets:
+        if not isinstance(each, Toolset | ProviderTool):
+            raise InvalidAgent(agent, f"toolsets contains {each!r:.80}, which is no toolset: give it as one of tools=")
+    return toolsets
 
 
 def _server_hint(given: object) -> str:

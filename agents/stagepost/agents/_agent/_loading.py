@@ -10,14 +10,13 @@ from stagepost._dataclasses import dataclass
 
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
-from .._mcp import McpServer
 from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._output._output import OutputMode
-from .._tools._tool import ToolLike
 from .._validation import problems
 from ..errors import InvalidAgentData
 from ._agent import Agent
+from ._given import ToolSource
 
 _APPROVALS: Final = Approvals()
 _BUDGET: Final = Budget()
@@ -29,12 +28,12 @@ class Known:
     """What names in the data stand for.
 
     Attributes:
-        tools: Tools and servers.
+        tools: Tools, toolsets and servers.
         models: Models, beside those that litellm knows.
         types: Models of requests and answers.
     """
 
-    tools: Mapping[str, ToolLike | McpServer]
+    tools: Mapping[str, ToolSource]
     models: Mapping[str, Model | str]
     types: Mapping[str, type[BaseModel]]
 
@@ -53,7 +52,7 @@ def read_agents(data: object, known: Known) -> Sequence[Agent[object]]:
     return [each.made(known.models) for each in found.agents]
 
 
-def _tool(name: object, info: ValidationInfo) -> ToolLike | McpServer:
+def _tool(name: object, info: ValidationInfo) -> ToolSource:
     known = _context(info)
     return known.tools[_checked("tool", name, known.tools)]
 

@@ -17,6 +17,8 @@ from .._tools._tool import Tool
 _WEEK: Final = timedelta(days=7)
 _MARK: Final = "needs_approval"
 
+APPROVE: Final = "approve-"  # how the keys of questions for approval begin
+
 
 class Allow(BaseModel):
     """The call may be made.

@@ -7,10 +7,13 @@ from pydantic import BaseModel
 
 from .._mcp import McpServer
 from .._models._model import Model
+from .._models._provider_tool import ProviderTool
 from .._models._settings import ModelSettings
 from .._output._output import OutputMode
 from .._tools._answer_reader import RESERVED
+from .._tools._search import SEARCH_TOOLS
 from .._tools._tool import Tool
+from .._tools._toolset import Toolset
 from ..errors import InvalidAgent
 from ._approvals import Approvals
 from ._budget import Budget
@@ -55,6 +58,11 @@ class AgentDefinition(Protocol):
     @property
     def tools(self) -> Sequence[Tool[..., object]]:
         """What its model may call."""
+        ...
+
+    @property
+    def toolsets(self) -> Sequence[Toolset | ProviderTool]:
+        """Sets of more tools that its model may call, which depend on run and turn, and tools of its provider."""
         ...
 
     @property
@@ -115,7 +123,18 @@ class Delegating(Protocol):
 
 def reserved(agent: AgentDefinition) -> tuple[str, ...]:
     """Names that no tool of an agent may have, because the agent needs them itself."""
-    return (*RESERVED, MESSAGE_AGENT) if agent.sub_agents else RESERVED
+    own = (*RESERVED, MESSAGE_AGENT) if agent.sub_agents else RESERVED
+    return (*own, SEARCH_TOOLS) if toolsets_of(agent) else own
+
+
+def toolsets_of(agent: AgentDefinition) -> Sequence[Toolset]:
+    """The toolsets of an agent."""
+    return tuple(each for each in agent.toolsets if isinstance(each, Toolset))
+
+
+def provider_tools_of(agent: AgentDefinition) -> Sequence[ProviderTool]:
+    """The tools of an agent that its model's provider executes."""
+    return tuple(each for each in agent.toolsets if isinstance(each, ProviderTool))
 
 
 def sub_agents_of(agent: AgentDefinition) -> Sequence[AgentDefinition]:

@@ -113,7 +113,9 @@ class Aside:
     Attributes:
         nested: What child runs have used for it, by their keys, as `Spent.stored`.
         talk: The conversation after the call, by its id.
+        found: Names of the tools that it has found, if it has searched for some.
     """
 
     nested: Mapping[str, Mapping[str, Any]] | None = None
     talk: tuple[str, Talk] | None = None
+    found: tuple[str, ...] = ()

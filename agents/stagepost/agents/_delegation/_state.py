@@ -18,6 +18,7 @@ said           the message of a conversation with an outside caller that this ru
 settings       settings for its model, if the caller gave some
 parts          set if a message has pictures, sounds or files
 ended          set if the run only records that such a conversation has ended
+found          names of the tools that its model has searched for and found, if any
 =============  ==========================================================================================
 
 Keys without information are left out, so that they cost nothing.
@@ -66,6 +67,7 @@ class Changes(TypedDict, total=False):
     settings: ModelSettings
     parts: bool
     ended: bool
+    found: Sequence[str]
 
 
 class Said(NamedTuple):
@@ -171,6 +173,12 @@ class RunState:
         return self._given.get("settings")
 
     @property
+    def found(self) -> Sequence[str]:
+        """Names of the tools that the model has searched for and found."""
+        found: Sequence[str] = self._given.get("found", ())
+        return found
+
+    @property
     def output(self) -> Any:
         """The final answer; None while there is none."""
         return self._given.get(OUTPUT)
@@ -197,9 +205,14 @@ class RunState:
         said = self._given.get("said")
         return None if said is None else Said(said["key"], said["at"])
 
-    def kept_talks(self) -> Changes:
-        """The conversations, for a run that continues this one."""
-        return {"conversations": self._given["conversations"]} if "conversations" in self._given else {}
+    def kept(self) -> Changes:
+        """The conversations, and the tools that were found, for a run that continues this one."""
+        kept: Changes = {}
+        if "conversations" in self._given:
+            kept["conversations"] = self._given["conversations"]
+        if "found" in self._given:
+            kept["found"] = self._given["found"]
+        return kept
 
     def with_results(self, messages: Sequence[ChatMessage], asides: Iterable[Aside]) -> Changes:
         """The changes from tool calls.
@@ -211,7 +224,9 @@ class RunState:
         changes: Changes = {"messages": messages}
         talks: dict[str, object] = {}
         nested: dict[str, object] = {}
+        found: list[str] = []
         for aside in asides:
+            found += aside.found
             if aside.talk is not None:
                 talks[aside.talk[0]] = aside.talk[1].model_dump()
             if aside.nested is not None:
@@ -220,6 +235,8 @@ class RunState:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
         if not self.has_parts and any(message.parts for message in messages if message.role == "tool"):
             changes["parts"] = True
+        if found:
+            changes["found"] = list(dict.fromkeys((*self.found, *found)))
         if nested:
             changes["nested"] = {**self._folded(), **nested}
         return changes

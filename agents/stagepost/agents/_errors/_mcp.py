@@ -72,7 +72,7 @@ class McpCallFailed(McpError):
 
 
 class ToolClash(AgentError, ValueError):
-    """Two tools have one name, and one comes from a server.
+    """Two tools have one name, and one comes from a server or a toolset.
 
     Attributes:
         tool: The name.
@@ -83,7 +83,7 @@ class ToolClash(AgentError, ValueError):
     def __init__(self, tool: str, first: str, second: str) -> None:
         super().__init__(
             f"two tools are named {tool!r}: {first}, and {second}: "
-            "give the server prefix=, or leave one out with exclude=",
+            "give the server or the toolset a prefix, or leave one of the tools out",
         )
         self.tool = tool
         self.first = first

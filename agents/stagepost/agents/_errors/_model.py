@@ -192,6 +192,26 @@ class AnswerTooLong(ModelError):
     advice = "raise the limit with ModelSettings(max_tokens=…), or ask for less"
 
 
+class UnsupportedTool(ModelError):
+    """The model's provider does not take one of its own tools. It was not asked.
+
+    Attributes:
+        model: The model.
+        detail: Which tool it is, and why it cannot be taken.
+        attempt: Always 1.
+        tool: Name of the tool.
+        why: Why it cannot be taken, and what to do about it.
+    """
+
+    problem = "was not asked, for it does not take a tool of the request"
+    advice = "leave the tool out, or ask another model"
+
+    def __init__(self, model: str, tool: str, why: str) -> None:
+        super().__init__(model, f"provider tool {tool!r}: {why}")
+        self.tool = tool
+        self.why = why
+
+
 class UnsupportedPart(ModelError):
     """The model cannot take a picture, a sound or a file of the request. It was not asked.
 

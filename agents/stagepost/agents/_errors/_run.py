@@ -37,6 +37,20 @@ class PromptFailed(AgentError):
         self.why = why
 
 
+class ToolsetFailed(AgentError):
+    """A toolset could not give the tools of a turn.
+
+    Attributes:
+        toolset: Its name.
+        why: What happened.
+    """
+
+    def __init__(self, toolset: str, why: str) -> None:
+        super().__init__(f"toolset {toolset!r} has given no tools: {why}")
+        self.toolset = toolset
+        self.why = why
+
+
 class BudgetExceeded(AgentError):
     """A run exceeds its budget. Its progress is kept: with a larger budget it can be resumed.
 

@@ -18,6 +18,44 @@ class NotAnAgent(AgentError, TypeError):
         self.run_id = run_id
 
 
+class NobodyToAsk(AgentError):
+    """A run in memory makes a call that needs approval.
+
+    Attributes:
+        agent: Name of the agent.
+        tool: Name of the tool.
+        rule: The rule that matches the call.
+    """
+
+    def __init__(self, agent: str, tool: str, rule: str) -> None:
+        super().__init__(
+            f"agent {agent!r} wants to call {tool!r}, which needs a person's approval ({rule}), and in memory nobody "
+            'can be asked: give run(…, approve=…), an async function that returns Allow() or Deny("why"), or run it on '
+            "a Runner, where the call waits for Tasks(runner).decide(…)",
+        )
+        self.agent = agent
+        self.tool = tool
+        self.rule = rule
+
+
+class NobodyToAnswer(AgentError):
+    """A run in memory makes a call that somebody outside has to answer.
+
+    Attributes:
+        agent: Name of the agent; empty if the tool was called without one.
+        tool: Name of the tool.
+    """
+
+    def __init__(self, agent: str, tool: str) -> None:
+        who = f"agent {agent!r} calls {tool!r}" if agent else f"{tool!r} was called"
+        super().__init__(
+            f"{who}, which somebody outside has to answer, and in memory nobody can: run the agent on a Runner, where "
+            "the call waits for Tasks(runner).answer(…)"
+        )
+        self.agent = agent
+        self.tool = tool
+
+
 class InvalidDecision(AgentError, TypeError):
     """A decision about a call is neither `Allow` nor `Deny`.
 

@@ -8,10 +8,11 @@ from pydantic import BaseModel
 
 from stagepost.workflows import StepContext
 
+from .._definition._definition import provider_tools_of
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
 from .._delegation._state import RunState
-from .._models._around import check_parts
+from .._models._around import check_parts, check_provider_tools
 from .._models._masking import without_secret_content
 from .._models._messages import AssistantMessage, SystemMessage, UserMessage, asked_parts
 from .._models._model import ModelRequest, ModelResponse, ToolSchema
@@ -44,6 +45,7 @@ class Asking:
         self._reader = reader
         self._offer = offer
         self._answer = HookedModel(member)
+        self._provider_tools = provider_tools_of(member.agent)
         self._fixed = None if brief.fixed is None else self._instructed(brief.fixed.text)
 
     async def ask(
@@ -64,12 +66,17 @@ class Asking:
             check_parts(self._member.model, asked_parts(said))
         tools: Sequence[ToolSchema] = self._reader.tools
         if not is_last:
-            tools = keep(self._offer.fixed or await self._offer.now(context), context).schemas
+            toolbox = self._offer.fixed or await self._offer.now(state, news, context)
+            tools = keep(toolbox, context).schemas
         if self._member.agent.servers:
             system = instructed(system, context.resources, self._member.name)
         messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
         settings = settings_of(self._member, state, context, tools)
-        request = ModelRequest(messages, tools, self._reader.schema, settings=settings)
+        request = ModelRequest(
+            messages, tools, self._reader.schema, settings=settings, provider_tools=self._provider_tools
+        )
+        if self._provider_tools:
+            check_provider_tools(self._member.model, request)
         return _clean(await self._answer(request, state.turn, context), context)
 
     async def _system(self, state: RunState, context: StepContext) -> SystemMessage:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from stagepost.workflows import Parallel, State, Step, StepContext, step
+from stagepost.workflows import AnswerTypes, Parallel, State, Step, StepContext, step
 
-from .._definition._approvals import Decision
 from .._definition._hooks import ToolHook
 from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
@@ -14,8 +14,9 @@ from .._delegation._state import Changes, RunState
 from .._models._messages import ChatMessage, ToolCall
 from .._tools._answer_reader import AnswerReader
 from .._tools._invoking import ToolResult
-from ..errors import McpUnavailable
+from ..errors import McpUnavailable, ToolsetFailed
 from ._accounting import Accounting
+from ._answers import externals_of, type_of_answer
 from ._keeping import keepable
 from ._made import MADE, MadeCall, in_order, result_message
 from ._member import Member
@@ -54,16 +55,17 @@ class ToolCalling:
         self._delegation = delegation
         self._pending = pending
         self._offer = offer
+        self._answers = AnswerTypes(partial(type_of_answer, externals_of(member.agent.tools)))
         self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
 
     def several(self) -> Parallel:
         """The fan-out over calls that may run at once; the results are in the order of the calls."""
-        made = replace(step("call", self._lane, answers=Decision), takes=LANE, gives=MADE)
+        made = replace(step("call", self._lane, answers=self._answers), takes=LANE, gives=MADE)
         return Parallel("tools", made, over=self._lanes, merge=_in_order, workers=_MOST_AT_ONCE)
 
     def one(self) -> Step:
         """The step that makes calls one after another: it needs no items, and so fewer commits."""
-        return step("tool", self._step, answers=Decision)
+        return step("tool", self._step, answers=self._answers)
 
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:
         """Whether the only call of an answer may begin with its commit: it needs no approval, and leaves a mark."""
@@ -85,7 +87,8 @@ class ToolCalling:
         for each in pending:
             call = calls[each.position]
             asides.append(aside := Aside())
-            messages.append(result_message(each.id, each.name, await self._made(call, each, context, aside)))
+            result = await self._made(call, each, context, aside, state)
+            messages.append(result_message(each.id, each.name, result))
         return state.with_results(messages, asides)
 
     def _lanes(self, given: State) -> Sequence[Lane]:
@@ -102,16 +105,20 @@ class ToolCalling:
             made.append(MadeCall.of(pending, result, aside))
         return tuple(made)
 
-    async def _made(self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
-        return keepable(await self._result(call, pending, context, aside), context)
+    async def _made(
+        self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside, state: RunState | None = None
+    ) -> ToolResult:
+        return keepable(await self._result(call, pending, context, aside, state), context)
 
-    async def _result(self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
+    async def _result(
+        self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside, state: RunState | None
+    ) -> ToolResult:
         complaint = pending.complaint or self._reader.complaint(call)
         if complaint is not None:
             return ToolResult(complaint, is_error=True)
         try:
-            toolbox = kept(context) or await self._offer.now(context)
-        except McpUnavailable as error:
+            toolbox = kept(context) or await self._offer.again(state or RunState(context.outer_state), context)
+        except (McpUnavailable, ToolsetFailed) as error:
             return unmade(call, pending, context, f"nothing was called: {error}")
         tool = toolbox.tools.get(call.name)
         if tool is None:

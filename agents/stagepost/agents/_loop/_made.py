@@ -32,6 +32,7 @@ class MadeCall:
         nested: What child runs have used for it, see `Aside`.
         talk: The conversation after the call, see `Aside`.
         parts: Pictures, sounds and files of the result.
+        found: Names of the tools that it has found, see `Aside`.
     """
 
     index: int
@@ -42,12 +43,23 @@ class MadeCall:
     nested: Annotated[Mapping[str, Mapping[str, Any]] | None, Field(exclude_if=_is_nothing)] = None
     talk: Annotated[tuple[str, Talk] | None, Field(exclude_if=_is_nothing)] = None
     parts: Annotated[tuple[Part, ...], Field(exclude_if=_is_nothing)] = ()
+    found: Annotated[tuple[str, ...], Field(exclude_if=_is_nothing)] = ()
 
     @classmethod
     def of(cls, pending: PendingCall, result: ToolResult, aside: Aside) -> "MadeCall":
         """A call, its result, and what the run has to know beside that."""
         text, parts = result.text, tuple(result.parts)
-        return cls(pending.position, pending.id, pending.name, text, result.is_error, aside.nested, aside.talk, parts)
+        return cls(
+            index=pending.position,
+            call_id=pending.id,
+            tool=pending.name,
+            text=text,
+            is_error=result.is_error,
+            nested=aside.nested,
+            talk=aside.talk,
+            parts=parts,
+            found=aside.found,
+        )
 
     @property
     def message(self) -> ToolMessage:
@@ -57,7 +69,7 @@ class MadeCall:
     @property
     def aside(self) -> Aside:
         """What the run has to know of it beside that."""
-        return Aside(self.nested, self.talk)
+        return Aside(self.nested, self.talk, self.found)
 
 
 MADE: Final = TypedCodec(tuple[MadeCall, ...], immutable=True, verify=False)  # made by us, of texts and numbers

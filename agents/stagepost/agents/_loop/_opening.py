@@ -43,7 +43,7 @@ def asked_again(
     before = RunState(given)
     known = before.fields
     message, fields = (spoken(brief.agent, payload), known) if known and is_spoken(payload) else brief.read(payload)
-    state: Changes = {"calls": 0, "spent": Spent(), "turn": before.turn, **before.kept_talks()}
+    state: Changes = {"calls": 0, "spent": Spent(), "turn": before.turn, **before.kept()}
     if root is not None:
         state["root"] = root
     if fields is not None:

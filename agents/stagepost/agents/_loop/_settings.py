@@ -6,7 +6,7 @@ from typing import Final
 
 from stagepost.workflows import StepContext
 
-from .._definition._definition import MESSAGE_AGENT, AgentDefinition
+from .._definition._definition import MESSAGE_AGENT, AgentDefinition, toolsets_of
 from .._delegation._state import Changes, RunState
 from .._models._model import ToolSchema
 from .._models._settings import ModelSettings
@@ -68,7 +68,7 @@ def _problem(agent: AgentDefinition, given: object) -> str | None:
     if not isinstance(given, ModelSettings):
         return f"settings={given!r:.80} is not a ModelSettings: {_FORM}"
     choice = given.tool_choice
-    if choice is None or choice in _KINDS or agent.servers:  # what servers have is known when they are asked
+    if choice is None or choice in _KINDS or agent.servers or toolsets_of(agent):  # what these have is known in a turn
         return None
     names = _names(agent)
     if choice in names:

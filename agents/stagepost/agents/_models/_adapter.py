@@ -12,7 +12,7 @@ from anyio import CancelScope, current_time, fail_after
 from stagepost.hub import Duration, leaves_of, seconds
 
 from .._retries import Retries, retried
-from ..errors import InvalidModel, ModelError, ModelTimeout, ModelUnavailable, UnreadableAnswer
+from ..errors import InvalidModel, ModelError, ModelTimeout, ModelUnavailable, UnreadableAnswer, UnsupportedTool
 from ._masking import KeyMask
 from ._model import ModelRequest, ModelResponse, TokenKind
 from ._settings import ModelSettings
@@ -148,6 +148,17 @@ class ModelAdapter(ABC):
             Exception: Anything else: `failure` says what it means.
         """
 
+    def check_provider_tools(self, request: ModelRequest) -> None:
+        """Check that the provider takes the tools that it is to execute itself; called if a request has some.
+
+        By default it takes none: override this if `ask` sends `ModelRequest.provider_tools`.
+
+        Raises:
+            UnsupportedTool: It does not take one of them.
+        """
+        for tool in request.provider_tools:
+            raise UnsupportedTool(self.name, tool.name, f"{type(self).__name__} sends its provider no such tools")
+
     def failure(self, error: Exception, attempt: Attempt) -> ModelError:
         """What an error of `ask` means that is no `ModelError`.
 
@@ -163,6 +174,8 @@ class ModelAdapter(ABC):
         Raises:
             ModelError: There is no answer; the class says why.
         """
+        if request.provider_tools:
+            self.check_provider_tools(request)
         asked = replace(request, settings=request.settings.over(self.settings))
         return await retried(partial(self._attempt, asked), self.retries)
 

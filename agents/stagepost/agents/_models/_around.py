@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..errors import InvalidModel, UnsupportedPart
+from ..errors import InvalidModel, UnsupportedPart, UnsupportedTool
 from ._as_model import as_model
-from ._model import Model
+from ._model import Model, ModelRequest
 from ._parts import Part
 
 
@@ -33,6 +33,16 @@ class Around:
         """
         parts = tuple(parts)
         errors = [error for model in self._inside if (error := refusal(model, parts)) is not None]
+        if errors and len(errors) == len(self._inside):
+            raise errors[0]
+
+    def check_provider_tools(self, request: ModelRequest) -> None:
+        """Check that a wrapped model takes the provider tools: see `LiteLLM.check_provider_tools`.
+
+        Raises:
+            UnsupportedTool: None does; it is the error of the first.
+        """
+        errors = [error for model in self._inside if (error := tool_refusal(model, request)) is not None]
         if errors and len(errors) == len(self._inside):
             raise errors[0]
 
@@ -73,6 +83,26 @@ def refusal(model: Model, parts: Iterable[Part]) -> UnsupportedPart | None:
     try:
         check_parts(model, parts)
     except UnsupportedPart as error:
+        return error
+    return None
+
+
+def check_provider_tools(model: Model, request: ModelRequest) -> None:
+    """Check that a model can take the provider tools of a request, if it has a method ``check_provider_tools``.
+
+    Raises:
+        UnsupportedTool: It cannot.
+    """
+    check = getattr(model, "check_provider_tools", None)
+    if check is not None and request.provider_tools:
+        check(request)
+
+
+def tool_refusal(model: Model, request: ModelRequest) -> UnsupportedTool | None:
+    """Why a model cannot take them; None if it can, or nothing is known."""
+    try:
+        check_provider_tools(model, request)
+    except UnsupportedTool as error:
         return error
     return None
 

@@ -7,6 +7,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from stagepost._dataclasses import dataclass
 
 from ._messages import ChatMessage, ProviderContent, ToolCall, Usage
+from ._provider_tool import ProviderTool
 from ._settings import ModelSettings
 
 JsonSchema: TypeAlias = Mapping[str, object]
@@ -72,6 +73,7 @@ class ModelRequest:
         on_token: Gets the text piece by piece, if the model supports it; None if nobody listens. It is called inline
             and must not block. The response still has the whole text.
         settings: Settings for the model.
+        provider_tools: Tools that the model's provider executes itself; also on the last turn.
     """
 
     messages: Sequence[ChatMessage]
@@ -79,6 +81,7 @@ class ModelRequest:
     output: OutputSchema | None = None
     on_token: Callable[[Token], None] | None = field(default=None, compare=False, repr=False)
     settings: ModelSettings = _UNSET
+    provider_tools: Sequence[ProviderTool] = ()
 
 
 @dataclass(frozen=True, slots=True)

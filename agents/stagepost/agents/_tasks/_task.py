@@ -14,6 +14,8 @@ from .._delegation._conversations import Conversation, conversations
 from .._delegation._state import RunState
 from .._loop._loop import CALLING, AgentLoop
 from .._models._messages import ChatMessage, Usage
+from .._models._model import JsonSchema
+from .._tools._outside import ASKED
 
 
 class TaskStatus(StrEnum):
@@ -23,6 +25,7 @@ class TaskStatus(StrEnum):
     - ``thinking``: its model is asked, or is to be asked next.
     - ``awaiting_tool``: tools are called, or other agents asked.
     - ``awaiting_approval``: a person has to approve at least one call; others may continue meanwhile.
+    - ``awaiting_answer``: somebody outside has to answer at least one call; others may continue meanwhile.
     - ``in_doubt``: nobody knows whether a call was made, and a person has to say; others may continue or wait.
     - ``completed``, ``failed``, ``cancelled``: it has ended.
     """
@@ -31,6 +34,7 @@ class TaskStatus(StrEnum):
     THINKING = "thinking"
     AWAITING_TOOL = "awaiting_tool"
     AWAITING_APPROVAL = "awaiting_approval"
+    AWAITING_ANSWER = "awaiting_answer"
     IN_DOUBT = "in_doubt"
     COMPLETED = "completed"
     FAILED = "failed"
@@ -65,6 +69,39 @@ class PendingApproval:
     rule: str
     opened_at: datetime
     due_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingQuestion:
+    """A call that waits for a value from outside: one of an external tool, or one whose MCP server asks something.
+
+    Attributes:
+        id: For `Tasks.answer`.
+        task_id: The task; for a sub-agent's call that of the root agent.
+        agent: Name of the agent that wants it.
+        tool: Name of the tool.
+        arguments: The arguments of the call, as JSON values.
+        schema: JSON schema of the value.
+        message: What is asked, if the arguments do not say it.
+        server: Name of the MCP server that asks; None if it is an external tool.
+        opened_at: Since when it waits (UTC).
+        due_at: When the model is told that nobody has answered (UTC); None for never.
+        refused: Why the last answer was not taken, if there was one.
+        url: Where a person has to go; answer with None once that is done. None if a value is wanted.
+    """
+
+    id: str
+    task_id: str
+    agent: str
+    tool: str
+    arguments: Mapping[str, Any]
+    schema: JsonSchema
+    message: str
+    server: str | None
+    opened_at: datetime
+    due_at: datetime | None
+    refused: str | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +144,7 @@ class Task:
         conversations: Those with sub-agents.
         approvals: Calls that need approval, including those of sub-agents.
         doubts: Calls in doubt, including those of sub-agents.
+        questions: Calls that wait for a value from outside, including those of sub-agents.
         created_at: When it was started (UTC).
         finished_at: When it ended (UTC).
     """
@@ -124,10 +162,12 @@ class Task:
     doubts: Sequence[CallInDoubt]
     created_at: datetime
     finished_at: datetime | None
+    questions: Sequence[PendingQuestion] = ()
 
 
 # The rules, the first that fits counts. An end stands above all. What a person can do something about stands above what
-# goes on by itself beside it, and a doubt above an approval: time decides of that, of a doubt nobody else. Whether a
+# goes on by itself beside it, and a doubt above an approval: time decides of that, of a doubt nobody else; a call that
+# waits for a value may have been approved before. Whether a
 # run that has done nothing is pending or thinks is known by who works on it.
 _ENDS: Final = {
     RunStatus.COMPLETED: TaskStatus.COMPLETED,
@@ -138,7 +178,7 @@ _ENDS: Final = {
 
 
 def status_of(
-    run: RunStatus, place: str | None, *, is_in_doubt: bool, needs_approval: bool, is_begun: bool
+    run: RunStatus, place: str | None, *, is_in_doubt: bool, needs_approval: bool, needs_answer: bool, is_begun: bool
 ) -> TaskStatus:
     """The status of a task.
 
@@ -147,6 +187,7 @@ def status_of(
         place: Where the run goes on.
         is_in_doubt: Whether a person has to say what came of a call.
         needs_approval: Whether a person has to allow a call.
+        needs_answer: Whether somebody outside has to answer a call.
         is_begun: Whether somebody works on it, or its model has answered at least once.
     """
     if run in _ENDS:
@@ -155,6 +196,8 @@ def status_of(
         return TaskStatus.IN_DOUBT
     if needs_approval:
         return TaskStatus.AWAITING_APPROVAL
+    if needs_answer:
+        return TaskStatus.AWAITING_ANSWER
     if place in CALLING:
         return TaskStatus.AWAITING_TOOL
     return TaskStatus.THINKING if is_begun else TaskStatus.PENDING
@@ -167,10 +210,36 @@ def approval_of(wait: PendingWait, depth: int) -> PendingApproval | None:
         wait: What the run waits for.
         depth: How many agents stand above the one that waits.
     """
-    if wait.kind is not WaitKind.ANSWER:
+    if wait.kind is not WaitKind.ANSWER or wait.name.startswith(ASKED):
         return None
     return PendingApproval(
         id=wait.id, task_id=_root(wait, depth), **wait.shown, opened_at=wait.opened_at, due_at=wait.due_at
+    )
+
+
+def question_of(wait: PendingWait, depth: int) -> PendingQuestion | None:
+    """The call that an agent's run waits for a value of, if it does.
+
+    Args:
+        wait: What the run waits for.
+        depth: How many agents stand above the one that waits.
+    """
+    if wait.kind is not WaitKind.ANSWER or not wait.name.startswith(ASKED):
+        return None
+    told = wait.shown
+    return PendingQuestion(
+        id=wait.id,
+        task_id=_root(wait, depth),
+        agent=told["agent"],
+        tool=told["tool"],
+        arguments=told["arguments"],
+        schema=told["schema"],
+        message=told.get("message", ""),
+        server=told.get("server"),
+        opened_at=wait.opened_at,
+        due_at=wait.due_at,
+        refused=wait.refused or told.get("refused"),
+        url=told.get("url"),
     )
 
 
@@ -193,9 +262,10 @@ def _root(wait: PendingWait, depth: int) -> str:
 def task_of(
     view: RunView,
     loop: AgentLoop,
+    *,
     approvals: Sequence[PendingApproval],
     doubts: Sequence[CallInDoubt],
-    *,
+    questions: Sequence[PendingQuestion],
     now: float,
 ) -> Task:
     """A run of an agent as a task.
@@ -205,6 +275,7 @@ def task_of(
         loop: The agent's loop.
         approvals: The calls that it needs approval of.
         doubts: The calls that it is in doubt of.
+        questions: What its calls ask people.
         now: Seconds since 1970.
     """
     state = RunState(view.state)
@@ -217,6 +288,7 @@ def task_of(
             view.next,
             is_in_doubt=bool(doubts),
             needs_approval=bool(approvals),
+            needs_answer=bool(questions),
             is_begun=is_begun,
         ),
         messages=tuple(state.messages),
@@ -229,4 +301,5 @@ def task_of(
         doubts=doubts,
         created_at=view.created_at,
         finished_at=view.finished_at,
+        questions=questions,
     )

@@ -11,8 +11,9 @@ from .._loop._loop import AgentLoop
 from .._loop._news import MESSAGE
 from .._loop._settings import stored_settings
 from .._models._settings import ModelSettings
+from .._tools._outside import given_answer
 from ..errors import CallNotInDoubt, InvalidDecision, NotAnAgent, TaskFinished, TaskNotFinished
-from ._task import CallInDoubt, PendingApproval, Task, approval_of, doubt_of, task_of
+from ._task import CallInDoubt, PendingApproval, PendingQuestion, Task, approval_of, doubt_of, question_of, task_of
 
 T = TypeVar("T")
 
@@ -27,6 +28,8 @@ class Tasks:
         task = await tasks.get("trip-42")           # .status .messages .output .approvals …
         for wanted in await tasks.approvals():      # of all tasks, sub-agents' calls among them
             await tasks.decide(wanted.id, Allow(), by="ann")
+        for call in await tasks.questions():        # calls of external tools
+            await tasks.answer(call.id, {"price": 3.5}, by="ben")   # or Refuse("why")
         for call in await tasks.doubts():           # a process has ended while they were made
             await tasks.settle(call.id, "It was paid.")     # or retry=True
         await tasks.tell("trip-42", "By train, please.")
@@ -84,8 +87,14 @@ class Tasks:
         """
         view = await self._runner.inspect(task_id)
         loop = self._loop(view.workflow, task_id)
-        approvals, doubts = self._of_agents(view.waits, approval_of), self._of_agents(view.waits, doubt_of)
-        return task_of(view, loop, approvals, doubts, now=self._runner.clock())
+        return task_of(
+            view,
+            loop,
+            approvals=self._of_agents(view.waits, approval_of),
+            doubts=self._of_agents(view.waits, doubt_of),
+            questions=self._of_agents(view.waits, question_of),
+            now=self._runner.clock(),
+        )
 
     async def approvals(self) -> Sequence[PendingApproval]:
         """The calls of all tasks that need approval: the inbox of whoever decides."""
@@ -111,6 +120,29 @@ class Tasks:
         if not isinstance(decision, Allow | Deny | Mapping):  # one that came as JSON is checked like any answer
             raise InvalidDecision(decision, "the decision")
         await self._runner.answer(approval_id, decision, by=by)
+
+    async def questions(self) -> Sequence[PendingQuestion]:
+        """The calls of all tasks that wait for a value from outside: the inbox of whoever answers."""
+        return self._of_agents(await self._runner.waits(kind=WaitKind.ANSWER), question_of)
+
+    async def answer(self, question_id: str, value: object, *, by: str | None = None) -> None:
+        """Give the value that a call waits for; when this returns it is on disk, and the task continues.
+
+        Args:
+            question_id: The call, as in `PendingQuestion.id`.
+            value: The value, or ``Refuse("why")``, or ``Dismiss()`` if nobody decides; the model is told, or the server
+                that asks. None for a question with a `PendingQuestion.url`, once somebody has been there.
+            by: Who answers; stored with it.
+
+        Raises:
+            AlreadyAnswered: Another answer came first, or the time was up.
+            CannotStore: The value does not fit, or has no JSON form; the call keeps waiting.
+            WaitNotFound: There is no such call.
+            RunNotFound: There is no such task.
+            RunNotOpen: The task has ended.
+            IncompatibleCheckpoint: The task cannot continue with the agent as it is now defined; nothing is stored.
+        """
+        await self._runner.answer(question_id, given_answer(question_id, value), by=by)
 
     async def doubts(self) -> Sequence[CallInDoubt]:
         """The calls in doubt of all tasks: a process ended while they were being made."""

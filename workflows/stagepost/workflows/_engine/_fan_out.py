@@ -189,6 +189,7 @@ class FanOut:
     async def _step(self, worker: Step, item: ItemRecord, guard: TaskGuard) -> None:
         """Run a plain worker, and save what has become of the item."""
         context = self._branch.context(f"{self._path}[{item.idx}]", self._place.within)
+        context.outer = self._branch.view
         try:
             value = item.input.read(self._pattern.item_codec)
             made = await perform(worker, value, context, guard, self._run.ledger)

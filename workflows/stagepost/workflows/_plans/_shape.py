@@ -32,7 +32,7 @@ def is_plain(plan: Plan) -> bool:
     """Whether all values of its runs are plain JSON, so that no stored one can misfit a type that has changed."""
     if plan.schema.model is not None or plan.schema.lists or getattr(plan.schema, "types", None):
         return False
-    if any(step.receives is not None and step.receives.codec is not PLAIN for step in _steps(plan)):
+    if any(step.receives is not None and not step.receives.is_plain for step in _steps(plan)):
         return False
     return all(_has_plain_items(place) for place in plan.places.values())
 

@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel
 
 from stagepost.checkpoint import (
     PLAIN,
     Catalogue,
+    Codec,
     EffectNotFound,
     OpenWait,
     RunNotFound,
@@ -20,6 +21,7 @@ from stagepost.checkpoint import (
 
 from .._ids import below, wait_id_of
 from .._runs._registry import Registry
+from .._steps._receives import Receives
 from ._run import Run
 
 _PAGE = 200
@@ -50,6 +52,18 @@ async def ended_by(store: Catalogue, run_id: str, place: str) -> str | None:
     for found in [wait async for wait in open_waits(store, run_id=run_id)]:
         if found.wait.place == place and found.wait.kind in _ENDED_BY:
             return _ENDED_BY[found.wait.kind].format(run=run_id, wait=found.wait)
+    return None
+
+
+async def codec_at(
+    store: Catalogue, receives: Receives, run_id: str, place: str, name: str | None
+) -> Codec[Any] | None:
+    """The codec of an answer to what is asked at a place; None if nothing is: the store refuses the answer then."""
+    if receives.type_of is None:
+        return receives.codec
+    for wait in [found.wait async for found in open_waits(store, run_id=run_id)]:
+        if wait.place == place and name in (None, wait.name):
+            return receives.codec_of(wait.name, wait.prompt)
     return None
 
 

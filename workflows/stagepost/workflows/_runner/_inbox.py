@@ -26,10 +26,10 @@ from .._ids import read_wait_id
 from .._patterns._pattern import Pattern, Servable
 from .._plans._places import step_at
 from .._runs._registry import Migrations, Registry
-from .._steps._step import Receives
+from .._steps._receives import Receives
 from .._values._secrets import Given, Secrets
 from ..errors import RunLeftOpen, UnknownSignal
-from ._hints import check_id, ended_by, no_doubt, no_wait, open_waits, stored, waits_below
+from ._hints import check_id, codec_at, ended_by, no_doubt, no_wait, open_waits, stored, waits_below
 from ._pending import PendingWait, pending_wait
 
 
@@ -112,14 +112,14 @@ class Sending(ABC):
             check_id(wait_id, "a wait")
         if self._secrets.has_any:
             self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
-        run_id, place, name = read_wait_id(wait_id)
+        run_id, place, _ = read_wait_id(wait_id)
         if not (run_id and place):
             raise await no_wait(self._store, wait_id, wait_id, "")
         workflow = await self._workflow(run_id)
         try:
-            data, asked = self._answer_to(wait_id, value, workflow)
+            data, asked = await self._answer_to(wait_id, value, workflow)
             checked = workflow is not None
-            await self._store.answer(run_id, place, data, name=name or asked, by=by, checked=checked)
+            await self._store.answer(run_id, place, data, name=asked, by=by, checked=checked)
             await self._passed_on()
         except (WaitNotFound, CannotStore) as error:
             instead = await ended_by(self._store, run_id, place)
@@ -208,17 +208,18 @@ class Sending(ABC):
             raise RunNotOpen(run_id, info.status)
         return await self._definition(info)
 
-    def _answer_to(self, wait_id: str, value: object, workflow: Pattern | None) -> tuple[bytes, str | None]:
+    async def _answer_to(self, wait_id: str, value: object, workflow: Pattern | None) -> tuple[bytes, str | None]:
         """An answer as it is stored, and what has to be asked for it."""
         where = f"the answer to {wait_id}"
+        run_id, place, name = read_wait_id(wait_id)
         if workflow is None:
-            return self._stored(value, None, where), None
-        run_id, place, _ = read_wait_id(wait_id)
+            return self._stored(value, None, where), name or None
         step = step_at(workflow.plan, place)
         receives = None if step is None else step.receives
         if receives is None or receives.kind is not WaitKind.ANSWER:
             raise WaitNotFound(run_id, place)
-        return self._stored(value, receives.codec, where), _asked(receives)
+        asked = name or _asked(receives)
+        return self._stored(value, await codec_at(self._store, receives, run_id, place, asked), where), asked
 
     def _stored(self, value: object, codec: Codec[Any] | None, where: str) -> bytes:
         data = stored(value, where) if codec is None else codec.dump(codec.convert(value, where), where)

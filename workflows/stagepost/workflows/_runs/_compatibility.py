@@ -130,7 +130,7 @@ def misfit(plan: Plan, wait: StoredWait) -> str | None:
     if wait.value is None or step is None or step.receives is None:
         return None
     try:
-        step.receives.codec.load(wait.value)
+        step.receives.codec_of(wait.name, wait.prompt).load(wait.value)
     except BaseException as error:  # noqa: BLE001  # a validator is a user's; what is no failure is raised again
         return describe(own_failure(error))
     return None
@@ -274,4 +274,4 @@ class _Values:
         for wait in unheeded_in(self._snapshot):
             step = step_at(self._plan, wait.place)
             if wait.value is not None and step is not None and step.receives is not None:
-                step.receives.codec.load(wait.value)
+                step.receives.codec_of(wait.name, wait.prompt).load(wait.value)

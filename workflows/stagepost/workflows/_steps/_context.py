@@ -16,6 +16,7 @@ from .._values._expected import expected
 from ..errors import RunnerRequired
 from ._answered import Question, shown
 from ._effects import NotDone, Once
+from ._notes import note, noted
 from ._run_context import RunContext
 
 T = TypeVar("T")
@@ -30,12 +31,19 @@ class StepContext(RunContext):
         visit: Which visit of a graph's node this is, from 1; 0 outside of graphs.
         around: Visits of the fan-outs that the step is inside of, outermost first; all 0 outside of graphs.
         attached: Bytes that the step has attached, and what it has written to tables, so far; None if there is nothing.
+        outer: Makes `outer_state`; None if it is not the worker of a fan-out.
     """
 
     path: str
     visit: int
     around: tuple[int, ...] = ()
     attached: Attached | None = None
+    outer: Callable[[], Any] | None = None
+
+    @property
+    def outer_state(self) -> Any:
+        """For a worker of a `Parallel`: the state that the fan-out was given; None for other steps."""
+        return None if self.outer is None else self.outer()
 
     def attach(self, data: bytes) -> str:
         """Keep bytes beside the state, such as a picture: they are saved together with what this step returns.
@@ -119,6 +127,29 @@ class StepContext(RunContext):
         if self._execution.secrets.has_any:
             self._execution.secrets.check_text(key, f"a key of {self.path}")
         return await self._execution.ledger.first(self.place, check_name("key", key))
+
+    async def note(self, key: str, value: object) -> None:
+        """Keep a value for when this step, visit and item runs again, in whichever process: `noted` gives it back.
+
+        It is saved before this returns. So a step that goes on with what others have said so far, such as a server that
+        wants to be asked again, knows it after an answer or a crash.
+
+        Args:
+            key: A name within the step, which no effect of it has.
+            value: A JSON value; it replaces one of the same key.
+
+        Raises:
+            CannotStore: It has no stored form, is too large, or holds a secret.
+        """
+        await note(self._execution, self.place, self.path, check_name("key", key), value)
+
+    def noted(self, key: str) -> Any:
+        """What this step, visit and item has kept with `note`, as JSON values; None if nothing.
+
+        Args:
+            key: The name within the step.
+        """
+        return noted(self._execution.ledger, self.place, key)
 
     def has_begun(self, key: str) -> bool:
         """Whether this step, visit and item has begun what `first` or `once` are asked for by a key, in any process.

@@ -16,37 +16,13 @@ from .._values._state import Types
 from .._values._types import codec_of, item_types
 from ..errors import DefinitionError
 from ._guards import Call, Errors, caught, timed
+from ._receives import Receives
 from ._retry import Retry, retried
 
 if TYPE_CHECKING:
     from ._context import StepContext
 
 StepFunction: TypeAlias = Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Receives:
-    """What ends the wait of a step.
-
-    Attributes:
-        kind: An answer, a signal, or the time.
-        name: Of the step, or of the signal.
-        codec: For what somebody outside sends.
-        only: Whether the step does nothing but wait for it.
-    """
-
-    kind: WaitKind
-    name: str
-    codec: Codec[Any]
-    only: bool = False
-
-    def fits(self, wait: StoredWait) -> bool:
-        """Whether a stored wait is one that the step opens, or one that it leaves to end by itself."""
-        if wait.kind is WaitKind.SIGNAL:
-            return self.kind is wait.kind and self.name == wait.name
-        if wait.kind in (WaitKind.ANSWER, WaitKind.TIMER):
-            return self.kind is wait.kind
-        return not self.only
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +130,8 @@ def step(
         catch: Errors that are results: what is raised of them, with `retry` by the last attempt, is stored as
             ``{"error", "message"}``, its type and text, and the run goes on.
         into: Key of the state for them.
-        answers: Type of the answers that it may wait for, see `StepContext.wait_for_answer`; None if it asks nobody.
+        answers: Type of the answers that it may wait for, see `StepContext.wait_for_answer`; `AnswerTypes` if the type
+            depends on the question; None if it asks nobody.
         signals: Names of the signals that it reads, see `StepContext.signals`, with the type of what each carries; None
             for plain JSON.
 
@@ -198,7 +175,7 @@ def _make(name: str, function: StepFunction, options: _Options) -> Step:
         raise DefinitionError(f"step {name!r}", "catch= and into= go together: which errors, and under which key")
     if options.into is not None:
         call = caught(call, options.catch, options.into)
-    receives = None if options.answers is None else Receives(WaitKind.ANSWER, name, expected(options.answers))
+    receives = None if options.answers is None else Receives.answers(name, options.answers)
     signals = {check_name("signal name", key): expected(kind) for key, kind in (options.signals or {}).items()}
     return Step(name, call, takes=takes, gives=gives, caught_into=options.into, receives=receives, signals=signals)
 

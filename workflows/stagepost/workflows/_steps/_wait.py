@@ -19,7 +19,8 @@ from ._answered import shown
 from ._context import StepContext, execution_of
 from ._due import moment
 from ._guards import Call
-from ._step import Receives, Step, caller, step
+from ._receives import Receives
+from ._step import Step, caller, step
 
 _NONE: Any = object()  # stands for "not given" where None is a value
 

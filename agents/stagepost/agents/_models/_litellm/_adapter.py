@@ -1,7 +1,7 @@
 """Models of all providers that litellm knows."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -25,11 +25,14 @@ from .._settings import ModelSettings
 from .._tokens import Tokens
 from ._answering import finished, whole_stream
 from ._asking import folded
+from ._edits import Edits
 from ._failing import Failures
 from ._gathering import Gathered
 from ._media import refusals, shown_results
 from ._provider import Provider
+from ._provider_tools import refuse_tools
 from ._question import has_items, question, without_items
+from ._served import marks, without_contents
 from ._vendor import Stream, Vendor, load
 from ._wording import failed_calls
 
@@ -128,16 +131,31 @@ class LiteLLM:
         for part, why in refusals(parts, self._provider, sees=self._vendor.sees(self.name)):
             raise UnsupportedPart(self.name, part.kind, part.name or part.url or part.digest or "", why)
 
+    def check_provider_tools(self, request: ModelRequest) -> None:
+        """Check that the provider takes the request's provider tools, as far as that is known, without asking it.
+
+        Before the model is prepared nothing is known.
+
+        Raises:
+            UnsupportedTool: It is known not to take one of them.
+        """
+        if self._vendor is not None and request.provider_tools:
+            asked = {"tools": [{"type": "function", "function": {}} for _ in request.tools], "api_base": self.api_base}
+            in_items = self._vendor.speaks_in_items(self._provider, asked)
+            refuse_tools(request, self._provider, speaks_in_items=in_items)
+
     async def answer(self, request: ModelRequest) -> ModelResponse:
         """Ask the model, with retries.
 
         Raises:
             ModelError: There is no answer; the class says why.
+            UnsupportedTool: The provider does not take one of its tools.
             InvalidModel: A setting is given twice.
             ExtraMissing: litellm is not installed.
             AsyncioRequired: The event loop is another one.
         """
         await self.prepare()
+        self.check_provider_tools(request)
         await checkpoint_if_cancelled()  # litellm leaves a coroutine behind where it is cancelled before its first step
         self.check_parts(asked_parts(request.messages))
         settings = folded(repr(self), request.settings).over(self.settings)
@@ -225,15 +243,19 @@ class LiteLLM:
             for kind, text in gathered.add(delta):
                 tokens.add(text, kind)
 
-    def _arguments(self, request: ModelRequest, limit: float | None) -> tuple[dict[str, Any], Collection[str]]:
-        """What litellm is told, and the ids of the calls that went wrong."""
+    def _arguments(self, request: ModelRequest, limit: float | None) -> tuple[dict[str, Any], Edits]:
+        """What litellm is told, and what is changed of that on its way."""
         where = {"model": self.name, "api_base": self.api_base, "api_key": self._key, "timeout": limit}
         native = request.output is not None and self._loaded.knows_schemas(self.name)
         provider = self._provider
         asked = {**where, **question(request, provider, native_schema=native)}
-        if has_items(asked) and not self._loaded.speaks_in_items(provider, asked):
-            asked = without_items(asked)
-        return asked, failed_calls(request.messages, asked["messages"]) if provider.flags_errors else ()
+        contents = marks(request.messages, provider)
+        in_items = has_items(asked) or (contents and provider.api == "chat")
+        if in_items and not self._loaded.speaks_in_items(provider, asked):
+            told = replace(request, messages=without_contents(request.messages))
+            asked, contents = without_items({**where, **question(told, provider, native_schema=native)}), {}
+        failed = failed_calls(request.messages, asked["messages"]) if provider.flags_errors else ()
+        return asked, Edits(failed, contents)
 
     def _secrets(self) -> list[str]:
         """The key, what stands in headers and the address, and the environment's keys, one of which may be used."""

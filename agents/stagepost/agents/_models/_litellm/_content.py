@@ -6,7 +6,9 @@ The content of an answer is a list of what litellm calls it, in the order of the
 - ``{"reasoning_items": […]}``: of OpenAI's responses API, encrypted if it was asked for;
 - ``{"reasoning_content": true}``: the answer's own `thinking` is to be sent back, as it is not signed;
 - ``{"thought_signatures": […]}``: of Gemini, of the text;
-- ``{"call": 0, "thought_signature": "…"}``: of Gemini, of the call with this number.
+- ``{"call": 0, "thought_signature": "…"}``: of Gemini, of the call with this number;
+- ``{"content": […]}``: all of the answer but its calls, as the provider wrote it, if it has used tools of its own;
+- ``{"grounding": {…}}``, ``{"annotations": […]}``: its sources, for those who show them; they are not sent back.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +17,7 @@ from typing import Any, Final
 
 from .._messages import AssistantMessage, ProviderContent
 from ._provider import Provider
+from ._served import content_of, mark
 
 Json = dict[str, Any]
 
@@ -31,6 +34,7 @@ def kept(
     items: Sequence[Any],
     signatures: Sequence[Any],
     calls: Sequence[str],
+    served: Sequence[Json] = (),
 ) -> tuple[ProviderContent, ...]:
     """What of an answer has to be sent back with it.
 
@@ -41,8 +45,12 @@ def kept(
         items: Items of reasoning.
         signatures: Signatures of the answer.
         calls: The signature of each call, empty if it has none.
+        served: What the provider's own tools have left.
     """
-    data: list[Any] = []
+    data: list[Any] = list(served)
+    is_whole = any("content" in one for one in served)  # with thinking and signatures, where they stood
+    if is_whole:
+        blocks, items, signatures = (), (), ()
     if blocks and provider.api in _FOR_BLOCKS:
         data.append({"thinking_blocks": list(blocks)})
     if provider.api == "chat" and items:
@@ -68,6 +76,8 @@ def put_back(answer: AssistantMessage, told: Json, provider: Provider) -> Json:
     told = dict(told)
     for item in chain.from_iterable(content.data for content in own):
         match item:
+            case {"content": list()}:
+                told["content"] = mark(content_of(answer, provider) or ())
             case {"thinking_blocks": blocks}:
                 told["thinking_blocks"] = blocks
             case {"reasoning_items": items}:

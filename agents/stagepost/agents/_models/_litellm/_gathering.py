@@ -14,6 +14,7 @@ from .._model import TokenKind
 from ._content import kept
 from ._names import bare_id
 from ._provider import Provider
+from ._served import Served
 from ._thinking import Blocks
 
 
@@ -43,6 +44,7 @@ class Gathered:
     _blocks: Blocks = field(default_factory=Blocks)
     _items: list[Any] = field(default_factory=list)
     _signatures: list[Any] = field(default_factory=list)
+    _served: Served = field(default_factory=Served)
 
     def add(self, message: Mapping[str, Any], *, is_whole: bool = False) -> Sequence[tuple[TokenKind, str]]:
         """Take in a message or a delta of one; give back what it has brought to read.
@@ -59,6 +61,7 @@ class Gathered:
         self._blocks.add(message.get("thinking_blocks") or ())
         self._items += message.get("reasoning_items") or ()
         self._signatures += fields.get("thought_signatures") or ()
+        self._served = message.get("served") or self._served
         calls = message.get("tool_calls") or ()
         if text or calls:
             self._blocks.close()
@@ -80,7 +83,7 @@ class Gathered:
                 name=whole_name(call.names, known),
                 arguments=call.arguments or "{}",
             )
-            for index, call in enumerate(self._calls)
+            for index, call in enumerate(self._own_calls)
         )
 
     def provider(self, provider: Provider) -> tuple[ProviderContent, ...]:
@@ -91,8 +94,15 @@ class Gathered:
             blocks=self._blocks.all(),
             items=self._items,
             signatures=self._signatures,
-            calls=[call.signature for call in self._calls],
+            calls=[call.signature for call in self._own_calls],
+            served=self._served.data,
         )
+
+    @property
+    def _own_calls(self) -> Sequence[_Call]:
+        """Those that are to be made here: litellm brings those that the provider has made itself, too."""
+        served = self._served.calls
+        return [call for call in self._calls if call.id not in served] if served else self._calls
 
     def _add_call(self, place: int, delta: Mapping[str, Any]) -> None:
         call = self._places.get(place)

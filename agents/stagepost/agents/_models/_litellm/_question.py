@@ -6,6 +6,8 @@ from .._model import ModelRequest
 from ._asking import told
 from ._caching import marked, needs_marks
 from ._provider import Provider
+from ._provider_tools import with_provider_tools
+from ._served import is_mark
 from ._wording import worded
 
 Json = dict[str, Any]
@@ -35,7 +37,7 @@ def question(request: ModelRequest, provider: Provider, *, native_schema: bool) 
         body["tools"] = [_NO_TOOL]  # or litellm tells the earlier calls as text, and drops the thinking before them
     if request.settings.cache and needs_marks(provider):
         body = marked(body)
-    asked = {**body, **told(request.settings, with_tools=bool(request.tools))}
+    asked = with_provider_tools({**body, **told(request.settings, with_tools=bool(request.tools))}, request, provider)
     if provider.api == "anthropic" and not request.tools and _has_calls(body):
         asked["tool_choice"] = "none"  # litellm offers a tool of its own, since Claude wants one beside earlier calls
     return (
@@ -62,7 +64,9 @@ def _lost_thinking(asked: Json) -> bool:
     """Whether Claude is to think on after calls whose thinking is not there: another model has made them."""
     answers = [message for message in asked["messages"] if message["role"] == "assistant"]
     wants = any(name in asked for name in _THINKING)
-    return wants and bool(answers) and "tool_calls" in answers[-1] and "thinking_blocks" not in answers[-1]
+    if not wants or not answers or is_mark(answers[-1].get("content")):  # what a mark stands for has its thinking
+        return False
+    return "tool_calls" in answers[-1] and "thinking_blocks" not in answers[-1]
 
 
 def _without_thinking(asked: Json) -> Json:

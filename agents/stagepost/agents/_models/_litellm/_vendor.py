@@ -3,7 +3,7 @@
 import logging
 import os
 from asyncio import get_running_loop  # noqa: TID251  # litellm runs on asyncio only
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
@@ -13,6 +13,7 @@ from stagepost.workflows import ExtraMissing
 from ..._retries import check_retries
 from .._messages import Usage
 from ._counting import counted, price
+from ._edits import Edits
 from ._listening import listen, listening
 from ._provider import Provider
 from ._wire import Wire
@@ -54,14 +55,14 @@ class Vendor:
             name = model.partition("/")[0]
         return Provider(str(name), model, has_address=api_base is not None)
 
-    async def whole(self, arguments: Mapping[str, Any], failed: Collection[str]) -> dict[str, Any]:
+    async def whole(self, arguments: Mapping[str, Any], edits: Edits) -> dict[str, Any]:
         """Ask, and get the whole answer: its message, the reason of its end, and its usage.
 
         Args:
             arguments: What is asked.
-            failed: Ids of calls that went wrong.
+            edits: What is changed in the request on its way.
         """
-        wire = Wire(failed)
+        wire = Wire(edits)
         with listening(wire):
             answer = await self._litellm.acompletion(**_ALWAYS, **arguments)
         choice = answer.choices[0]
@@ -70,17 +71,18 @@ class Vendor:
         message["refusal"] = message.get("refusal") or wire.refusal
         if wire.items:
             message |= {"reasoning_items": wire.items, "reasoning_content": _summaries(wire.items)}
+        message["served"] = wire.served
         return {"message": message, "reason": reason, "usage": getattr(answer, "usage", None)}
 
-    async def stream(self, arguments: Mapping[str, Any], failed: Collection[str]) -> "Stream":
+    async def stream(self, arguments: Mapping[str, Any], edits: Edits) -> "Stream":
         """Ask, and get the answer as it comes.
 
         Args:
             arguments: What is asked.
-            failed: Ids of calls that went wrong.
+            edits: What is changed in the request on its way.
         """
         options = {"stream": True, "stream_options": {"include_usage": True}}
-        wire = Wire(failed)
+        wire = Wire(edits)
         with listening(wire):
             chunks = await self._litellm.acompletion(**_ALWAYS, **options, **arguments)
         return Stream(chunks, wire)
@@ -177,11 +179,11 @@ class Stream:
         return {"reasoning_items": None} if self._wire.is_read else {}
 
     def _last(self) -> dict[str, Any] | None:
-        """One delta more, if there are items of reasoning; then None."""
-        if self._has_ended or not self._wire.items:
+        """One delta more, with what was read on the wire; then None."""
+        if self._has_ended:
             return None
         self._has_ended = True
-        return {"reasoning_items": self._wire.items}
+        return {"reasoning_items": self._wire.items, "served": self._wire.served}
 
     async def close(self) -> None:
         """Leave the rest."""

@@ -4,12 +4,14 @@ Nothing else of an answer is touched. The reason of its end is noted as the prov
 no word for some of them.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
 from ._counting import number, price
+from ._edits import NO_EDITS, Edits
+from ._served import Served
 
 Json = dict[str, Any]
 
@@ -35,13 +37,15 @@ class Wire:
         reason: Why the answer has ended, in the provider's word; None if it does not say.
         refusal: Why the model does not want to answer, where litellm leaves that out.
         items: Items of reasoning of OpenAI's responses, of which litellm keeps only the last.
+        served: What the provider's own tools leave in the answer.
 
     Args:
-        failed: Ids of the calls that went wrong, to be marked in the request for those who have a mark for it.
+        edits: What is changed in the request.
     """
 
-    def __init__(self, failed: Collection[str] = ()) -> None:
-        self._failed = failed
+    def __init__(self, edits: Edits = NO_EDITS) -> None:
+        self._edits = edits
+        self.served = Served()
         self.is_read = False
         self.reason: str | None = None
         self.refusal = ""
@@ -49,15 +53,8 @@ class Wire:
         self._rest = b""
 
     def asked(self, body: bytes) -> bytes:
-        """A request. litellm has no word for results of Anthropic's tools that are errors."""
-        said = _object(body) if self._failed else None
-        if said is None or not isinstance(said.get("messages"), list):
-            return body
-        results = [result for message in said["messages"] for result in _results(message)]
-        failed = [result for result in results if result.get("tool_use_id") in self._failed]
-        for result in failed:
-            result["is_error"] = True
-        return to_json(said) if failed else body
+        """A request, with what litellm has no word for."""
+        return self._edits.apply(body)
 
     def whole(self, body: bytes) -> bytes:
         """A whole answer."""
@@ -84,6 +81,7 @@ class Wire:
         if said is None:
             return body
         self.is_read = True
+        self.served.add(said)
         self.reason = _reason(said) or self.reason
         self.refusal = _refusal(said.get("response", said)) or self.refusal + _piece_of_refusal(said)
         self.items = _items(said.get("response", said)) or self.items
@@ -97,13 +95,6 @@ def _object(body: bytes) -> Json | None:
     except ValueError:
         return None
     return said if isinstance(said, dict) else None
-
-
-def _results(message: Any) -> Iterator[Json]:
-    content = message.get("content") if isinstance(message, Mapping) else None
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") == "tool_result":
-            yield block
 
 
 def _repaired(said: Json) -> Json:

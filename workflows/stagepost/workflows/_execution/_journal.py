@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict
 
 from stagepost.checkpoint import (
+    Cell,
     CheckpointStore,
     Closing,
     Commit,
@@ -115,6 +116,10 @@ class Journal:
     async def blob(self, digest: str) -> bytes:
         """Bytes that the run refers to."""
         return await self._store.blob(digest)
+
+    async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
+        """The rows of a SELECT."""
+        return await self._store.query(text, *values)
 
     async def note(self, effect: Effect, blobs: Mapping[str, bytes | None] | None = None) -> None:
         """Save what became of an effect, with bytes that it has brought."""

@@ -17,6 +17,9 @@ from ._delegation._conversations import Conversation, Exchange
 from ._delegation._result import AgentResult
 from ._loop._session import Approve
 from ._mcp import McpConnections, McpOptions, McpServer
+from ._memory._entry import MemoryEntry
+from ._memory._memories import Memories
+from ._memory._memory import Memory, MemoryAction
 from ._models._fallback import Fallback
 from ._models._function import FunctionModel, ModelFunction
 from ._models._limited import RateLimited
@@ -73,6 +76,7 @@ from .errors import (
     McpCallLost,
     McpError,
     McpUnavailable,
+    MemoryUnavailable,
     ModelError,
     ModelMissing,
     ModelRejected,
@@ -151,6 +155,11 @@ __all__ = [
     "McpOptions",
     "McpServer",
     "McpUnavailable",
+    "Memories",
+    "Memory",
+    "MemoryAction",
+    "MemoryEntry",
+    "MemoryUnavailable",
     "Model",
     "ModelContext",
     "ModelError",

@@ -13,6 +13,7 @@
     ├── InvalidHook(TypeError)      a hook has returned something invalid
     ├── InvalidDecision(TypeError)  a decision about a call is neither Allow nor Deny
     ├── NobodyToAsk                 a run in memory makes a call that needs approval
+    ├── MemoryUnavailable           an agent uses its memory in a run that has none
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── EventLoopRunning(RuntimeError)  `run_sync` was called where an event loop runs
@@ -54,6 +55,7 @@
 from collections.abc import Sequence
 
 from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
+from ._errors._memory import MemoryUnavailable
 from ._errors._model import (
     AllModelsFailed,
     AnswerCut,
@@ -121,6 +123,7 @@ __all__ = [
     "McpCallLost",
     "McpError",
     "McpUnavailable",
+    "MemoryUnavailable",
     "ModelError",
     "ModelMissing",
     "ModelRejected",

@@ -22,6 +22,7 @@ from .._mcp import McpServer
 from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._output._output import OutputMode
+from .._tools._step_tool import ToolGroup
 from .._tools._tool import Tool, ToolLike
 from ._chain import AgentChain, chained
 from ._chain_workflow import Link as ChainLink
@@ -108,7 +109,7 @@ class Agent(Generic[OutputT_co]):
         prompt: str | PromptFunction,
         *,
         model: Model | str | None = None,
-        tools: Iterable[ToolLike | McpServer] = (),
+        tools: Iterable[ToolLike | ToolGroup | McpServer] = (),
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
@@ -128,7 +129,7 @@ class Agent(Generic[OutputT_co]):
         prompt: str | PromptFunction,
         *,
         model: Model | str | None = None,
-        tools: Iterable[ToolLike | McpServer] = (),
+        tools: Iterable[ToolLike | ToolGroup | McpServer] = (),
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,
@@ -147,7 +148,7 @@ class Agent(Generic[OutputT_co]):
         prompt: str | PromptFunction,
         *,
         model: Model | str | None = None,
-        tools: Iterable[ToolLike | McpServer] = (),
+        tools: Iterable[ToolLike | ToolGroup | McpServer] = (),
         servers: Iterable[McpServer] = (),
         sub_agents: "Iterable[Agent[object] | str]" = (),
         input: type[BaseModel] | None = None,  # noqa: A002  # the word for it

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from .._mcp import McpServer
 from .._models._model import Model
+from .._tools._step_tool import ToolGroup
 from .._tools._tool import ToolLike
 from ..errors import InvalidAgent, UnknownAgent
 from ._agent import Agent
@@ -46,7 +47,7 @@ class Agents(Mapping[str, Agent[object]]):
         cls,
         data: Mapping[str, object],
         *,
-        tools: Mapping[str, ToolLike | McpServer] = _NOTHING,
+        tools: Mapping[str, ToolLike | ToolGroup | McpServer] = _NOTHING,
         models: Mapping[str, Model | str] = _NOTHING,
         types: Mapping[str, Any] = _NOTHING,
     ) -> "Agents":

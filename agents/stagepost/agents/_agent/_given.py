@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 from .._definition._approvals import Approvals
 from .._mcp import McpServer
 from .._models._addresses import shown_address
+from .._tools._step_tool import ToolGroup
 from .._tools._tool import Tool, ToolLike, as_tool
 from ..errors import InvalidAgent
 
@@ -24,7 +25,7 @@ class GivenTools(NamedTuple):
     servers: tuple[McpServer, ...]
 
 
-def read_tools(agent: str, given: Iterable[ToolLike | McpServer]) -> GivenTools:
+def read_tools(agent: str, given: Iterable[ToolLike | ToolGroup | McpServer]) -> GivenTools:
     """Tools and servers, told apart.
 
     Raises:
@@ -36,6 +37,8 @@ def read_tools(agent: str, given: Iterable[ToolLike | McpServer]) -> GivenTools:
     for each in listed(agent, "tools", given):
         if isinstance(each, McpServer):
             servers.append(each)
+        elif isinstance(each, ToolGroup):
+            tools.extend(each.tools)
         elif callable(each):
             tools.append(as_tool(each))
         else:

@@ -14,6 +14,7 @@ from .._mcp import McpServer
 from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._output._output import OutputMode
+from .._tools._step_tool import ToolGroup
 from .._tools._tool import ToolLike
 from .._validation import problems
 from ..errors import InvalidAgentData
@@ -34,7 +35,7 @@ class Known:
         types: Models of requests and answers.
     """
 
-    tools: Mapping[str, ToolLike | McpServer]
+    tools: Mapping[str, ToolLike | ToolGroup | McpServer]
     models: Mapping[str, Model | str]
     types: Mapping[str, type[BaseModel]]
 
@@ -53,7 +54,7 @@ def read_agents(data: object, known: Known) -> Sequence[Agent[object]]:
     return [each.made(known.models) for each in found.agents]
 
 
-def _tool(name: object, info: ValidationInfo) -> ToolLike | McpServer:
+def _tool(name: object, info: ValidationInfo) -> ToolLike | ToolGroup | McpServer:
     known = _context(info)
     return known.tools[_checked("tool", name, known.tools)]
 

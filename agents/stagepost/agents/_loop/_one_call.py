@@ -34,6 +34,7 @@ from .._models._parts import Part
 from .._tools._arguments import InvalidArguments
 from .._tools._context import ToolContext
 from .._tools._invoking import ToolResult, invoke
+from .._tools._step_tool import StepTool
 from .._tools._tool import Tool
 from ..errors import InvalidDecision, NobodyToAsk
 from ._beginning import call_key, is_first, is_in_doubt, mark
@@ -130,6 +131,8 @@ class OneCall:
             return await self.delegation.message(arguments, self.entry, self.context, self.aside)
         if isinstance(self.tool, DelegateTool):
             return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.aside)
+        if isinstance(self.tool, StepTool):
+            return await self.tool.perform(arguments, self._tool_context(), self.context)
         if context is None and self.tool.takes_context:
             context = self._tool_context()
         invoked = partial(invoke, self.tool, arguments, context, is_own=self.context.is_durable)
@@ -173,6 +176,7 @@ class OneCall:
             secrets=self.context.secrets,
             path=self.member.path,
             turn=self.entry.turn + 1,
+            labels=self.context.labels,
         )
 
 

@@ -28,11 +28,21 @@ _ID_LENGTH: Final = 80  # with a number appended, it is the id of a run
 
 @overload
 def converse(
-    runner: Runner, agent: Agent[OutputT], *, id: str | None = ..., idle: Duration | None = ...
+    runner: Runner,
+    agent: Agent[OutputT],
+    *,
+    id: str | None = ...,
+    idle: Duration | None = ...,
+    labels: Mapping[str, str] | None = ...,
 ) -> "OpenConversation[OutputT]": ...
 @overload
 def converse(
-    runner: Runner, agent: str, *, id: str | None = ..., idle: Duration | None = ...
+    runner: Runner,
+    agent: str,
+    *,
+    id: str | None = ...,
+    idle: Duration | None = ...,
+    labels: Mapping[str, str] | None = ...,
 ) -> "OpenConversation[Any]": ...
 def converse(
     runner: Runner,
@@ -40,6 +50,7 @@ def converse(
     *,
     id: str | None = None,  # noqa: A002  # the word for it
     idle: Duration | None = IDLE,
+    labels: Mapping[str, str] | None = None,
 ) -> "OpenConversation[Any]":
     """Open a conversation with an agent: an async context manager whose messages outlive the process.
 
@@ -64,6 +75,7 @@ def converse(
             stays in the transcript.
         idle: Seconds (or a `timedelta`) after the last answer after which the conversation has ended, whether or not
             anybody had it open; None for no limit. The value of this opening counts, not that of an earlier one.
+        labels: What the runs of the messages that are sent here can be found by, as for `Tasks.start`.
 
     Raises:
         WorkflowNotFound: The runner knows no agent of this name.
@@ -75,7 +87,7 @@ def converse(
     if len(conversation_id) > _ID_LENGTH:
         raise ValueError(f"conversation id {conversation_id!r} is too long: give at most {_ID_LENGTH} characters")
     limit = None if idle is None else seconds(idle)
-    return OpenConversation(runner, known_loop(runner, agent), conversation_id, limit)
+    return OpenConversation(runner, known_loop(runner, agent), conversation_id, limit, labels)
 
 
 class OpenConversation(Generic[OutputT_co]):
@@ -88,12 +100,19 @@ class OpenConversation(Generic[OutputT_co]):
         id: The conversation; ``converse(runner, agent, id=…)`` opens it again.
     """
 
-    def __init__(self, runner: Runner, loop: AgentLoop, conversation_id: str, idle: float | None) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        loop: AgentLoop,
+        conversation_id: str,
+        idle: float | None,
+        labels: Mapping[str, str] | None,
+    ) -> None:
         self.id = conversation_id
         self._clock = runner.clock
         self._loop = loop
         self._idle = idle
-        self._turns = Turns(runner, loop, conversation_id)
+        self._turns = Turns(runner, loop, conversation_id, labels)
         self._last: Turn | None = None
         self._is_current = False  # whether `_last` is the last one, as far as is known
         self._speaking = anyio.Lock()

@@ -111,6 +111,8 @@ class _Guard:
         return sqlite3.SQLITE_DENY
 
     def _may(self, action: int, first: str, second: str, database: str | None) -> bool:
+        if action == sqlite3.SQLITE_PRAGMA:  # asked by FTS5 when it opens its tables
+            return (first, second) == ("data_version", "")
         if database not in (None, "main"):
             return action == sqlite3.SQLITE_ALTER_TABLE and _is_theirs(second)
         if action in _ROWS or action in _TABLES:

@@ -20,6 +20,9 @@ from stagepost.agents import (
     FunctionModel,
     LiteLLM,
     McpServer,
+    Memories,
+    Memory,
+    MemoryEntry,
     Model,
     ModelContext,
     ModelError,
@@ -102,6 +105,23 @@ class Own:
 
 
 tools: Sequence[Tool[..., object]] = [get_weather, send_mail]
+
+
+def tenant(context: ToolContext[Pool]) -> str:
+    return str(context.deps.size)
+
+
+remembering = Agent("clerk", "Help.", tools=[Memory(label="customer"), Memory(scope=tenant, name="all"), get_weather])
+Memory(label=7)  # type: ignore[arg-type]
+Memory(scope=count)  # type: ignore[arg-type]  # a scope is a text
+
+
+async def remembered(store: MemoryStore) -> None:
+    memories = Memories(store)
+    assert_type((await memories.list("7")).items, Sequence[MemoryEntry])
+    assert_type(await memories.search("7", "tea"), Sequence[MemoryEntry])
+    assert_type(await memories.clear("7"), int)
+
 
 models: Sequence[Model] = [
     Own(),

@@ -151,7 +151,7 @@ async def test_a_query_that_fails_is_the_step_s_failure() -> None:
 
     work = Chain("work", [step("look", look)])
     async with running(MemoryStore(), work) as runner:
-        with pytest.raises(RunFailed, match="StatementFailed: .*no such table: app_nothing"):
+        with pytest.raises(RunFailed, match=r"StatementFailed: .*no such table: app_nothing"):
             await (await runner.start(work)).result()
 
 

@@ -42,7 +42,7 @@ def clerk(notes: Notes, old_id: str) -> Agent[str]:
     class Held:
         """A hook that tells of calls that were made, and whose results are not saved yet."""
 
-        async def tool_call(self, made: Any, context: Any, go_on: Any) -> Any:
+        async def tool_call(self, made: Any, _context: Any, go_on: Any) -> Any:
             result = await go_on(made)
             await notes.note(f"made {made.arguments}")
             return result

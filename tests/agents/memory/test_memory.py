@@ -1,6 +1,7 @@
 """What agents remember, whose memories they reach, and how much of it there may be."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,18 +14,21 @@ from stagepost.agents import (
     Agent,
     AgentTool,
     Allow,
-    FunctionModel,
     InvalidTool,
     Memories,
     Memory,
+    MemoryEntry,
     MemoryUnavailable,
     ScriptedModel,
     ToolContext,
     call,
     converse,
 )
-from stagepost.checkpoint import MemoryStore, RunStatus
-from stagepost.workflows import Runner, RunFailed
+from stagepost.agents._memory._reading import Reading
+from stagepost.agents._memory._sqlite import SqliteMemory
+from stagepost.agents._memory._words import Place
+from stagepost.checkpoint import MemoryStore, RunStatus, Statement
+from stagepost.workflows import RunFailed, Runner
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -47,7 +51,7 @@ async def test_what_one_run_remembers_another_one_recalls(store: Store) -> None:
     (found,) = await told(store, call("recall", query="which TEA does she like?"))
     (entry,) = json.loads(found)
     assert (entry["text"], first) == ("Likes black tea.", f"remembered as {entry['id']}")
-    assert datetime.strptime(entry["day"], "%Y-%m-%d").replace(tzinfo=UTC)
+    assert datetime.fromisoformat(entry["day"]).year >= 2024
 
 
 async def test_nothing_of_another_scope_is_found_or_forgotten(store: Store) -> None:
@@ -70,7 +74,7 @@ async def test_the_model_cannot_name_a_scope(store: Store) -> None:
     wrong = [call("remember", text="x", scope="bob"), call("recall", query="x", customer="bob")]
     assert all(text.startswith("error: the arguments do not fit") for text in await told(store, wrong))
     for tool in Memory(label="customer").tools:
-        assert len(tool.schema.parameters["properties"]) == 1
+        assert not {"scope", "customer", "label"} & set(re.findall(r"\w+", str(tool.schema.parameters)))
 
 
 async def test_the_same_text_is_remembered_once(store: Store) -> None:
@@ -79,7 +83,9 @@ async def test_the_same_text_is_remembered_once(store: Store) -> None:
     entry_id = first.split()[-1]
     assert others == [f"{entry_id} was remembered before"] * 3
     at_once = [call("remember", text="At once.")] * 3
-    assert len({entry_id for text in await told(store, at_once) for entry_id in text.split() if len(entry_id) == 12}) == 1
+    assert (
+        len({entry_id for text in await told(store, at_once) for entry_id in text.split() if len(entry_id) == 12}) == 1
+    )
     assert [entry.text for entry in (await Memories(store).list("ann")).items] == ["At once.", "Likes tea"]
 
 
@@ -258,7 +264,10 @@ def test_a_scope_is_no_async_function() -> None:
 
 
 async def test_several_memories_of_one_agent_are_kept_apart(store: Store) -> None:
-    own, shared = Memory(label="customer", name="own"), Memory(scope="all", prefix="team_", allow=["recall", "remember"])
+    own, shared = (
+        Memory(label="customer", name="own"),
+        Memory(scope="all", prefix="team_", allow=["recall", "remember"]),
+    )
     script = [call("remember", text="Likes tea."), call("team_remember", text="Tea is out."), call("team_recall")]
     agent = Agent("clerk", "Help.", model=ScriptedModel([*script, "done"]), tools=[own, shared])
     assert [tool.name for tool in agent.tools] == ["remember", "recall", "forget", "team_remember", "team_recall"]
@@ -270,7 +279,9 @@ async def test_several_memories_of_one_agent_are_kept_apart(store: Store) -> Non
 async def test_sub_agents_reach_the_memories_of_the_same_scope(store: Store) -> None:
     memory = Memory(label="customer")
     below = Agent("notes", "Note.", model=ScriptedModel([call("remember", text="Likes tea."), "ok"]), tools=[memory])
-    aside = Agent("aside", "Note.", model=ScriptedModel([call("recall"), "found"]), tools=[Memory(label="customer", name="aside")])
+    aside = Agent(
+        "aside", "Note.", model=ScriptedModel([call("recall"), "found"]), tools=[Memory(label="customer", name="aside")]
+    )
     script = [
         call("message_agent", agent_name="notes", message="She likes tea."),
         call("aside", request="?"),
@@ -305,7 +316,7 @@ async def test_secrets_are_not_remembered(store: Store) -> None:
     class Revealing:
         """A hook that puts a secret into calls."""
 
-        async def tool_call(self, made: Any, context: Any, go_on: Any) -> Any:
+        async def tool_call(self, made: Any, _context: Any, go_on: Any) -> Any:
             return await go_on(made.model_copy(update={"arguments": '{"text": "her key is sk-4711-secret"}'}))
 
     agent = clerk(call("remember", text="her key"), hooks=[Revealing()])
@@ -366,9 +377,53 @@ async def test_a_large_memory_answers_from_its_own_scope(store: Store) -> None:
 
 
 async def test_the_model_is_told_what_it_may_do() -> None:
-    seen = []
-    model = FunctionModel(lambda request: seen.append(request) or "done")  # type: ignore[func-returns-value]  # that is why
-    agent = Agent("clerk", "Help.", model=model, tools=[Memory(scope="all")])
-    await agent.run("Hello.")
-    assert [tool.name for tool in seen[0].tools] == ["remember", "recall", "forget"]
-    assert all(tool.description for tool in seen[0].tools)
+    model = ScriptedModel(["done"])
+    await Agent("clerk", "Help.", model=model, tools=[Memory(scope="all")]).run("Hello.")
+    assert [tool.name for tool in model.requests[0].tools] == ["remember", "recall", "forget"]
+    assert all(tool.description for tool in model.requests[0].tools)
+
+
+async def test_without_fts5_words_are_found_as_parts_of_texts(store: Store) -> None:
+    place = Place("memory", "ann")
+    bare = SqliteMemory(is_made=False, has_index=False, has_fts5=False)
+    for text in ("Likes black TEA.", "Sails.", "Tea at five."):
+        entry = MemoryEntry(place.id_of(text), text, datetime.now(UTC))
+        await store.execute(*bare.add(place, entry))
+    reading = Reading(SqliteMemory(is_made=True, has_index=False, has_fts5=False), store.query, place)
+    assert [entry.text for entry in await reading.find("black tea", 10)] == ["Likes black TEA.", "Tea at five."]
+    assert await reading.find("nothing", 10) == ()
+    sails = place.id_of("Sails.")
+    await store.execute(*reading.backend.remove(place, sails))
+    memories = Memories(store)
+    assert [entry.text for entry in await memories.search("ann", "tea")] == ["Tea at five.", "Likes black TEA."]
+    await memories.remember("ann", "Teas of Ceylon")  # with FTS5, which takes the others into its index
+    assert len(await memories.search("ann", "teas")) == 3
+    await store.execute(*reading.backend.clear(place))
+    await memories.remember("ann", "Coffee")
+    assert [entry.text for entry in await memories.search("ann", "tea coffee")] == ["Coffee"]
+
+
+async def test_a_lone_surrogate_is_no_error(store: Store) -> None:
+    memories = Memories(store)
+    await memories.remember("ann", "tea \ud800")
+    assert len(await memories.search("ann", "tea \ud800")) == 1
+
+
+async def test_words_that_were_cleared_are_not_in_the_file(tmp_path: Path) -> None:
+    async with file_store(tmp_path) as store:
+        memories = Memories(store)
+        await memories.remember("ann", "Zanzibarian clove")
+        await memories.remember("bob", "Something else")
+        assert await memories.clear("ann") == 1
+    assert b"anzibarian" not in (tmp_path / "runs.db").read_bytes().lower()
+
+
+async def test_a_damaged_index_fails_the_step_and_not_the_store(store: Store) -> None:
+    await told(store, call("remember", text="Likes tea."))
+    await store.execute(Statement("DELETE FROM app_memories_words_data"))
+    agent = clerk(call("remember", text="Likes cake."))
+    async with serving(store, agent) as tasks:
+        run = await tasks.start(agent, "Hello.", labels=ANN)
+        with pytest.raises(RunFailed, match="StatementFailed"):
+            await run.result()
+    assert len((await Memories(store).list("ann")).items) == 1

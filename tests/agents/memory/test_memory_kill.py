@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from anyio import fail_after
-from tests.agents.memory._clerk import results
 from tests.agents.memory._mortal_clerk import TEXTS, life
 from tests.checkpoint._processes import running
 

@@ -126,4 +126,4 @@ class Memory(ToolGroup):
 def _scope_problem(scope: object) -> str | None:
     if isinstance(scope, str) and 0 < len(scope) <= _LONGEST and "\0" not in scope and encodable(scope) == scope:
         return None
-    return f"{ascii(scope):.80}, and has to be a text of 1 to {_LONGEST} characters"
+    return f"{scope!a:.80}, and has to be a text of 1 to {_LONGEST} characters"

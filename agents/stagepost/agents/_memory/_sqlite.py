@@ -52,8 +52,10 @@ INSERT INTO app_memories (memory, scope, token, id, text, at, run, agent) VALUES
 ON CONFLICT (memory, scope, id) DO NOTHING
 """
 _INDEX: Final = (
-    "INSERT INTO app_memories_words (rowid, scope, text) "
-    "SELECT number, token, text FROM app_memories WHERE NOT indexed",
+    """
+INSERT INTO app_memories_words (rowid, scope, text)
+SELECT number, token, text FROM app_memories WHERE NOT indexed
+""",
     "UPDATE app_memories SET indexed = 1 WHERE NOT indexed",
 )
 _HERE: Final = "memory = ? AND scope = ?"

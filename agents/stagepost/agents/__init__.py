@@ -14,6 +14,7 @@ from ._definition._budget import Budget
 from ._definition._hooks import ModelContext, ModelHook, ToolHook
 from ._definition._prompting import PromptContext, PromptFunction
 from ._delegation._conversations import Conversation, Exchange
+from ._delegation._handoff import Handoff, HandoffFilter, handoff
 from ._delegation._result import AgentResult
 from ._loop._session import Approve
 from ._mcp import McpConnections, McpOptions, McpServer
@@ -62,6 +63,7 @@ from .errors import (
     ConversationOver,
     CostUnknown,
     EventLoopRunning,
+    HandoffFailed,
     InfrastructureError,
     InvalidAgent,
     InvalidAgentData,
@@ -134,6 +136,9 @@ __all__ = [
     "Fallback",
     "File",
     "FunctionModel",
+    "Handoff",
+    "HandoffFailed",
+    "HandoffFilter",
     "Image",
     "InfrastructureError",
     "InvalidAgent",
@@ -220,5 +225,6 @@ __all__ = [
     "UserMessage",
     "call",
     "converse",
+    "handoff",
     "tool",
 ]

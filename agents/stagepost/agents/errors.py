@@ -13,6 +13,7 @@
     ├── InvalidHook(TypeError)      a hook has returned something invalid
     ├── InvalidDecision(TypeError)  a decision about a call is neither Allow nor Deny
     ├── NobodyToAsk                 a run in memory makes a call that needs approval
+    ├── HandoffFailed               the filter of a handoff has raised, or returned no messages
     ├── MemoryUnavailable           an agent uses its memory in a run that has none
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
@@ -54,6 +55,7 @@
 
 from collections.abc import Sequence
 
+from ._errors._handoff import HandoffFailed
 from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
 from ._errors._memory import MemoryUnavailable
 from ._errors._model import (
@@ -109,6 +111,7 @@ __all__ = [
     "ConversationOver",
     "CostUnknown",
     "EventLoopRunning",
+    "HandoffFailed",
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",

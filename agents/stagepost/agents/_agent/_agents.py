@@ -5,10 +5,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from .._delegation._handoff import Handoff, group_of
 from .._mcp import McpServer
 from .._models._model import Model
 from .._tools._step_tool import ToolGroup
-from .._tools._tool import ToolLike
+from .._tools._tool import Tool, ToolLike
 from ..errors import InvalidAgent, UnknownAgent
 from ._agent import Agent
 from ._loading import Known, read_agents
@@ -39,8 +40,11 @@ class Agents(Mapping[str, Agent[object]]):
             if agent.name in known:
                 raise InvalidAgent(agent.name, "two agents have this name: rename one, or leave one out")
             known[agent.name] = agent
-        acquainted = _Acquainted(known)
-        self._agents = {name: acquainted.agent(agent, ()) for name, agent in known.items()}
+        self._agents: dict[str, Agent[object]] = {}
+        acquainted = _Acquainted(known, self._agents)
+        self._agents.update({name: acquainted.agent(agent, ()) for name, agent in known.items()})
+        for agent in self._agents.values():
+            group_of(agent)
 
     @classmethod
     def load(
@@ -100,10 +104,16 @@ class Agents(Mapping[str, Agent[object]]):
 
 
 class _Acquainted:
-    """Agents whose sub-agents are agents; one for each that was given, however many ask it."""
+    """Agents whose sub-agents are agents; one for each that was given, however many ask it.
 
-    def __init__(self, known: Mapping[str, Agent[object]]) -> None:
+    Args:
+        known: Those that were given.
+        made: Where they come to be; they find there whom they hand over to.
+    """
+
+    def __init__(self, known: Mapping[str, Agent[object]], made: Mapping[str, Agent[object]]) -> None:
         self._known = known
+        self._among = made
         self._made: dict[int, Agent[object]] = {}  # by identity; `_known` keeps the originals alive
 
     def agent(self, agent: Agent[object], above: tuple[Agent[object], ...]) -> Agent[object]:
@@ -112,8 +122,18 @@ class _Acquainted:
             raise _circle(agent, above)
         if id(agent) not in self._made:
             below = tuple(self.agent(self._found(agent, each), (*above, agent)) for each in agent.sub_agents)
-            self._made[id(agent)] = agent if below == agent.sub_agents else replace(agent, sub_agents=below)
+            tools = tuple(self._tool(agent, tool) for tool in agent.tools)
+            is_whole = below == agent.sub_agents and tools == agent.tools
+            self._made[id(agent)] = agent if is_whole else replace(agent, sub_agents=below, tools=tools)
         return self._made[id(agent)]
+
+    def _tool(self, agent: Agent[object], tool: Tool[..., object]) -> Tool[..., object]:
+        if not isinstance(tool, Handoff) or not isinstance(tool.target, str):
+            return tool
+        if tool.target not in self._known:
+            known = ", ".join(self._known)
+            raise InvalidAgent(agent.name, f"it hands over to {tool.target!r}, which is none of these agents: {known}")
+        return tool.among(self._among)
 
     def _found(self, agent: Agent[object], sub_agent: Agent[object] | str) -> Agent[object]:
         if not isinstance(sub_agent, str):

@@ -1,14 +1,18 @@
 """Pending tool calls, as a run stores them."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import TypedCodec
 
 from .._models._messages import ToolCall
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None
 
 
 class Talk(BaseModel, frozen=True):
@@ -20,6 +24,7 @@ class Talk(BaseModel, frozen=True):
         run: The parent run of its last turn.
         last: When that was, in seconds since 1970.
         ended: Whether it has ended.
+        by: The agent that talks, if the run was handed over to it.
     """
 
     agent: str
@@ -27,6 +32,7 @@ class Talk(BaseModel, frozen=True):
     run: str = ""
     last: float = 0.0
     ended: bool = False
+    by: Annotated[str | None, Field(exclude_if=_is_nothing)] = None
 
 
 class Place(NamedTuple):
@@ -62,6 +68,7 @@ class PendingCall(NamedTuple):
         complaint: Why it cannot be made, if known already.
         talk: Its place in a conversation with another agent, if it is a message.
         begun: Whether it has begun with the commit of the answer; see `_beginning`.
+        holder: The agent that requests it, if the run was handed over to it.
     """
 
     number: str
@@ -73,6 +80,7 @@ class PendingCall(NamedTuple):
     complaint: str | None = None
     talk: Place | None = None
     begun: bool = False
+    holder: str | None = None
 
     @property
     def call(self) -> ToolCall:
@@ -103,7 +111,9 @@ class Aside:
     Attributes:
         nested: What child runs have used for it, by their keys, as `Spent.stored`.
         talk: The conversation after the call, by its id.
+        handoff: Who has the run from now on; see `Handed`.
     """
 
     nested: Mapping[str, Mapping[str, Any]] | None = None
     talk: tuple[str, Talk] | None = None
+    handoff: Mapping[str, str] | None = None

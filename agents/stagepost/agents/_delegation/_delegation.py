@@ -117,7 +117,10 @@ class Delegation:
             _count(aside, key, loop, state)
             answer, failed = loop.plain_reply(state), False
         now = context.clock()
-        aside.talk = talk.id, Talk(agent=talk.agent, turns=talk.turn + 1, run=context.run_id, last=now, ended=ended)
+        aside.talk = (
+            talk.id,
+            Talk(agent=talk.agent, turns=talk.turn + 1, run=context.run_id, last=now, ended=ended, by=entry.holder),
+        )
         return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
 
 

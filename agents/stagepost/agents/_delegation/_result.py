@@ -26,6 +26,7 @@ class AgentResult(Generic[OutputT_co]):
         state: The run's final state, for ``agent.run(…, after=result)``.
         blobs: Bytes of the parts of a run in memory, by digest, for the same purpose; for other runs they are in the
             store.
+        agent: Name of the agent that has answered: the one that was asked, unless it handed over.
     """
 
     output: OutputT_co
@@ -34,6 +35,7 @@ class AgentResult(Generic[OutputT_co]):
     turns: int
     state: State = field(repr=False, compare=False)
     blobs: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+    agent: str = ""
 
     @property
     def conversations(self) -> Sequence[Conversation]:

@@ -18,6 +18,7 @@ from .._models._model import ModelRequest, ModelResponse, ToolSchema
 from .._tools._answer_reader import AnswerReader
 from ._bytes import have_parts, with_bytes
 from ._call_ids import distinct
+from ._handed import View
 from ._hooked import HookedModel
 from ._keeping import without_secrets
 from ._member import Member
@@ -36,13 +37,15 @@ class Asking:
         brief: Makes its prompt.
         reader: Knows how the model is to end its work.
         offer: Finds what it may call.
+        view: Shows it what was said.
     """
 
-    def __init__(self, member: Member, brief: Brief, reader: AnswerReader, offer: Offer) -> None:
+    def __init__(self, member: Member, brief: Brief, reader: AnswerReader, offer: Offer, view: View) -> None:
         self._member = member
         self._brief = brief
         self._reader = reader
         self._offer = offer
+        self._view = view
         self._answer = HookedModel(member)
         self._fixed = None if brief.fixed is None else self._instructed(brief.fixed.text)
 
@@ -58,7 +61,7 @@ class Asking:
             is_last: Whether there will be no turn after this one: there is nothing to call then.
         """
         system = self._fixed or await self._system(state, context)
-        said = state.messages
+        said = self._view.of(state)
         if have_parts(said, context):
             said = await with_bytes(said, context)
             check_parts(self._member.model, asked_parts(said))

@@ -1,6 +1,6 @@
 """The tool calls of one answer: concurrent, each saved when it ends, the results in the order of the calls."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -56,22 +56,14 @@ class ToolCalling:
         self._offer = offer
         self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
 
-    def several(self) -> Parallel:
-        """The fan-out over calls that may run at once; the results are in the order of the calls."""
-        made = replace(step("call", self._lane, answers=Decision), takes=LANE, gives=MADE)
-        return Parallel("tools", made, over=self._lanes, merge=_in_order, workers=_MOST_AT_ONCE)
-
-    def one(self) -> Step:
-        """The step that makes calls one after another: it needs no items, and so fewer commits."""
-        return step("tool", self._step, answers=Decision)
-
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:
         """Whether the only call of an answer may begin with its commit: it needs no approval, and leaves a mark."""
         toolbox = None if self._hooks else kept(context)
         tool = None if toolbox is None else toolbox.tools.get(call.name)
         return tool is not None and leaves_mark(tool) and self._member.approvals.rule(tool) is None
 
-    async def _step(self, given: State, context: StepContext) -> Changes:
+    async def in_turn(self, given: State, context: StepContext) -> Changes:
+        """Make the calls of the last answer one after another."""
         state = RunState(given)
         self._accounting.check_due(state)
         calls, begun = state.last_calls, state.begun
@@ -88,12 +80,14 @@ class ToolCalling:
             messages.append(result_message(each.id, each.name, await self._made(call, each, context, aside)))
         return state.with_results(messages, asides)
 
-    def _lanes(self, given: State) -> Sequence[Lane]:
+    def lanes(self, given: State) -> Sequence[Lane]:
+        """The calls of the last answer, grouped by what may run at once."""
         state = RunState(given)
         self._accounting.check_due(state)
         return self._pending.of_last(state)
 
-    async def _lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
+    async def lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
+        """Make the calls of a group."""
         self._accounting.check_shared(context)
         made: list[MadeCall] = []
         for pending in item:
@@ -117,6 +111,20 @@ class ToolCalling:
         if tool is None:
             return unmade(call, pending, context, f"there is no tool {call.name!r}; there are: {toolbox.names}")
         return await OneCall(self._member, self._delegation, self._hooks, tool, pending, context, aside).made(call)
+
+
+def several(
+    lanes: Callable[[State], Sequence[Lane]],
+    lane: Callable[[Lane, StepContext], Awaitable[Sequence[MadeCall]]],
+) -> Parallel:
+    """The fan-out over calls that may run at once; the results are in the order of the calls."""
+    made = replace(step("call", lane, answers=Decision), takes=LANE, gives=MADE)
+    return Parallel("tools", made, over=lanes, merge=_in_order, workers=_MOST_AT_ONCE)
+
+
+def one(in_turn: Callable[[State, StepContext], Awaitable[Changes]]) -> Step:
+    """The step that makes calls one after another: it needs no items, and so fewer commits."""
+    return step("tool", in_turn, answers=Decision)
 
 
 def _in_order(given: State, results: Sequence[Sequence[MadeCall]]) -> Changes:

@@ -32,6 +32,7 @@ class MadeCall:
         nested: What child runs have used for it, see `Aside`.
         talk: The conversation after the call, see `Aside`.
         parts: Pictures, sounds and files of the result.
+        handoff: Who has the run from now on, see `Aside`.
     """
 
     index: int
@@ -42,12 +43,14 @@ class MadeCall:
     nested: Annotated[Mapping[str, Mapping[str, Any]] | None, Field(exclude_if=_is_nothing)] = None
     talk: Annotated[tuple[str, Talk] | None, Field(exclude_if=_is_nothing)] = None
     parts: Annotated[tuple[Part, ...], Field(exclude_if=_is_nothing)] = ()
+    handoff: Annotated[Mapping[str, str] | None, Field(exclude_if=_is_nothing)] = None
 
     @classmethod
     def of(cls, pending: PendingCall, result: ToolResult, aside: Aside) -> "MadeCall":
         """A call, its result, and what the run has to know beside that."""
         text, parts = result.text, tuple(result.parts)
-        return cls(pending.position, pending.id, pending.name, text, result.is_error, aside.nested, aside.talk, parts)
+        beside = (aside.nested, aside.talk, parts, aside.handoff)
+        return cls(pending.position, pending.id, pending.name, text, result.is_error, *beside)
 
     @property
     def message(self) -> ToolMessage:
@@ -57,7 +60,7 @@ class MadeCall:
     @property
     def aside(self) -> Aside:
         """What the run has to know of it beside that."""
-        return Aside(self.nested, self.talk)
+        return Aside(self.nested, self.talk, self.handoff)
 
 
 MADE: Final = TypedCodec(tuple[MadeCall, ...], immutable=True, verify=False)  # made by us, of texts and numbers

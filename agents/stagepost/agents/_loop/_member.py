@@ -26,6 +26,7 @@ class Member:
         root: Name and budget of the agent at the top.
         depth: The number of agents above it.
         is_alone: Whether it is asked by nobody and asks nobody.
+        holder: Its own name, if runs come to it by handoffs only.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Member:
     root: tuple[str, Budget]
     depth: int
     is_alone: bool
+    holder: str | None = None
 
 
 class Team(Protocol):

@@ -29,6 +29,7 @@ from .._definition._hooks import ToolHook, tool_chain
 from .._delegation._calls import Aside, PendingCall
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
+from .._delegation._handoff import Handoff
 from .._models._messages import ToolCall
 from .._models._parts import Part
 from .._tools._arguments import InvalidArguments
@@ -127,12 +128,9 @@ class OneCall:
             arguments = self.tool.parse(call.arguments)
         except InvalidArguments as error:
             return unmade(call, self.entry, self.context, _misfit(error))
-        if self.tool.name == MESSAGE_AGENT and self.delegation.has_agents:
-            return await self.delegation.message(arguments, self.entry, self.context, self.aside)
-        if isinstance(self.tool, DelegateTool):
-            return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.aside)
-        if isinstance(self.tool, StepTool):
-            return await self.tool.perform(arguments, self._tool_context(), self.context)
+        made = self._made_here(arguments)
+        if made is not None:
+            return await made
         if context is None and self.tool.takes_context:
             context = self._tool_context()
         invoked = partial(invoke, self.tool, arguments, context, is_own=self.context.is_durable)
@@ -141,6 +139,20 @@ class OneCall:
         if self.result is None:
             self.result = await self._at_most_once(invoked, call)
         return self.result
+
+    def _made_here(self, arguments: Mapping[str, object]) -> Awaitable[ToolResult] | None:
+        """The result of a tool that is part of the loop; None for one that is a function."""
+        match self.tool:
+            case DelegateTool():
+                return self.delegation.ask(self.tool, arguments, self.entry, self.context, self.aside)
+            case Handoff():
+                return self.tool.hand_over(self.member.agent.name, self.context, self.aside)
+            case StepTool():
+                return self.tool.perform(arguments, self._tool_context(), self.context)
+            case _ if self.tool.name == MESSAGE_AGENT and self.delegation.has_agents:
+                return self.delegation.message(arguments, self.entry, self.context, self.aside)
+            case _:
+                return None
 
     async def _at_most_once(self, invoked: Callable[[], Awaitable[ToolResult]], call: ToolCall) -> ToolResult:
         if self.tool.on_unknown == "park":

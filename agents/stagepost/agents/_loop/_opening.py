@@ -37,7 +37,7 @@ def asked_again(brief: Brief, given: Mapping[str, Any], payload: object, root: s
         "calls": 0,
         "spent": Spent(),
         "turn": before.turn,
-        **before.kept_talks(),
+        **before.kept(),
     }
     if root is not None:
         state["root"] = root

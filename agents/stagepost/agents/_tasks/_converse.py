@@ -142,6 +142,12 @@ class OpenConversation(Generic[OutputT_co]):
         """The transcript up to the last turn that has ended here, without the prompt."""
         return () if self._last is None or self._last.state is None else tuple(RunState(self._last.state).messages)
 
+    @property
+    def agent(self) -> str:
+        """Name of the agent that has the conversation, after the last turn that has ended here."""
+        last = None if self._last is None else self._last.state
+        return self._loop.agent.name if last is None else self._loop.holder(last)
+
     async def send(self, request: object, *, key: str | None = None) -> AgentResult[OutputT_co]:
         """Send a message and return the answer, however long that takes: a call may wait for a person, for example.
 

@@ -70,7 +70,7 @@ class Handoff(Tool[..., object]):
     def hands_over_to(self) -> AgentDefinition | str:
         """The agent, as far as it is known."""
         known: Mapping[str, AgentDefinition] | None = vars(self)["_known"]
-        return self.target if known is None or not isinstance(self.target, str) else known[self.target]
+        return self.target if known is None or not isinstance(self.target, str) else known.get(self.target, self.target)
 
     def among(self, known: Mapping[str, AgentDefinition]) -> "Handoff":
         """The same tool; it finds its agent by name.

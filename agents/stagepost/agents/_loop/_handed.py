@@ -1,13 +1,13 @@
 """What an agent sees of the transcript of a run that was handed over to it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from stagepost.hub import describe_error
 
 from .._delegation._handoff import handoffs_of
 from .._delegation._state import Handed, RunState
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage
-from ..errors import HandoffFailed
+from ..errors import HandoffFailed, UnknownAgent
 from ._member import Member
 
 _KINDS = (UserMessage, AssistantMessage, ToolMessage)
@@ -20,7 +20,8 @@ class View:
         members: The agents that may have it.
     """
 
-    def __init__(self, members: Iterable[Member]) -> None:
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._names = tuple(member.agent.name for member in members)
         self._filters = {
             (member.agent.name, tool.name): tool.filter
             for member in members
@@ -32,11 +33,16 @@ class View:
         """What the agent sees: all of it, unless the handoff has a filter.
 
         Raises:
+            UnknownAgent: The agent that has the run is none of the members any more.
             HandoffFailed: The filter has raised, or returned no messages.
         """
-        handed = state.handed if self._filters else None
-        filtering = None if handed is None else self._filters.get((handed.by, handed.tool))
-        if handed is None or filtering is None:
+        handed = state.handed
+        if handed is None:
+            return state.messages
+        if handed.agent not in self._names:
+            raise UnknownAgent(handed.agent, self._names)
+        filtering = self._filters.get((handed.by, handed.tool))
+        if filtering is None:
             return state.messages
         before, after = state.messages[: handed.at], state.messages[handed.at :]
         try:

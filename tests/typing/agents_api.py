@@ -18,6 +18,7 @@ from stagepost.agents import (
     ChatMessage,
     Fallback,
     FunctionModel,
+    Handoff,
     LiteLLM,
     McpServer,
     Memories,
@@ -43,6 +44,7 @@ from stagepost.agents import (
     ToolContext,
     call,
     converse,
+    handoff,
     tool,
 )
 from stagepost.agents.models import Attempt, ModelAdapter, retry_after, status_error
@@ -144,6 +146,15 @@ typed = Agent(
 texting = Agent("echo", prompt="Echo.")
 
 
+def of_users(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    return [message for message in messages if message.role == "user"]
+
+
+assert_type(handoff(typed, filter=of_users), Handoff)
+handing = Agent("front", "Talk.", tools=[handoff(texting), handoff("echo", name="again", limit=3)])
+handoff(3)  # type: ignore[arg-type]  # no agent
+
+
 async def prompt(context: PromptContext[WeatherQuery]) -> str:
     return "Echo." if context.fields is None else f"Mind {context.fields.city}."
 
@@ -220,6 +231,7 @@ async def use() -> None:
     result = await typed.run("Miami?", override_model=ScriptedModel(["30 °C"]))
     assert_type(result, AgentResult[WeatherReport])
     assert_type(result.output.degrees, int)
+    assert_type(result.agent, str)
     assert_type(result.messages, Sequence[ChatMessage])
     assert_type((await texting.run("hi", settings=ModelSettings(seed=7), model="fast")).output, str)
     assert_type(texting.run_sync("hi"), AgentResult[str])

@@ -26,6 +26,7 @@ from stagepost.agents import (
     InvalidTool,
     ModelRequest,
     ModelResponse,
+    ModelSettings,
     ProviderContent,
     ScriptedModel,
     ScriptEntry,
@@ -43,7 +44,6 @@ from stagepost.agents import (
 )
 from stagepost.checkpoint import CheckpointStore, MemoryStore, SqliteStore
 from stagepost.workflows import Runner, RunFailed
-
 
 
 class Says:
@@ -132,7 +132,7 @@ async def test_the_other_agent_goes_on_with_its_prompt_model_and_tools() -> None
 async def test_what_the_tool_says_of_the_other_agent() -> None:
     told = triage(refunds()).tools[1].schema
     assert told.description == "Hand the conversation over to refunds, who answers the user from then on. Pays back."
-    assert list(told.parameters["properties"]) == ["reason"]  # type: ignore[arg-type]  # a schema
+    assert list(told.parameters["properties"]) == ["reason"]
     own = handoff(refunds(), name="refund", description="For refunds.", needs_approval=True)
     assert (own.name, own.needs_approval, own.description.endswith("then on. For refunds.")) == ("refund", True, True)
 
@@ -159,9 +159,7 @@ async def test_agents_that_only_hand_over_come_to_an_end() -> None:
     first = Agent("triage", "Find out.", model=FunctionModel(answer), tools=[handoff(taker, limit=4)])
     result = await first.run("Hello.")
     assert (result.output, result.agent) == ("I answer.", "triage")
-    assert refused == [
-        "nothing was handed over: that was done 4 times already in this run. Answer the user yourself"
-    ]
+    assert refused == ["nothing was handed over: that was done 4 times already in this run. Answer the user yourself"]
     with pytest.raises(BudgetExceeded):
         await Agent("triage", "Find out.", model=first.model, tools=first.tools, budget=Budget(turns=3)).run("Hello.")
 
@@ -179,9 +177,7 @@ async def test_other_calls_of_the_answer_are_done_before() -> None:
 async def test_of_several_handoffs_the_first_counts() -> None:
     other = Agent("other", "Other.", model=Says())
     taker = refunds("Paid.")
-    first = triage(
-        taker, [TO_REFUNDS, call("transfer_to_other"), TO_REFUNDS], tools=[handoff(other)]
-    )
+    first = triage(taker, [TO_REFUNDS, call("transfer_to_other"), TO_REFUNDS], tools=[handoff(other)])
     result = await first.run("My money back!")
     assert result.agent == "refunds"
     errors = [message.text for message in result.messages if isinstance(message, ToolMessage) and message.is_error]
@@ -275,7 +271,7 @@ async def test_a_handoff_may_need_approval(decision: Allow | Deny) -> None:
 
 
 async def test_rules_of_the_first_agent_hold_for_the_others(tmp_path: Path) -> None:
-    def agents() -> Agent[Any]:
+    def agents() -> Any:
         return triage(refunds(call("pay", order="7"), "Paid."), TO_REFUNDS, approvals=["pay"])
 
     async with tasks_of(agents(), SqliteStore(tmp_path / "runs")) as tasks:
@@ -326,7 +322,12 @@ async def test_conversations_stay_with_the_agent_that_leads_them() -> None:
         sub_agents=[clerk],
     )
     first = triage(
-        taker, ask, TO_REFUNDS, call("message_agent", conversation_id="clerk-0-0", message="!"), "Bye.", sub_agents=[clerk]
+        taker,
+        ask,
+        TO_REFUNDS,
+        call("message_agent", conversation_id="clerk-0-0", message="!"),
+        "Bye.",
+        sub_agents=[clerk],
     )
     async with tasks_of(first) as tasks:
         run = await tasks.start(first, "Hello.", task_id="t")
@@ -429,7 +430,11 @@ async def test_a_filter_says_what_the_other_agent_sees(filtering: Any, shown: li
     assert len(result.messages) == 9
     await first.run("And now?", after=result)
     assert [_shown(message) for message in asked[2].messages[1:]] == [
-        *shown, "assistant:  1", "tool: paid 7", "assistant: Paid. 0", "user: And now?",
+        *shown,
+        "assistant:  1",
+        "tool: paid 7",
+        "assistant: Paid. 0",
+        "user: And now?",
     ]
 
 
@@ -485,13 +490,63 @@ class Report(BaseModel):
     text: str
 
 
+@pytest.mark.parametrize("is_durable", [False, True], ids=["in memory", "durable"])
+async def test_settings_are_those_of_the_agent_and_of_the_run(is_durable: bool) -> None:  # noqa: FBT001  # a table's column
+    taker = refunds("Paid.", settings=ModelSettings(max_tokens=9))
+    first = triage(taker, TO_REFUNDS, settings=ModelSettings(temperature=1, seed=1))
+    given = ModelSettings(seed=7)
+    if is_durable:
+        async with tasks_of(first) as tasks:
+            await (await tasks.start(first, "Hello.", settings=given)).result()
+    else:
+        await first.run("Hello.", settings=given)
+    assert model_of(first).requests[0].settings == ModelSettings(temperature=1, seed=7)
+    assert model_of(taker).requests[0].settings == ModelSettings(max_tokens=9, seed=7)
+
+
+async def test_a_hook_that_fails_after_a_handoff_stops_it() -> None:
+    class Failing:
+        async def tool_call(self, made: Any, _context: Any, go_on: Any) -> Any:
+            await go_on(made)
+            raise ValueError("not now")
+
+    result = await triage(refunds(), TO_REFUNDS, "I stay.", hooks=[Failing()]).run("Hello.")
+    assert (result.agent, result.messages[2].text) == ("triage", "ValueError: not now")
+
+
+async def test_inherited_hooks_and_paths() -> None:
+    seen: list[tuple[str, tuple[str, ...]]] = []
+
+    class Journal:
+        inherited = True
+
+        async def model_call(self, request: ModelRequest, context: Any, go_on: Any) -> ModelResponse:
+            seen.append((context.agent, tuple(context.path)))
+            answer: ModelResponse = await go_on(request)
+            return answer
+
+    clerk = Agent("clerk", "C.", model=Says("Here."))
+    taker = refunds(call("message_agent", agent_name="clerk", message="?"), "Paid.", sub_agents=[clerk])
+    await triage(taker, TO_REFUNDS, hooks=[Journal()]).run("Hello.")
+    assert seen == [
+        ("triage", ("triage",)),
+        ("refunds", ("refunds",)),
+        ("clerk", ("refunds", "clerk")),
+        ("refunds", ("refunds",)),
+    ]
+
+
+async def test_secrets_of_an_agent_that_takes_over_are_hidden() -> None:
+    taker = refunds("The key is sk-4711-live.", settings=ModelSettings(extra={"api_key": "sk-4711-live"}))
+    first = triage(taker, TO_REFUNDS)
+    async with tasks_of(first) as tasks:
+        state = await (await tasks.start(first, "Hello.")).result()
+    assert state["output"] == "The key is ***."
+
+
 async def test_fields_and_output_are_the_same_for_all() -> None:
-    taker = Agent(
-        "refunds", "Refund {order}.", model=Says(call("return", text="Paid.")), input=Query, output=Report
-    )
-    first = Agent(
-        "triage", "T {order}.", model=Says(TO_REFUNDS), tools=[handoff(taker)], input=Query, output=Report
-    )
+    taker = Agent("refunds", "Refund {order}.", model=Says(call("return", text="Paid.")), input=Query, output=Report)
+    first = Agent("triage", "T {order}.", model=Says(TO_REFUNDS), tools=[handoff(taker)], input=Query, output=Report)
     result = await first.run({"order": "7"})
     assert result.output == Report(text="Paid.")
     assert model_of(taker).requests[0].messages[0].text == "Refund 7."
@@ -514,6 +569,17 @@ async def test_agents_know_each_other_by_name() -> None:
     assert (await loaded["a"].run("Hello.")).agent == "b"
 
 
+async def test_agents_are_found_by_themselves_too() -> None:
+    clerk = Agent("clerk", "C.", model=Says("Here."))
+    asking = call("message_agent", agent_name="clerk", message="?")
+    taker = refunds(asking, "Paid.", sub_agents=["clerk"])
+    apart = Agent("apart", "A.", model=Says("Apart."))
+    agents = Agents([triage(taker, TO_REFUNDS), taker, clerk, Agent("x", "X.", tools=[handoff(apart)])])
+    assert (await agents["triage"].run("Hello.")).output == "Paid."
+    model = Says(call("transfer_to_apart"))
+    assert (await agents["x"].run("Hello.", model=model)).agent == "apart"
+
+
 def wrong() -> dict[str, tuple[Any, str]]:
     text, other = refunds(), refunds()
     return {
@@ -528,7 +594,10 @@ def wrong() -> dict[str, tuple[Any, str]]:
             "another agent there has this name",
         ),
         "two tools of one name": (lambda: triage(handoff(text), tools=[handoff(text)]), "two tools are named"),
-        "an unknown name": (lambda: triage(handoff("nobody")).as_workflow(), "'nobody', which is only a name, and none"),
+        "an unknown name": (
+            lambda: triage(handoff("nobody")).as_workflow(),
+            "'nobody', which is only a name, and none",
+        ),
         "unknown among agents": (lambda: Agents([triage(handoff("nobody"))]), "which is none of these agents: triage"),
         "native": (lambda: triage(text, output=Report, output_mode="native"), "native"),
     }

@@ -128,9 +128,11 @@ class _Acquainted:
         return self._made[id(agent)]
 
     def _tool(self, agent: Agent[object], tool: Tool[..., object]) -> Tool[..., object]:
-        if not isinstance(tool, Handoff) or not isinstance(tool.target, str):
+        if not isinstance(tool, Handoff):
             return tool
-        if tool.target not in self._known:
+        if isinstance(tool.target, Agent) and self._known.get(tool.target.name) is not tool.target:
+            return tool
+        if tool.target_name not in self._known:
             known = ", ".join(self._known)
             raise InvalidAgent(agent.name, f"it hands over to {tool.target!r}, which is none of these agents: {known}")
         return tool.among(self._among)

@@ -54,7 +54,7 @@ class Handoff(Tool[..., object]):
     ) -> None:
         shape = tool(name=name, description=description, idempotent=True, retries=None)(_shape)
         super().__init__(**{**vars(shape), "function": _alone, "needs_approval": needs_approval})
-        vars(self).update(target=target, filter=filter, limit=limit, _known=None)
+        vars(self).update(target=target, filter=filter, limit=limit, _known={})
 
     @property
     def takes_context(self) -> bool:
@@ -69,8 +69,8 @@ class Handoff(Tool[..., object]):
     @property
     def hands_over_to(self) -> AgentDefinition | str:
         """The agent, as far as it is known."""
-        known: Mapping[str, AgentDefinition] | None = vars(self)["_known"]
-        return self.target if known is None or not isinstance(self.target, str) else known.get(self.target, self.target)
+        known: Mapping[str, AgentDefinition] = vars(self)["_known"]
+        return known.get(self.target_name, self.target)
 
     def among(self, known: Mapping[str, AgentDefinition]) -> "Handoff":
         """The same tool; it finds its agent by name.

@@ -97,7 +97,10 @@ class ToolCalling:
         return tuple(made)
 
     async def _made(self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
-        return keepable(await self._result(call, pending, context, aside), context)
+        result = keepable(await self._result(call, pending, context, aside), context)
+        if result.is_error:  # such as that of a hook: then nothing is handed over
+            aside.handoff = None
+        return result
 
     async def _result(self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside) -> ToolResult:
         complaint = pending.complaint or self._reader.complaint(call)

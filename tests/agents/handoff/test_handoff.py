@@ -27,6 +27,7 @@ from stagepost.agents import (
     ModelRequest,
     ModelResponse,
     ModelSettings,
+    OpenConversation,
     ProviderContent,
     ScriptedModel,
     ScriptEntry,
@@ -43,7 +44,7 @@ from stagepost.agents import (
     tool,
 )
 from stagepost.checkpoint import CheckpointStore, MemoryStore, SqliteStore
-from stagepost.workflows import Runner, RunFailed
+from stagepost.workflows import RunFailed, Runner
 
 
 class Says:
@@ -110,6 +111,17 @@ async def tasks_of(agent: Agent[Any], store: CheckpointStore | None = None, **op
         async with store or MemoryStore() as opened, Runner(opened, workflows=[agent], **options) as runner:
             await runner.recover()
             yield Tasks(runner)
+
+
+@asynccontextmanager
+async def talking(folder: Path, agent: Agent[Any]) -> AsyncIterator[OpenConversation[Any]]:
+    """A process that opens the conversation ``c``."""
+    async with (
+        SqliteStore(folder / "runs") as store,
+        Runner(store, workflows=[agent]) as runner,
+        converse(runner, agent, id="c") as talk,
+    ):
+        yield talk
 
 
 async def test_the_other_agent_goes_on_with_its_prompt_model_and_tools() -> None:
@@ -191,18 +203,16 @@ async def test_a_conversation_stays_with_the_agent_that_has_it(tmp_path: Path) -
         return triage(taker, *script), taker
 
     first, taker = agents(TO_REFUNDS, taken=["Which order?"])
-    async with SqliteStore(tmp_path / "runs") as store, Runner(store, workflows=[first]) as runner:
-        async with converse(runner, first, id="c") as talk:
-            assert talk.agent == "triage"
-            reply = await talk.send("My money back!")
-            assert (reply.agent, talk.agent) == ("refunds", "refunds")
+    async with talking(tmp_path, first) as talk:
+        assert talk.agent == "triage"
+        reply = await talk.send("My money back!")
+        assert (reply.agent, talk.agent) == ("refunds", "refunds")
     first, taker = agents("Goodbye.", taken=["Paid.", TO_TRIAGE])
-    async with SqliteStore(tmp_path / "runs") as store, Runner(store, workflows=[first]) as runner:
-        async with converse(runner, first, id="c") as talk:
-            assert talk.agent == "refunds"
-            assert (await talk.send("Order 7.")).output == "Paid."
-            back = await talk.send("Thanks.")
-            assert (back.output, back.agent, talk.agent) == ("Goodbye.", "triage", "triage")
+    async with talking(tmp_path, first) as talk:
+        assert talk.agent == "refunds"
+        assert (await talk.send("Order 7.")).output == "Paid."
+        back = await talk.send("Thanks.")
+        assert (back.output, back.agent, talk.agent) == ("Goodbye.", "triage", "triage")
     texts = [message.text for message in model_of(taker).requests[0].messages if isinstance(message, UserMessage)]
     assert texts == ["My money back!", "Order 7."]
 
@@ -281,7 +291,7 @@ async def test_rules_of_the_first_agent_hold_for_the_others(tmp_path: Path) -> N
         (asked,) = await tasks.approvals()
         assert (asked.agent, asked.task_id) == ("refunds", "t")
         await tasks.decide(asked.id, Allow(arguments={"order": "8"}))
-        await (await tasks._runner.get("t")).result()  # noqa: SLF001  # the run of the task
+        await (await tasks._runner.get("t")).result()  # the run of the task
         assert (await tasks.get("t")).messages[-2].text == "paid 8"
 
 
@@ -436,6 +446,12 @@ async def test_a_filter_says_what_the_other_agent_sees(filtering: Any, shown: li
         "assistant: Paid. 0",
         "user: And now?",
     ]
+
+
+async def test_an_answer_of_nothing_but_calls_goes_with_their_results() -> None:
+    taker = refunds("Paid.")
+    await triage(taker, call("look", order="1"), TO_REFUNDS, filter=calls_only).run("Hello.")
+    assert [_shown(message) for message in model_of(taker).requests[0].messages[1:]] == ["user: Hello."]
 
 
 def _shown(message: Any) -> str:

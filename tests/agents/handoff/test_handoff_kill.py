@@ -1,4 +1,4 @@
-"""A process dies around a handoff: the next one finds the conversation with one agent, and every call with its result."""
+"""A process dies around a handoff: the conversation is with one agent then, and every call has its result."""
 
 from collections import Counter
 from pathlib import Path

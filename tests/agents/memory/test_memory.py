@@ -12,6 +12,7 @@ from tests.agents.memory._clerk import ANN, BOB, Store, clerk, file_store, resul
 
 from stagepost.agents import (
     Agent,
+    Agents,
     AgentTool,
     Allow,
     InvalidTool,
@@ -274,6 +275,15 @@ async def test_several_memories_of_one_agent_are_kept_apart(store: Store) -> Non
     async with serving(store, agent) as tasks:
         state = await (await tasks.start(agent, "Hello.", labels=ANN)).result()
     assert texts(results(state["messages"])[-1]) == ["Tea is out."]
+
+
+async def test_a_memory_is_named_in_data(store: Store) -> None:
+    data = {"agents": [{"name": "clerk", "prompt": "Help.", "model": "scripted", "tools": ["memory"]}]}
+    model = ScriptedModel([call("remember", text="Likes tea."), "done"])
+    agent = Agents.load(data, tools={"memory": Memory(label="customer")}, models={"scripted": model})["clerk"]
+    async with serving(store, agent) as tasks:
+        await (await tasks.start(agent, "Hello.", labels=ANN)).result()
+    assert len((await Memories(store).list("ann")).items) == 1
 
 
 async def test_sub_agents_reach_the_memories_of_the_same_scope(store: Store) -> None:

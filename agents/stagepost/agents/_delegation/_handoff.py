@@ -57,11 +57,6 @@ class Handoff(Tool[..., object]):
         vars(self).update(target=target, filter=filter, limit=limit, _known={})
 
     @property
-    def takes_context(self) -> bool:
-        """Always: called by itself it can only say who has called it."""
-        return True
-
-    @property
     def target_name(self) -> str:
         """Name of the agent."""
         return self.target if isinstance(self.target, str) else self.target.name

@@ -88,11 +88,6 @@ class MemoryTool(StepTool):
         super().__init__(**{**vars(shape), "function": function})
         vars(self).update(_keeper=keeper)
 
-    @property
-    def takes_context(self) -> bool:
-        """Always: the context has what the scope depends on."""
-        return True
-
     async def perform(self, arguments: Mapping[str, object], call: ToolContext, step: StepContext) -> ToolResult:
         """Make a call.
 

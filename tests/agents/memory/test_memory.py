@@ -125,7 +125,9 @@ async def test_no_query_is_syntax(store: Store, query: str) -> None:
     assert texts(found) == (["Likes tea."] if "tea" in query else [])
 
 
-@pytest.mark.parametrize("text", [*HOSTILE.values(), "'); DROP TABLE app_memories; --"], ids=[*HOSTILE, "sql"])
+@pytest.mark.parametrize(
+    "text", [*HOSTILE.values(), "'); DROP TABLE app_stagepost_memories; --"], ids=[*HOSTILE, "sql"]
+)
 async def test_any_text_is_remembered(store: Store, text: str) -> None:
     memory = Memory(label="customer", max_length=50_000, max_recalled=50_000)
     _, found = await told(store, call("remember", text=text), call("recall", query=text), memory=memory)
@@ -240,6 +242,8 @@ async def test_a_run_in_memory_has_no_memory() -> None:
 WRONG: dict[str, dict[str, Any]] = {
     "no scope": {},
     "two scopes": {"label": "customer", "scope": "all"},
+    "no name of a label": {"label": 7},
+    "an empty label": {"label": ""},
     "an empty scope": {"scope": ""},
     "no text": {"scope": 7},
     "no tools": {"label": "customer", "allow": ()},
@@ -430,7 +434,7 @@ async def test_words_that_were_cleared_are_not_in_the_file(tmp_path: Path) -> No
 
 async def test_a_damaged_index_fails_the_step_and_not_the_store(store: Store) -> None:
     await told(store, call("remember", text="Likes tea."))
-    await store.execute(Statement("DELETE FROM app_memories_words_data"))
+    await store.execute(Statement("DELETE FROM app_stagepost_memory_words_data"))
     agent = clerk(call("remember", text="Likes cake."))
     async with serving(store, agent) as tasks:
         run = await tasks.start(agent, "Hello.", labels=ANN)

@@ -35,7 +35,7 @@ async def test_a_killed_process_remembers_once(tmp_path: Path, held: list[str]) 
         async with running(LIFE, tmp_path, *held) as process:
             assert {(await process.line()).strip() for _ in held} == set(held)
             async with SqliteStore.reader(tmp_path / "runs.db") as reader:
-                rows = await reader.query("SELECT text FROM app_memories ORDER BY number")
+                rows = await reader.query("SELECT text FROM app_stagepost_memories ORDER BY number")
             assert TEXTS[0] not in {text for (text,) in rows} or held[0] != TEA
             await process.kill()
         await life(str(tmp_path))

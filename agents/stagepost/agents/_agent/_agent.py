@@ -61,7 +61,7 @@ class Agent(Generic[OutputT_co]):
             `PromptContext`; nothing in its text is replaced.
         model: The model that it asks, or its name, such as ``"openai/gpt-5-mini"``. Without one it asks the model of
             the agent that asks it.
-        tools: What the model may call: tools made by `tool`, plain functions, or MCP servers with all their tools.
+        tools: What the model may call: tools made by `tool` and `handoff`, plain functions, MCP servers, a `Memory`.
         servers: More MCP servers, besides those among the tools.
         sub_agents: Agents that it may ask, or their names, which `Agents` resolves.
         input: Pydantic model of its requests; None if they are plain text.

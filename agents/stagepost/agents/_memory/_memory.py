@@ -110,13 +110,20 @@ class Memory(ToolGroup):
     def _problem(self) -> str | None:
         if (self.label is None) == (self.scope is None):
             return "give either label=, the name of a label of runs, or scope=: the process says whose memories it has"
+        return self._odd_scope() or self._odd_limits()
+
+    def _odd_scope(self) -> str | None:
+        if self.label is not None:
+            is_name = isinstance(self.label, str) and self.label
+            return None if is_name else f"label={self.label!r:.80} is not the name of a label"
         if iscoroutinefunction(self.scope):
             return "scope= is async: give a plain function from the ToolContext to a text"
+        problem = None if callable(self.scope) else _scope_problem(self.scope)
+        return None if problem is None else f"scope= is {problem}"
+
+    def _odd_limits(self) -> str | None:
         if isinstance(self.allow, str) or not self.allow or set(self.allow) - set(_ALL):
             return f"allow={self.allow!r}: give some of {', '.join(map(repr, _ALL))}"
-        problem = None if self.scope is None or callable(self.scope) else _scope_problem(self.scope)
-        if problem is not None:
-            return f"scope= is {problem}"
         limits = (self.max_length, self.max_count, self.max_results, self.max_recalled)
         if min(limits) < 1 or self.max_recalled < self.max_length:
             return "its limits are at least 1, and max_recalled= is at least max_length="

@@ -22,7 +22,7 @@ from ._entry import MemoryEntry
 from ._words import Place
 
 _TABLE: Final = """
-CREATE TABLE IF NOT EXISTS app_memories (
+CREATE TABLE IF NOT EXISTS app_stagepost_memories (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     memory TEXT NOT NULL,
     scope TEXT NOT NULL,
@@ -36,55 +36,63 @@ CREATE TABLE IF NOT EXISTS app_memories (
     UNIQUE (memory, scope, id)
 ) STRICT
 """
-_IN_ORDER: Final = "CREATE INDEX IF NOT EXISTS app_memories_in_order ON app_memories (memory, scope, number)"
-_NOT_INDEXED: Final = "CREATE INDEX IF NOT EXISTS app_memories_not_indexed ON app_memories (number) WHERE NOT indexed"
+_IN_ORDER: Final = (
+    "CREATE INDEX IF NOT EXISTS app_stagepost_memories_in_order ON app_stagepost_memories (memory, scope, number)"
+)
+_NOT_INDEXED: Final = (
+    "CREATE INDEX IF NOT EXISTS app_stagepost_memories_not_indexed ON app_stagepost_memories (number) WHERE NOT indexed"
+)
 _WORDS: Final = """
-CREATE VIRTUAL TABLE IF NOT EXISTS app_memories_words
+CREATE VIRTUAL TABLE IF NOT EXISTS app_stagepost_memory_words
 USING fts5(scope, text, content='', tokenize='porter unicode61 remove_diacritics 2')
 """
 _PROBE: Final = """
-SELECT (SELECT count(*) FROM sqlite_master WHERE name = 'app_memories'),
-    (SELECT count(*) FROM sqlite_master WHERE name = 'app_memories_words'),
+SELECT (SELECT count(*) FROM sqlite_master WHERE name = 'app_stagepost_memories'),
+    (SELECT count(*) FROM sqlite_master WHERE name = 'app_stagepost_memory_words'),
     (SELECT count(*) FROM pragma_module_list WHERE name = 'fts5')
 """
 _ADD: Final = """
-INSERT INTO app_memories (memory, scope, token, id, text, at, run, agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO app_stagepost_memories (memory, scope, token, id, text, at, run, agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (memory, scope, id) DO NOTHING
 """
 _INDEX: Final = (
     """
-INSERT INTO app_memories_words (rowid, scope, text)
-SELECT number, token, text FROM app_memories WHERE NOT indexed
+INSERT INTO app_stagepost_memory_words (rowid, scope, text)
+SELECT number, token, text FROM app_stagepost_memories WHERE NOT indexed
 """,
-    "UPDATE app_memories SET indexed = 1 WHERE NOT indexed",
+    "UPDATE app_stagepost_memories SET indexed = 1 WHERE NOT indexed",
 )
 _HERE: Final = "memory = ? AND scope = ?"
 _LEAVE_INDEX: Final = f"""
-INSERT INTO app_memories_words (app_memories_words, rowid, scope, text)
-SELECT 'delete', number, token, text FROM app_memories WHERE indexed AND {_HERE}
+INSERT INTO app_stagepost_memory_words (app_stagepost_memory_words, rowid, scope, text)
+SELECT 'delete', number, token, text FROM app_stagepost_memories WHERE indexed AND {_HERE}
 """
-_REMOVE: Final = f"DELETE FROM app_memories WHERE {_HERE}"
+_REMOVE: Final = f"DELETE FROM app_stagepost_memories WHERE {_HERE}"
 _ONE: Final = " AND id = ?"
-_MERGE: Final = "INSERT INTO app_memories_words (app_memories_words) VALUES ('optimize')"
+_MERGE: Final = "INSERT INTO app_stagepost_memory_words (app_stagepost_memory_words) VALUES ('optimize')"
 _COLUMNS: Final = "id, text, at, run, agent, number"
 _BY_WORDS: Final = f"""
-SELECT {_COLUMNS.replace("text", "app_memories.text AS text")}
-FROM app_memories_words JOIN app_memories ON number = app_memories_words.rowid
-WHERE app_memories_words MATCH ? AND memory = ? AND app_memories.scope = ?
-ORDER BY bm25(app_memories_words, 0, 1), number DESC LIMIT ?
+SELECT {_COLUMNS.replace("text", "app_stagepost_memories.text AS text")}
+FROM app_stagepost_memory_words JOIN app_stagepost_memories ON number = app_stagepost_memory_words.rowid
+WHERE app_stagepost_memory_words MATCH ? AND memory = ? AND app_stagepost_memories.scope = ?
+ORDER BY bm25(app_stagepost_memory_words, 0, 1), number DESC LIMIT ?
 """
 _CONTAINING: Final = f"""
 SELECT {_COLUMNS} FROM (
     SELECT *, (SELECT count(*) FROM json_each(?) AS word WHERE instr(lower(text), word.value)) AS hits
-    FROM app_memories WHERE {_HERE}
+    FROM app_stagepost_memories WHERE {_HERE}
 ) WHERE hits ORDER BY hits DESC, number DESC LIMIT ?
 """
-_LATEST: Final = f"SELECT {_COLUMNS} FROM app_memories WHERE {_HERE} AND number < ? ORDER BY number DESC LIMIT ?"
+_LATEST: Final = (
+    f"SELECT {_COLUMNS} FROM app_stagepost_memories WHERE {_HERE} AND number < ? ORDER BY number DESC LIMIT ?"
+)
 _COUNT: Final = f"""
-SELECT EXISTS (SELECT 1 FROM app_memories WHERE {_HERE}{_ONE}),
-    (SELECT count(*) FROM app_memories WHERE {_HERE} AND id NOT IN (SELECT value FROM json_each(?)))
+SELECT EXISTS (SELECT 1 FROM app_stagepost_memories WHERE {_HERE}{_ONE}),
+    (SELECT count(*) FROM app_stagepost_memories WHERE {_HERE} AND id NOT IN (SELECT value FROM json_each(?)))
 """
-_SCOPES: Final = "SELECT DISTINCT scope FROM app_memories WHERE memory = ? AND scope > ? ORDER BY scope LIMIT ?"
+_SCOPES: Final = (
+    "SELECT DISTINCT scope FROM app_stagepost_memories WHERE memory = ? AND scope > ? ORDER BY scope LIMIT ?"
+)
 _QUOTE: Final = '"'
 _LAST: Final = 2**63 - 1
 

@@ -113,9 +113,9 @@ class Memory(ToolGroup):
         return self._odd_scope() or self._odd_limits()
 
     def _odd_scope(self) -> str | None:
-        if self.label is not None:
-            is_name = isinstance(self.label, str) and self.label
-            return None if is_name else f"label={self.label!r:.80} is not the name of a label"
+        label: object = self.label
+        if label is not None:
+            return None if isinstance(label, str) and label else f"label={label!r:.80} is not the name of a label"
         if iscoroutinefunction(self.scope):
             return "scope= is async: give a plain function from the ToolContext to a text"
         problem = None if callable(self.scope) else _scope_problem(self.scope)

@@ -20,8 +20,12 @@ from stagepost.agents import (
     ExternalTool,
     Fallback,
     FunctionModel,
+    Handoff,
     LiteLLM,
     McpServer,
+    Memories,
+    Memory,
+    MemoryEntry,
     Model,
     ModelContext,
     ModelError,
@@ -50,6 +54,7 @@ from stagepost.agents import (
     call,
     converse,
     external_tool,
+    handoff,
     provider_tool,
     tool,
     toolset,
@@ -129,6 +134,23 @@ class Own:
 
 tools: Sequence[Tool[..., object]] = [get_weather, send_mail]
 
+
+def tenant(context: ToolContext[Pool]) -> str:
+    return str(context.deps.size)
+
+
+remembering = Agent("clerk", "Help.", tools=[Memory(label="customer"), Memory(scope=tenant, name="all"), get_weather])
+Memory(label=7)  # type: ignore[arg-type]
+Memory(scope=count)  # type: ignore[arg-type]  # a scope is a text
+
+
+async def remembered(store: MemoryStore) -> None:
+    memories = Memories(store)
+    assert_type((await memories.list("7")).items, Sequence[MemoryEntry])
+    assert_type(await memories.search("7", "tea"), Sequence[MemoryEntry])
+    assert_type(await memories.clear("7"), int)
+
+
 models: Sequence[Model] = [
     Own(),
     ScriptedModel([call("plain", city="Oslo"), "4"]),
@@ -148,6 +170,15 @@ typed = Agent(
     budget=Budget(turns=8, tool_calls=20, tokens=50_000, cost=0.5),
 )
 texting = Agent("echo", prompt="Echo.", idle=timedelta(hours=1))
+
+
+def of_users(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    return [message for message in messages if message.role == "user"]
+
+
+assert_type(handoff(typed, filter=of_users), Handoff)
+handing = Agent("front", "Talk.", tools=[handoff(texting), handoff("echo", name="again", limit=3)])
+handoff(3)  # type: ignore[arg-type]  # no agent
 
 
 async def prompt(context: PromptContext[WeatherQuery]) -> str:
@@ -230,6 +261,7 @@ async def use() -> None:
     result = await typed.run("Miami?", override_model=ScriptedModel(["30 °C"]))
     assert_type(result, AgentResult[WeatherReport])
     assert_type(result.output.degrees, int)
+    assert_type(result.agent, str)
     assert_type(result.messages, Sequence[ChatMessage])
     assert_type((await texting.run("hi", settings=ModelSettings(seed=7), model="fast")).output, str)
     assert_type(texting.run_sync("hi"), AgentResult[str])

@@ -153,6 +153,51 @@ async def test_a_run_in_memory_has_no_tables() -> None:
     assert isinstance(caught.value.__cause__, RunnerRequired)
 
 
+async def test_a_step_reads_what_was_saved_before_it(store: Store) -> None:
+    async def count(state: State, context: StepContext) -> dict[str, object]:
+        context.write(INSERT, f"note of {context.path}")
+        return {context.path: len(await context.query("SELECT * FROM app_notes WHERE text LIKE ?", "note%"))}
+
+    work = Chain("work", [step("one", count), step("two", count)])
+    async with running(store, work) as runner:
+        await store.execute(TABLE)
+        assert await (await runner.start(work)).result() == {"one": 0, "two": 1}
+
+
+async def test_a_query_that_fails_is_the_step_s_failure() -> None:
+    async def look(state: State, context: StepContext) -> None:
+        await context.query("SELECT * FROM app_nothing")
+
+    work = Chain("work", [step("look", look)])
+    async with running(MemoryStore(), work) as runner:
+        with pytest.raises(RunFailed, match=r"StatementFailed: .*no such table: app_nothing"):
+            await (await runner.start(work)).result()
+
+
+async def test_a_run_in_memory_reads_no_tables() -> None:
+    async def look(state: State, context: StepContext) -> None:
+        await context.query("SELECT 1")
+
+    with pytest.raises(Exception, match="step 'look' of 'work' reads a table, and a run in memory cannot"):
+        await Chain("work", [step("look", look)]).run()
+
+
+async def test_a_step_and_the_runs_below_it_know_their_labels() -> None:
+    def tell(state: State, context: StepContext) -> dict[str, object]:
+        return {"labels": dict(context.labels)}
+
+    child = Chain("child", [step("tell", tell)])
+
+    async def ask(state: State, context: StepContext) -> dict[str, object]:
+        return {"below": (await context.child(child, "one", {}))["labels"], **tell(state, context)}
+
+    work = Chain("work", [step("ask", ask)])
+    async with running(MemoryStore(), work, child) as runner:
+        run = await runner.start(work, labels={"customer": "7"})
+        assert await run.result() == {"labels": {"customer": "7"}, "below": {"customer": "7"}}
+    assert await child.run() == {"labels": {}}
+
+
 SECRETIVE: dict[str, tuple[Any, ...]] = {
     "a text": (INSERT, "key sk-live-4711"),
     "bytes": (INSERT, b"key sk-live-4711"),

@@ -15,9 +15,13 @@ from ._definition._hooks import ModelContext, ModelHook, ToolHook
 from ._definition._progress import ProgressHook, ToolProgress
 from ._definition._prompting import PromptContext, PromptFunction
 from ._delegation._conversations import Conversation, Exchange
+from ._delegation._handoff import Handoff, HandoffFilter, handoff
 from ._delegation._result import AgentResult
 from ._loop._session import Approve
 from ._mcp import ClientCredentials, McpConnections, McpOptions, McpServer
+from ._memory._entry import MemoryEntry
+from ._memory._memories import Memories
+from ._memory._memory import Memory, MemoryAction
 from ._models._fallback import Fallback
 from ._models._function import FunctionModel, ModelFunction
 from ._models._limited import RateLimited
@@ -64,6 +68,7 @@ from .errors import (
     ConversationOver,
     CostUnknown,
     EventLoopRunning,
+    HandoffFailed,
     InfrastructureError,
     InvalidAgent,
     InvalidAgentData,
@@ -78,6 +83,7 @@ from .errors import (
     McpCallLost,
     McpError,
     McpUnavailable,
+    MemoryUnavailable,
     ModelError,
     ModelMissing,
     ModelRejected,
@@ -142,6 +148,9 @@ __all__ = [
     "Fallback",
     "File",
     "FunctionModel",
+    "Handoff",
+    "HandoffFailed",
+    "HandoffFilter",
     "Image",
     "InfrastructureError",
     "InvalidAgent",
@@ -163,6 +172,11 @@ __all__ = [
     "McpOptions",
     "McpServer",
     "McpUnavailable",
+    "Memories",
+    "Memory",
+    "MemoryAction",
+    "MemoryEntry",
+    "MemoryUnavailable",
     "Model",
     "ModelContext",
     "ModelError",
@@ -234,6 +248,7 @@ __all__ = [
     "call",
     "converse",
     "external_tool",
+    "handoff",
     "provider_tool",
     "tool",
     "toolset",

@@ -15,6 +15,8 @@
     ├── InvalidDecision(TypeError)  a decision about a call is neither Allow nor Deny
     ├── NobodyToAsk                 a run in memory makes a call that needs approval
     ├── NobodyToAnswer              a run in memory makes a call that somebody outside has to answer
+    ├── HandoffFailed               the filter of a handoff has raised, or returned no messages
+    ├── MemoryUnavailable           an agent uses its memory in a run that has none
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── EventLoopRunning(RuntimeError)  `run_sync` was called where an event loop runs
@@ -56,7 +58,9 @@
 
 from collections.abc import Sequence
 
+from ._errors._handoff import HandoffFailed
 from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
+from ._errors._memory import MemoryUnavailable
 from ._errors._model import (
     AllModelsFailed,
     AnswerCut,
@@ -114,6 +118,7 @@ __all__ = [
     "ConversationOver",
     "CostUnknown",
     "EventLoopRunning",
+    "HandoffFailed",
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",
@@ -128,6 +133,7 @@ __all__ = [
     "McpCallLost",
     "McpError",
     "McpUnavailable",
+    "MemoryUnavailable",
     "ModelError",
     "ModelMissing",
     "ModelRejected",

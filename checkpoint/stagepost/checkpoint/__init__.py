@@ -24,7 +24,7 @@ from ._sqlite._inbox_store import SqliteInbox
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
-from ._tables import Statement, Tables
+from ._tables import Cell, Statement, Tables
 from ._waiting import Effect, EffectStatus, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
 from .errors import (
     AlreadyAnswered,
@@ -86,6 +86,7 @@ __all__ = [
     "CannotRead",
     "CannotStore",
     "Catalogue",
+    "Cell",
     "Change",
     "CheckpointError",
     "CheckpointStore",

@@ -29,6 +29,8 @@ class Tables(Protocol):
     async def execute(self, *statements: Statement) -> None:
         """Execute statements in one transaction: make tables and indexes, change rows.
 
+        Virtual tables may be those of FTS5, for full-text search.
+
         Raises:
             StatementRefused: One does something else, such as to change a table of the store's; nothing was done.
             StatementFailed: One is no SQL, or not what a table accepts; nothing was done.

@@ -11,7 +11,7 @@ from tests.agents.providers._rules import Call, Entry, Says, Thought
 from tests.agents.providers._scenes import LOOKED, everywhere, tasks_of
 from tests.agents.providers._server import Script
 
-from stagepost.agents import Agent, Allow, Budget, Tool, converse, tool
+from stagepost.agents import Agent, Allow, Budget, Memory, Tool, converse, tool
 from stagepost.checkpoint import RunStatus, SqliteStore
 from stagepost.workflows import Run, RunFailed, Runner
 
@@ -48,7 +48,9 @@ class Bridge:
         return cross
 
 
-def agent(place: Place, script: Script | None, *tools: Tool[Any, Any], thinking: bool = False, **options: Any) -> Any:
+def agent(
+    place: Place, script: Script | None, *tools: Tool[Any, Any] | Memory, thinking: bool = False, **options: Any
+) -> Any:
     """An agent of a script, or of the script that an agent before it has begun."""
     model = place.again(thinking=thinking) if script is None else place.model(script, thinking=thinking)
     return Agent("planner", "You plan.", model=model, tools=tools, **options)
@@ -212,4 +214,20 @@ async def test_a_conversation_goes_on_after_a_restart(place: Place, tmp_path: Pa
         assert (await talk.send("And now?")).output == "Still cold."
         assert (await talk.send("Thanks.")).output == "Bye."
     assert place.session.asked[-1].texts == ["Oslo?", "And now?", "Thanks."]
+    place.check()
+
+
+async def test_what_was_remembered_is_recalled_in_another_task(place: Place) -> None:
+    memory = Memory(label="customer")
+    script: list[Entry] = [
+        Says("I note that.", [Call("remember", {"text": "Likes tea."}), Call("recall", {})]),
+        "Noted.",
+        Call("recall", {"query": "tea"}),
+        "Tea.",
+    ]
+    planner = agent(place, script, memory)
+    async with tasks_of(planner) as (tasks, _):
+        for request in ("I like tea.", "What do I like?"):
+            await (await tasks.start(planner, request, labels={"customer": "7"})).result()
+    assert "Likes tea." in place.session.asked[-1].results[-1]
     place.check()

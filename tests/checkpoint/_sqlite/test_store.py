@@ -187,6 +187,15 @@ class SmallDisk:
         return run_batch(connection, batch)
 
 
+async def test_words_are_written_and_searched_after_the_store_was_opened_again(file: Path) -> None:
+    words = Statement("CREATE VIRTUAL TABLE app_words USING fts5(text)")
+    for statements in ([words], [], [Statement("DROP TABLE app_words"), words]):
+        async with SqliteStore(file) as store:
+            await store.execute(*statements, Statement("INSERT INTO app_words VALUES (?)", ("black tea",)))
+    async with SqliteStore(file) as store:
+        assert await store.query("SELECT text FROM app_words WHERE app_words MATCH 'tea'") == [("black tea",)]
+
+
 async def test_a_full_disk_is_no_fault_of_a_statement(file: Path) -> None:
     disk = SmallDisk()
     async with SqliteStore(file, run_batch=disk) as store:

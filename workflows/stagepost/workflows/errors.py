@@ -262,7 +262,7 @@ class MissingSecret(WorkflowError, KeyError):
 
 
 class RunnerRequired(WorkflowError):
-    """A step does what a run in memory cannot: it waits for somebody, or writes to a table of the store's database."""
+    """A step does what a run in memory cannot: it waits for somebody, or uses a table of the store's database."""
 
     def __init__(self, workflow: str, step: str, does: str = "waits for somebody outside") -> None:
         super().__init__(

@@ -62,7 +62,8 @@ class Agent(Generic[OutputT_co]):
             `PromptContext`; nothing in its text is replaced.
         model: The model that it asks, or its name, such as ``"openai/gpt-5-mini"``. Without one it asks the model of
             the agent that asks it.
-        tools: What the model may call: tools made by `tool`, functions, toolsets, MCP servers, tools of its provider.
+        tools: What the model may call: tools made by `tool` and `handoff`, functions, toolsets, MCP servers, a
+            `Memory`, tools of its provider.
         toolsets: More toolsets and tools of the provider, besides those among the tools.
         servers: More MCP servers, besides those among the tools.
         sub_agents: Agents that it may ask, or their names, which `Agents` resolves.

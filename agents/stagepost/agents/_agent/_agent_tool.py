@@ -7,6 +7,7 @@ from stagepost.hub import Duration
 
 from .._definition._definition import AgentDefinition
 from .._delegation._delegate_tool import DelegateTool
+from .._delegation._handoff import group_of
 from .._models._model import JsonSchema, Model
 from .._output._fitting import Unsendable
 from .._output._output import Complaint, Output
@@ -98,6 +99,10 @@ def _parameters(name: str, agent: AgentDefinition) -> Parameters:
 
 def _may_be_repeated(agent: AgentDefinition) -> bool:
     """Whether no tool that it or an agent below it may call has effects; unknown for servers before they are asked."""
+    return all(map(_is_harmless, group_of(agent, is_whole=False).values()))
+
+
+def _is_harmless(agent: AgentDefinition) -> bool:
     return (
         not agent.servers
         and all(tool.idempotent for tool in agent.tools)

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from stagepost.hub import Duration, seconds
 
+from .._delegation._handoff import Handoff, group_of
 from .._models._model import Model
+from .._tools._tool import Tool
 from ..errors import InvalidAgent, UnknownAgent
 from ._agent import Agent
 from ._given import ToolSource
@@ -42,8 +44,11 @@ class Agents(Mapping[str, Agent[object]]):
             if agent.name in known:
                 raise InvalidAgent(agent.name, "two agents have this name: rename one, or leave one out")
             known[agent.name] = agent
-        acquainted = _Acquainted(known, None if idle is None else seconds(idle, "idle"))
-        self._agents = {name: acquainted.agent(agent, ()) for name, agent in known.items()}
+        self._agents: dict[str, Agent[object]] = {}
+        acquainted = _Acquainted(known, self._agents, None if idle is None else seconds(idle, "idle"))
+        self._agents.update({name: acquainted.agent(agent, ()) for name, agent in known.items()})
+        for agent in self._agents.values():
+            group_of(agent)
 
     @classmethod
     def load(
@@ -105,10 +110,19 @@ class Agents(Mapping[str, Agent[object]]):
 
 
 class _Acquainted:
-    """Agents whose sub-agents are agents; one for each that was given, however many ask it."""
+    """Agents whose sub-agents are agents; one for each that was given, however many ask it.
 
-    def __init__(self, known: Mapping[str, Agent[object]], idle: float | None) -> None:
+    Args:
+        known: Those that were given.
+        made: Where they come to be; they find there whom they hand over to.
+        idle: The idle time of those that have none of their own.
+    """
+
+    def __init__(
+        self, known: Mapping[str, Agent[object]], made: Mapping[str, Agent[object]], idle: float | None
+    ) -> None:
         self._known = known
+        self._among = made
         self._idle = idle
         self._made: dict[int, Agent[object]] = {}  # by identity; `_known` keeps the originals alive
 
@@ -119,9 +133,20 @@ class _Acquainted:
         if id(agent) not in self._made:
             below = tuple(self.agent(self._found(agent, each), (*above, agent)) for each in agent.sub_agents)
             idle = self._idle if agent.idle is None else agent.idle
-            is_whole = below == agent.sub_agents and idle == agent.idle
-            self._made[id(agent)] = agent if is_whole else replace(agent, sub_agents=below, idle=idle)
+            tools = tuple(self._tool(agent, tool) for tool in agent.tools)
+            is_whole = (below, tools, idle) == (agent.sub_agents, agent.tools, agent.idle)
+            self._made[id(agent)] = agent if is_whole else replace(agent, sub_agents=below, tools=tools, idle=idle)
         return self._made[id(agent)]
+
+    def _tool(self, agent: Agent[object], tool: Tool[..., object]) -> Tool[..., object]:
+        if not isinstance(tool, Handoff):
+            return tool
+        if isinstance(tool.target, Agent) and self._known.get(tool.target.name) is not tool.target:
+            return tool
+        if tool.target_name not in self._known:
+            known = ", ".join(self._known)
+            raise InvalidAgent(agent.name, f"it hands over to {tool.target!r}, which is none of these agents: {known}")
+        return tool.among(self._among)
 
     def _found(self, agent: Agent[object], sub_agent: Agent[object] | str) -> Agent[object]:
         if not isinstance(sub_agent, str):

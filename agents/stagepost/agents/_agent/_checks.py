@@ -19,6 +19,7 @@ from .._definition._definition import (
 from .._definition._hooks import hook_problem
 from .._definition._prompt import placeholders
 from .._definition._prompting import prompt_problem
+from .._delegation._handoff import group_of, handoffs_of
 from .._delegation._messaging import message_tool
 from .._loop._settings import check_settings
 from .._output._fitting import Unsendable
@@ -115,8 +116,12 @@ def check_tools(agent: AgentDefinition) -> None:
     """See that the model can tell the tools apart.
 
     Raises:
-        InvalidAgent: Two have one name, or one has a reserved name.
+        InvalidAgent: Two have one name, or one has a reserved name; or agents that hand over do not fit together.
     """
+    for handoff in handoffs_of(agent).values():
+        if handoff.target_name == agent.name:
+            raise InvalidAgent(agent.name, f"{handoff.name!r} hands over to the agent itself: leave it out")
+    group_of(agent, is_whole=False)
     names = [tool.name for tool in agent.tools]
     provided = [tool.name for tool in provider_tools_of(agent)]
     for name in provided:

@@ -10,6 +10,7 @@ from pydantic_core import from_json, to_json
 
 from .._definition._definition import AgentDefinition, Delegating, provider_tools_of, toolsets_of
 from .._definition._prompting import prompt_name
+from .._delegation._handoff import Handoff
 from .._mcp import McpServer
 from .._mcp._server import Http, Stdio, Transport
 from .._models._addresses import bare_address
@@ -71,6 +72,7 @@ def _tool(tool: Tool[..., object]) -> Mapping[str, object]:
         "timeout": tool.timeout,
         "needs_approval": tool.needs_approval,
         **delegated,
+        **({"hands_over_to": tool.target_name} if isinstance(tool, Handoff) else {}),
     }
 
 

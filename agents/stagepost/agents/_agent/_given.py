@@ -9,13 +9,14 @@ from .._definition._approvals import Approvals
 from .._mcp import McpServer
 from .._models._addresses import shown_address
 from .._models._provider_tool import ProviderTool
+from .._tools._step_tool import ToolGroup
 from .._tools._tool import Tool, ToolLike, as_tool
 from .._tools._toolset import Toolset
 from ..errors import InvalidAgent
 
 T = TypeVar("T")
 
-ToolSource: TypeAlias = ToolLike | McpServer | Toolset | ProviderTool
+ToolSource: TypeAlias = ToolLike | ToolGroup | McpServer | Toolset | ProviderTool
 """What an agent can be given as tools."""
 
 
@@ -50,7 +51,9 @@ def read_tools(
     for each in found:
         if isinstance(each, McpServer | Toolset | ProviderTool):
             continue
-        if callable(each):
+        if isinstance(each, ToolGroup):
+            tools.extend(each.tools)
+        elif callable(each):
             tools.append(as_tool(each))
         else:
             shown = shown_address(each) if isinstance(each, str) else each

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -10,6 +11,7 @@ from .._definition._definition import AgentDefinition, sub_agents_of
 from .._definition._hooks import all_hooks, inherited
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
+from .._delegation._handoff import group_of
 from .._delegation._messaging import IDLE
 from .._loop._loop import AgentLoop
 from .._loop._member import Member
@@ -38,6 +40,41 @@ class _Above(NamedTuple):
 _NOTHING: Final = _Above(Approvals(within=None), ())
 
 
+class _Place(NamedTuple):
+    """Where agents that hand over to each other are in a team.
+
+    Attributes:
+        root: The agent at the top.
+        name: Name of the loop.
+        is_alone: Whether they are asked by nobody and ask nobody.
+    """
+
+    root: AgentDefinition
+    name: str
+    is_alone: bool
+
+    def member(self, way: Sequence[Link], model: Model, above: _Above) -> Member:
+        """The agent that is asked first."""
+        agent = way[-1].agent
+        return Member(
+            name=self.name,
+            path=tuple(link.agent.name for link in way),
+            agent=agent,
+            model=model,
+            approvals=agent.approvals.with_inherited(above.approvals),
+            hooks=all_hooks(above.hooks, agent.hooks),
+            root=(self.root.name, self.root.budget),
+            depth=len(way) - 1,
+            is_alone=self.is_alone,
+            idle=next((link.agent.idle for link in reversed(way) if link.agent.idle is not None), IDLE),
+        )
+
+    def taker(self, way: Sequence[Link], model: Model, above: _Above) -> Member:
+        """An agent that the run may be handed over to."""
+        name = way[-1].agent.name
+        return replace(self.member(way, model, above), name=f"{self.name}@{name}", holder=name)
+
+
 class Team:
     """The loops of an agent and of those below it, each with what it inherits.
 
@@ -59,6 +96,7 @@ class Team:
         self._root = root
         self._model = model
         self._loops: list[AgentLoop] = []
+        self._members: list[Member] = []
         self.loop = self._built((Link(root),), _NOTHING, root.name)
         self.loop.below = tuple(loop for loop in self._loops if loop is not self.loop)
 
@@ -92,9 +130,9 @@ class Team:
             stack: Closes them.
         """
         return {
-            loop.name: await stack.enter_async_context(McpConnections(loop.agent.servers))
-            for loop in self._loops
-            if loop.agent.servers
+            member.name: await stack.enter_async_context(McpConnections(member.agent.servers))
+            for member in self._members
+            if member.agent.servers
         }
 
     @asynccontextmanager
@@ -118,53 +156,61 @@ class Team:
     @cached_property
     def _has_to_open(self) -> bool:
         """Whether there is anything to prepare, to connect or to close."""
-        return any(map(can_prepare, self._models)) or any(loop.agent.servers for loop in self._loops)
+        return any(map(can_prepare, self._models)) or any(member.agent.servers for member in self._members)
 
     @property
     def hidden(self) -> Collection[tuple[str, str]]:
         """What its runs may not keep of models and servers."""
         keys = [(f"the key of {model!r}", key) for model in self._models for key in model_secrets(model)]
         keys += [
-            (f"a key in the settings of agent {loop.agent.name!r}", key)
-            for loop in self._loops
-            for key in settings_secrets(loop.agent.settings)
+            (f"a key in the settings of agent {member.agent.name!r}", key)
+            for member in self._members
+            for key in settings_secrets(member.agent.settings)
         ]
-        servers = {server.name: server for loop in self._loops for server in loop.agent.servers}
+        servers = {server.name: server for member in self._members for server in member.agent.servers}
         return (*keys, *((f"a key of MCP server {name!r}", key) for name, it in servers.items() for key in it.secrets))
 
     @cached_property
     def _models(self) -> Sequence[Model]:
-        return tuple({id(loop.model): loop.model for loop in self._loops}.values())
+        return tuple({id(member.model): member.model for member in self._members}.values())
 
     def _built(self, way: Sequence[Link], above: _Above, name: str) -> AgentLoop:
         agent = way[-1].agent
         model = resolve_model(way, run=self._model)
         if model is None:
             raise ModelMissing(agent.name)
-        approvals = agent.approvals.with_inherited(above.approvals)
-        hooks = all_hooks(above.hooks, agent.hooks)
-        left = _Above(approvals, inherited(hooks))
-        agents = {each.name: self._below(way, Link(each), left, name, f".{each.name}") for each in sub_agents_of(agent)}
-        tools = {
-            tool.name: self._below(way, Link(tool.agent, tool.model), left, name, f":{tool.name}")
-            for tool in agent.tools
-            if isinstance(tool, DelegateTool)
-        }
-        member = Member(
-            name=name,
-            path=tuple(link.agent.name for link in way),
-            agent=agent,
-            model=model,
-            approvals=approvals,
-            hooks=hooks,
-            root=(self._root.name, self._root.budget),
-            depth=len(way) - 1,
-            is_alone=len(way) == 1 and not agents and not tools,
-            idle=next((link.agent.idle for link in reversed(way) if link.agent.idle is not None), IDLE),
-        )
-        loop = AgentLoop(member, Delegation(agents, tools), self)
+        group = tuple(group_of(agent).values())
+        is_alone = len(way) == 1 and not any(sub_agents_of(each) or delegates_of(each) for each in group)
+        place = _Place(self._root, name, is_alone=is_alone)
+        member = place.member(way, model, above)
+        left = _Above(member.approvals, inherited(member.hooks))
+        others = [self._taker(place, (*way[:-1], Link(taker, model)), left) for taker in group[1:]]
+        loop = AgentLoop(member, self._delegation(way, left, name), self, others)
+        self._members += [member, *(other for other, _ in others)]
         self._loops.append(loop)
         return loop
 
+    def _taker(self, place: _Place, way: Sequence[Link], above: _Above) -> tuple[Member, Delegation]:
+        """An agent that a run may be handed over to. What it inherits is that of the agent which is asked first."""
+        model = resolve_model(way)
+        assert model is not None  # noqa: S101  # it has at least that of the agent which is asked first
+        member = place.taker(way, model, above)
+        return member, self._delegation(way, _Above(member.approvals, inherited(member.hooks)), member.name)
+
+    def _delegation(self, way: Sequence[Link], left: _Above, name: str) -> Delegation:
+        """What asks the agents below the last one of a way."""
+        agent = way[-1].agent
+        agents = {each.name: self._below(way, Link(each), left, name, f".{each.name}") for each in sub_agents_of(agent)}
+        tools = {
+            tool.name: self._below(way, Link(tool.agent, tool.model), left, name, f":{tool.name}")
+            for tool in delegates_of(agent)
+        }
+        return Delegation(agents, tools)
+
     def _below(self, way: Sequence[Link], link: Link, above: _Above, parent: str, own: str) -> AgentLoop:
         return self._built((*way, link), above, parent + own)
+
+
+def delegates_of(agent: AgentDefinition) -> Sequence[DelegateTool]:
+    """The tools of an agent that ask other agents."""
+    return [tool for tool in agent.tools if isinstance(tool, DelegateTool)]

@@ -121,6 +121,16 @@ class Delegating(Protocol):
         ...
 
 
+@runtime_checkable
+class HandingOver(Protocol):
+    """A tool that hands the conversation over to another agent."""
+
+    @property
+    def hands_over_to(self) -> "AgentDefinition | str":
+        """The agent, or its name."""
+        ...
+
+
 def reserved(agent: AgentDefinition) -> tuple[str, ...]:
     """Names that no tool of an agent may have, because the agent needs them itself."""
     own = (*RESERVED, MESSAGE_AGENT) if agent.sub_agents else RESERVED
@@ -147,7 +157,7 @@ def sub_agents_of(agent: AgentDefinition) -> Sequence[AgentDefinition]:
 
 
 def reachable(agent: AgentDefinition) -> Iterator[AgentDefinition]:
-    """An agent and the agents below it, sub-agents and those that tools ask, each once, those above first.
+    """An agent and the agents below it, sub-agents and those that tools ask or hand over to, each once.
 
     Raises:
         InvalidAgent: One has a sub-agent that is only a name.
@@ -161,6 +171,8 @@ def reachable(agent: AgentDefinition) -> Iterator[AgentDefinition]:
             yield found
             waiting.extend(sub_agents_of(found))
             waiting.extend(tool.agent for tool in found.tools if isinstance(tool, Delegating))
+            takers = [tool.hands_over_to for tool in found.tools if isinstance(tool, HandingOver)]
+            waiting.extend(taker for taker in takers if not isinstance(taker, str))
 
 
 def _found(agent: AgentDefinition, sub_agent: AgentDefinition | str) -> AgentDefinition:

@@ -1,14 +1,18 @@
 """Pending tool calls, as a run stores them."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import TypedCodec
 
 from .._models._messages import ToolCall
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None
 
 
 class Talk(BaseModel, frozen=True):
@@ -21,6 +25,7 @@ class Talk(BaseModel, frozen=True):
         last: When that was, in seconds since 1970.
         ended: Whether it has ended, whatever the time is.
         idle: After how many seconds without a message it ends; None for never.
+        by: The agent that talks, if the run was handed over to it.
     """
 
     agent: str
@@ -29,6 +34,7 @@ class Talk(BaseModel, frozen=True):
     last: float = 0.0
     ended: bool = False
     idle: float | None = None
+    by: Annotated[str | None, Field(exclude_if=_is_nothing)] = None
 
     def is_late(self, now: float) -> bool:
         """Whether nobody has written for its idle time."""
@@ -72,6 +78,7 @@ class PendingCall(NamedTuple):
         complaint: Why it cannot be made, if known already.
         talk: Its place in a conversation with another agent, if it is a message.
         begun: Whether it has begun with the commit of the answer; see `_beginning`.
+        holder: The agent that requests it, if the run was handed over to it.
     """
 
     number: str
@@ -83,6 +90,7 @@ class PendingCall(NamedTuple):
     complaint: str | None = None
     talk: Place | None = None
     begun: bool = False
+    holder: str | None = None
 
     @property
     def call(self) -> ToolCall:
@@ -114,8 +122,10 @@ class Aside:
         nested: What child runs have used for it, by their keys, as `Spent.stored`.
         talk: The conversation after the call, by its id.
         found: Names of the tools that it has found, if it has searched for some.
+        handoff: Who has the run from now on; see `Handed`.
     """
 
     nested: Mapping[str, Mapping[str, Any]] | None = None
     talk: tuple[str, Talk] | None = None
     found: tuple[str, ...] = ()
+    handoff: Mapping[str, str] | None = None

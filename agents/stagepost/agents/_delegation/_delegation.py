@@ -150,6 +150,7 @@ class Delegation:
                 last=context.clock(),
                 ended=ended,
                 idle=None if math.isinf(loop.idle) else loop.idle,
+                by=entry.holder,
             ),
         )
         return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)

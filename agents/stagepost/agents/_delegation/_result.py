@@ -28,6 +28,7 @@ class AgentResult(Generic[OutputT_co]):
         blobs: Bytes of the parts of a run in memory, by digest, for the same purpose; for other runs they are in the
             store.
         clock: Seconds since 1970, by which `conversations` tells whose time is up; None if nobody knows.
+        agent: Name of the agent that has answered: the one that was asked, unless it handed over.
     """
 
     output: OutputT_co
@@ -37,6 +38,7 @@ class AgentResult(Generic[OutputT_co]):
     state: State = field(repr=False, compare=False)
     blobs: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
     clock: Callable[[], float] | None = field(default=None, repr=False, compare=False)
+    agent: str = ""
 
     @property
     def conversations(self) -> Sequence[Conversation]:

@@ -15,6 +15,7 @@ conversations  conversations with other agents, by id, if any
 nested         what child runs of the last answer have used, by their keys, and all before them together, if any
 heard          number of the last message sent to the running task that was read, if any
 said           the message of a conversation with an outside caller that this run answers, if any; see `_tasks`
+handoff        the last handoff, if there was one; see `Handed`
 settings       settings for its model, if the caller gave some
 parts          set if a message has pictures, sounds or files
 ended          set if the run only records that such a conversation has ended
@@ -64,10 +65,29 @@ class Changes(TypedDict, total=False):
     nested: Mapping[str, object]
     heard: int
     said: Mapping[str, object]
+    handoff: Mapping[str, object]
     settings: ModelSettings
     parts: bool
     ended: bool
     found: Sequence[str]
+
+
+class Handed(NamedTuple):
+    """The last handoff of a run, or of the runs that it continues.
+
+    Attributes:
+        agent: Name of the agent that has the conversation since.
+        by: Name of the agent that had it.
+        tool: The tool by which it handed over.
+        at: How much of the transcript there was, the result of the tool included.
+        times: How often this run was handed over.
+    """
+
+    agent: str
+    by: str
+    tool: str
+    at: int
+    times: int
 
 
 class Said(NamedTuple):
@@ -168,6 +188,18 @@ class RunState:
         return heard
 
     @property
+    def handed(self) -> Handed | None:
+        """The last handoff; None if the agent that was asked has the conversation."""
+        handed = self._given.get("handoff")
+        return None if handed is None else Handed(**handed)
+
+    @property
+    def holder(self) -> str | None:
+        """The agent that has the conversation; None if it is the one that was asked."""
+        handed = self._given.get("handoff")
+        return None if handed is None else handed["agent"]
+
+    @property
     def settings(self) -> ModelSettings | None:
         """Settings for the model, if the caller gave some."""
         return self._given.get("settings")
@@ -206,12 +238,14 @@ class RunState:
         return None if said is None else Said(said["key"], said["at"])
 
     def kept(self) -> Changes:
-        """The conversations, and the tools that were found, for a run that continues this one."""
+        """What a run that continues this one knows of it: conversations, tools that were found, and who has the run."""
         kept: Changes = {}
         if "conversations" in self._given:
             kept["conversations"] = self._given["conversations"]
         if "found" in self._given:
             kept["found"] = self._given["found"]
+        if "handoff" in self._given:
+            kept["handoff"] = {**self._given["handoff"], "times": 0}
         return kept
 
     def with_results(self, messages: Sequence[ChatMessage], asides: Iterable[Aside]) -> Changes:
@@ -231,6 +265,10 @@ class RunState:
                 talks[aside.talk[0]] = aside.talk[1].model_dump()
             if aside.nested is not None:
                 nested.update(aside.nested)
+            if aside.handoff is not None:
+                times = 0 if self.handed is None else self.handed.times
+                at = len(self.messages) + len(messages)
+                changes["handoff"] = {**aside.handoff, "at": at, "times": times + 1}
         if talks:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
         if not self.has_parts and any(message.parts for message in messages if message.role == "tool"):

@@ -19,6 +19,7 @@ from .._models._model import ModelRequest, ModelResponse, ToolSchema
 from .._tools._answer_reader import AnswerReader
 from ._bytes import with_bytes
 from ._call_ids import distinct
+from ._handed import View
 from ._hooked import HookedModel
 from ._keeping import without_secrets
 from ._member import Member
@@ -37,13 +38,15 @@ class Asking:
         brief: Makes its prompt.
         reader: Knows how the model is to end its work.
         offer: Finds what it may call.
+        view: Shows it what was said.
     """
 
-    def __init__(self, member: Member, brief: Brief, reader: AnswerReader, offer: Offer) -> None:
+    def __init__(self, member: Member, brief: Brief, reader: AnswerReader, offer: Offer, view: View) -> None:
         self._member = member
         self._brief = brief
         self._reader = reader
         self._offer = offer
+        self._view = view
         self._answer = HookedModel(member)
         self._provider_tools = provider_tools_of(member.agent)
         self._fixed = None if brief.fixed is None else self._instructed(brief.fixed.text)
@@ -60,7 +63,7 @@ class Asking:
             is_last: Whether there will be no turn after this one: there is nothing to call then.
         """
         system = self._fixed or await self._system(state, context)
-        said = state.messages
+        said = self._view.of(state)
         if state.has_parts:
             said = await with_bytes(said, context)
             check_parts(self._member.model, asked_parts(said))

@@ -1,8 +1,7 @@
 """The tool calls of one answer: concurrent, each saved when it ends, the results in the order of the calls."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from stagepost.workflows import AnswerTypes, Parallel, State, Step, StepContext, step
@@ -16,7 +15,6 @@ from .._tools._answer_reader import AnswerReader
 from .._tools._invoking import ToolResult
 from ..errors import McpUnavailable, ToolsetFailed
 from ._accounting import Accounting
-from ._answers import externals_of, type_of_answer
 from ._keeping import keepable
 from ._made import MADE, MadeCall, in_order, result_message
 from ._member import Member
@@ -55,17 +53,7 @@ class ToolCalling:
         self._delegation = delegation
         self._pending = pending
         self._offer = offer
-        self._answers = AnswerTypes(partial(type_of_answer, externals_of(member.agent.tools)))
         self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
-
-    def several(self) -> Parallel:
-        """The fan-out over calls that may run at once; the results are in the order of the calls."""
-        made = replace(step("call", self._lane, answers=self._answers), takes=LANE, gives=MADE)
-        return Parallel("tools", made, over=self._lanes, merge=_in_order, workers=_MOST_AT_ONCE)
-
-    def one(self) -> Step:
-        """The step that makes calls one after another: it needs no items, and so fewer commits."""
-        return step("tool", self._step, answers=self._answers)
 
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:
         """Whether the only call of an answer may begin with its commit: it needs no approval, and leaves a mark."""
@@ -73,7 +61,8 @@ class ToolCalling:
         tool = None if toolbox is None else toolbox.tools.get(call.name)
         return tool is not None and leaves_mark(tool) and self._member.approvals.rule(tool) is None
 
-    async def _step(self, given: State, context: StepContext) -> Changes:
+    async def in_turn(self, given: State, context: StepContext) -> Changes:
+        """Make the calls of the last answer one after another."""
         state = RunState(given)
         self._accounting.check_due(state)
         calls, begun = state.last_calls, state.begun
@@ -91,12 +80,14 @@ class ToolCalling:
             messages.append(result_message(each.id, each.name, result))
         return state.with_results(messages, asides)
 
-    def _lanes(self, given: State) -> Sequence[Lane]:
+    def lanes(self, given: State) -> Sequence[Lane]:
+        """The calls of the last answer, grouped by what may run at once."""
         state = RunState(given)
         self._accounting.check_due(state)
         return self._pending.of_last(state)
 
-    async def _lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
+    async def lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
+        """Make the calls of a group."""
         self._accounting.check_shared(context)
         made: list[MadeCall] = []
         for pending in item:
@@ -108,7 +99,10 @@ class ToolCalling:
     async def _made(
         self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside, state: RunState | None = None
     ) -> ToolResult:
-        return keepable(await self._result(call, pending, context, aside, state), context)
+        result = keepable(await self._result(call, pending, context, aside, state), context)
+        if result.is_error:  # such as that of a hook: then nothing is handed over
+            aside.handoff = None
+        return result
 
     async def _result(
         self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside, state: RunState | None
@@ -124,6 +118,21 @@ class ToolCalling:
         if tool is None:
             return unmade(call, pending, context, f"there is no tool {call.name!r}; there are: {toolbox.names}")
         return await OneCall(self._member, self._delegation, self._hooks, tool, pending, context, aside).made(call)
+
+
+def several(
+    lanes: Callable[[State], Sequence[Lane]],
+    lane: Callable[[Lane, StepContext], Awaitable[Sequence[MadeCall]]],
+    answers: AnswerTypes,
+) -> Parallel:
+    """The fan-out over calls that may run at once; the results are in the order of the calls."""
+    made = replace(step("call", lane, answers=answers), takes=LANE, gives=MADE)
+    return Parallel("tools", made, over=lanes, merge=_in_order, workers=_MOST_AT_ONCE)
+
+
+def one(in_turn: Callable[[State, StepContext], Awaitable[Changes]], answers: AnswerTypes) -> Step:
+    """The step that makes calls one after another: it needs no items, and so fewer commits."""
+    return step("tool", in_turn, answers=answers)
 
 
 def _in_order(given: State, results: Sequence[Sequence[MadeCall]]) -> Changes:

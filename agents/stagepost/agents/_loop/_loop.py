@@ -5,12 +5,12 @@ several at once are a fan-out, which takes two more commits, before the first an
 everything that the loop knows; see `RunState`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, NoReturn, cast
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from pydantic import JsonValue
 
-from stagepost.workflows import END, Graph, Pattern, State, key_exists, step
+from stagepost.workflows import END, Graph, Parallel, Pattern, State, Step, StepContext, key_exists, step
 
 from .._definition._budget import Spent
 from .._definition._request import Brief
@@ -22,15 +22,20 @@ from .._output._output import output_of
 from .._tools._answer_reader import AnswerReader
 from ..errors import AgentGaveUp
 from ._accounting import Accounting
+from ._answers import answers_of
 from ._asking import Asking
-from ._calling import ToolCalling
+from ._calling import ToolCalling, one, several
 from ._counter import Shares
+from ._handed import View
 from ._member import Member, Team
 from ._news import MESSAGE
 from ._offer import Offer
 from ._opening import asked, asked_again, over
 from ._pending_calls import PendingCalls
+from ._seats import Seat, Seats
 from ._turn import Turn
+
+TakeTurn: TypeAlias = Callable[[State, StepContext], Awaitable[Mapping[str, object]]]
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
 
@@ -47,6 +52,7 @@ class AgentLoop(Graph):
         member: The agent in its place.
         delegation: Asks the agents below it.
         team: Opens models and connections, and knows their secrets.
+        others: The agents that a run may be handed over to, each with what asks the agents below it.
 
     Attributes:
         agent: The agent.
@@ -58,6 +64,7 @@ class AgentLoop(Graph):
         member: Member,
         delegation: Delegation,
         team: Team,
+        others: Sequence[tuple[Member, Delegation]] = (),
     ) -> None:
         agent = member.agent
         types = types_of(agent.input, agent.output)
@@ -69,7 +76,16 @@ class AgentLoop(Graph):
         self._team = team
         self._brief = Brief(agent.name, agent.prompt, agent.input)
         self._output = output_of(agent.output)
-        self._draw(*self._parts(delegation))
+        members = (member, *(other for other, _ in others))
+        view, answers = View(members), answers_of([each.agent for each in members])
+        own = self._seat(member, delegation, view)
+        if not others:
+            calling = own.calling
+            self._draw(own.turn.take, one(calling.in_turn, answers), several(calling.lanes, calling.lane, answers))
+            return
+        seats = {other.holder: self._seat(other, below, view) for other, below in others}
+        all_ = Seats({None: own, agent.name: own, **seats})
+        self._draw(all_.take, one(all_.in_turn, answers), several(all_.lanes, all_.lane, answers))
 
     @property
     def companions(self) -> Sequence[Pattern]:
@@ -157,23 +173,29 @@ class AgentLoop(Graph):
             clock: Seconds since 1970, by which the run has told the time.
         """
         known = RunState(state)
-        usage, turns = _total(known).usage, known.spent.turns
-        return AgentResult(known.output, tuple(known.messages), usage, turns, state, clock=clock)
+        usage, turns, holder = _total(known).usage, known.spent.turns, self.holder(state)
+        return AgentResult(known.output, tuple(known.messages), usage, turns, state, clock=clock, agent=holder)
 
-    def _parts(self, delegation: Delegation) -> tuple[Turn, ToolCalling]:
-        """What takes turns, and what makes their calls."""
-        reader = AnswerReader(self._output, self.agent.output_mode)
-        offer = Offer(self._member, reader)
+    def holder(self, state: State) -> str:
+        """Name of the agent that has a run: the one that was asked, until it hands over."""
+        return RunState(state).holder or self.agent.name
+
+    def _seat(self, member: Member, delegation: Delegation, view: View) -> Seat:
+        """What an agent does in a run. The budget is that of the agent which is asked first."""
+        agent = member.agent
+        reader = AnswerReader(output_of(agent.output), agent.output_mode)
+        offer = Offer(member, reader)
         accounting = Accounting(self._member)
-        pending = PendingCalls(self._member, offer.messages)
-        calling = ToolCalling(self._member, accounting, reader, delegation, pending=pending, offer=offer)
-        asking = Asking(self._member, self._brief, reader, offer)
-        return Turn(accounting, asking, reader, pending, calling), calling
+        pending = PendingCalls(member, offer.messages)
+        calling = ToolCalling(member, accounting, reader, delegation, pending=pending, offer=offer)
+        brief = self._brief if agent is self.agent else Brief(agent.name, agent.prompt, agent.input)
+        asking = Asking(member, brief, reader, offer, view)
+        return Seat(Turn(accounting, asking, reader, pending, calling), calling)
 
-    def _draw(self, turn: Turn, calling: ToolCalling) -> None:
-        self.add("infer", step("infer", turn.take, signals={MESSAGE: str}))
-        self.add("tool", calling.one())
-        self.add("tools", calling.several())
+    def _draw(self, take: TakeTurn, one: Step, several: Parallel) -> None:
+        self.add("infer", step("infer", take, signals={MESSAGE: str}))
+        self.add("tool", one)
+        self.add("tools", several)
         self.add("give-up", step("give-up", self._give_up, inline=True))
         self.edge("infer", "tool", when=wants_one)
         self.edge("infer", "tools", when=wants_several)

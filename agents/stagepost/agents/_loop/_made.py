@@ -33,6 +33,7 @@ class MadeCall:
         talk: The conversation after the call, see `Aside`.
         parts: Pictures, sounds and files of the result.
         found: Names of the tools that it has found, see `Aside`.
+        handoff: Who has the run from now on, see `Aside`.
     """
 
     index: int
@@ -44,6 +45,7 @@ class MadeCall:
     talk: Annotated[tuple[str, Talk] | None, Field(exclude_if=_is_nothing)] = None
     parts: Annotated[tuple[Part, ...], Field(exclude_if=_is_nothing)] = ()
     found: Annotated[tuple[str, ...], Field(exclude_if=_is_nothing)] = ()
+    handoff: Annotated[Mapping[str, str] | None, Field(exclude_if=_is_nothing)] = None
 
     @classmethod
     def of(cls, pending: PendingCall, result: ToolResult, aside: Aside) -> "MadeCall":
@@ -59,6 +61,7 @@ class MadeCall:
             talk=aside.talk,
             parts=parts,
             found=aside.found,
+            handoff=aside.handoff,
         )
 
     @property
@@ -69,7 +72,7 @@ class MadeCall:
     @property
     def aside(self) -> Aside:
         """What the run has to know of it beside that."""
-        return Aside(self.nested, self.talk, self.found)
+        return Aside(self.nested, self.talk, self.found, self.handoff)
 
 
 MADE: Final = TypedCodec(tuple[MadeCall, ...], immutable=True, verify=False)  # made by us, of texts and numbers

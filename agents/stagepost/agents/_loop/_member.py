@@ -27,6 +27,7 @@ class Member:
         depth: The number of agents above it.
         is_alone: Whether it is asked by nobody and asks nobody.
         idle: After how many seconds without a message a conversation with it has ended; infinity for never.
+        holder: Its own name, if runs come to it by handoffs only.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Member:
     depth: int
     is_alone: bool
     idle: float
+    holder: str | None = None
 
 
 class Team(Protocol):

@@ -12,7 +12,7 @@ An idempotent tool leaves no mark and is called again. A call that another agent
 again. The arguments are checked before anything else, each time: an invalid call was never made.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from inspect import isawaitable
 
@@ -28,12 +28,14 @@ from .._definition._progress import progress_of
 from .._delegation._calls import Aside, PendingCall
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
+from .._delegation._handoff import Handoff
 from .._models._messages import ToolCall
 from .._tools._arguments import InvalidArguments
 from .._tools._context import ToolContext
 from .._tools._invoking import ToolResult, error_result, invoke
 from .._tools._outside import Outside, WaitingTool
 from .._tools._search import SearchTool
+from .._tools._step_tool import StepTool
 from .._tools._tool import Tool
 from ..errors import InvalidDecision, NobodyToAnswer, NobodyToAsk
 from ._at_most_once import AtMostOnce, interrupted
@@ -127,16 +129,11 @@ class OneCall:
             return unmade(call, self.entry, self.context, _misfit(error))
         if isinstance(self.tool, WaitingTool):
             return await self._waited(self.tool, arguments, context or self._tool_context())
-        return await self._called(call, arguments, context)
+        made = self._made_here(arguments)
+        return await (self._called(call, arguments, context) if made is None else made)
 
     async def _called(self, call: ToolCall, arguments: Mapping[str, object], context: ToolContext | None) -> ToolResult:
-        """The result of a call that waits for nobody."""
-        if self.tool.name == MESSAGE_AGENT and self.delegation.has_agents:
-            return await self.delegation.message(arguments, self.entry, self.context, self.aside)
-        if isinstance(self.tool, DelegateTool):
-            return await self.delegation.ask(self.tool, arguments, self.entry, self.context, self.aside)
-        if isinstance(self.tool, SearchTool):
-            return self._searched(self.tool, arguments)
+        """The result of a tool that is a function."""
         if context is None and self.tool.takes_context:
             context = self._tool_context()
         invoked = partial(invoke, self.tool, arguments, context, is_own=self.context.is_durable)
@@ -146,7 +143,23 @@ class OneCall:
             self.result = await self._once(lambda: self._shown(from_json(call.arguments)))(invoked)
         return self.result
 
-    def _searched(self, tool: SearchTool, arguments: Mapping[str, object]) -> ToolResult:
+    def _made_here(self, arguments: Mapping[str, object]) -> Awaitable[ToolResult] | None:
+        """The result of a tool that is part of the loop; None for one that is a function."""
+        match self.tool:
+            case DelegateTool():
+                return self.delegation.ask(self.tool, arguments, self.entry, self.context, self.aside)
+            case Handoff():
+                return self.tool.hand_over(self.member.agent.name, self.context, self.aside)
+            case StepTool():
+                return self.tool.perform(arguments, self._tool_context(), self.context)
+            case SearchTool():
+                return self._searched(self.tool, arguments)
+            case _ if self.tool.name == MESSAGE_AGENT and self.delegation.has_agents:
+                return self.delegation.message(arguments, self.entry, self.context, self.aside)
+            case _:
+                return None
+
+    async def _searched(self, tool: SearchTool, arguments: Mapping[str, object]) -> ToolResult:
         """What a search finds, which is offered from now on."""
         found = tool.find(str(arguments["query"]))
         self.aside.found = tuple(each.name for each in found)
@@ -188,6 +201,7 @@ class OneCall:
             secrets=self.context.secrets,
             path=self.member.path,
             turn=self.entry.turn + 1,
+            labels=self.context.labels,
         )
 
 

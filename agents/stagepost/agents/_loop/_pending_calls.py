@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from .._delegation._calls import Lane, PendingCall, call_number
+from .._delegation._handoff import checked, handoffs_of
 from .._delegation._messaging import lanes
 from .._delegation._state import RunState
 from .._models._messages import AssistantMessage, ToolCall
@@ -24,6 +25,8 @@ class PendingCalls:
 
     def __init__(self, member: Member, messages: Tool[..., object] | None) -> None:
         self._is_alone = member.is_alone
+        self._holder = member.holder
+        self._handoffs = handoffs_of(member.agent)
         self._messages = messages
         self.is_timed = messages is not None
 
@@ -31,7 +34,7 @@ class PendingCalls:
         """How many calls of an answer given now may run at once."""
         if self._is_alone:
             return len(answer.calls)
-        return len(self._lanes(state, _pending(answer.calls, state.turn, state.root), now))
+        return len(self._lanes(state, self._pending(answer.calls, state.turn, state.root), now))
 
     def of_last(self, state: RunState) -> Sequence[Lane]:
         """The calls of the last answer, grouped by what may run at once."""
@@ -50,14 +53,17 @@ class PendingCalls:
         return pending if self._is_alone else list(chain.from_iterable(self._lanes(state, pending, state.answered_at)))
 
     def _of(self, state: RunState, calls: Sequence[ToolCall]) -> Sequence[PendingCall]:
-        return _pending(calls, state.turn - 1, None if self._is_alone else state.root)
+        pending = self._pending(calls, state.turn - 1, None if self._is_alone else state.root)
+        if not self._handoffs:
+            return pending
+        return checked(pending, self._handoffs, 0 if state.handed is None else state.handed.times)
 
     def _lanes(self, state: RunState, pending: Sequence[PendingCall], now: float) -> Sequence[Lane]:
-        return lanes(pending, state.talks, self._messages, now=now)
+        talks = {key: talk for key, talk in state.talks.items() if talk.by == self._holder}
+        return lanes(pending, talks, self._messages, now=now)
 
-
-def _pending(calls: Sequence[ToolCall], turn: int, root: str | None) -> Sequence[PendingCall]:
-    return [
-        PendingCall(call_number(turn, index), index, call.id, call.name, call.arguments, root)
-        for index, call in enumerate(calls)
-    ]
+    def _pending(self, calls: Sequence[ToolCall], turn: int, root: str | None) -> Sequence[PendingCall]:
+        return [
+            PendingCall(call_number(turn, index), index, call.id, call.name, call.arguments, root, holder=self._holder)
+            for index, call in enumerate(calls)
+        ]

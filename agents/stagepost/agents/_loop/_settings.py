@@ -34,7 +34,7 @@ def check_settings(agent: AgentDefinition) -> None:
 
 
 def run_settings(agent: AgentDefinition, given: ModelSettings | None) -> ModelSettings | None:
-    """The settings of a run: the given ones, completed by the agent's own; None if none are given.
+    """The settings that a run is given, checked; None if none are. Those of the agent that has the run complete them.
 
     Raises:
         InvalidRequest: They are not settings, or name a tool that the agent does not have.
@@ -44,7 +44,7 @@ def run_settings(agent: AgentDefinition, given: ModelSettings | None) -> ModelSe
     problem = _problem(agent, given)
     if problem is not None:
         raise InvalidRequest(agent.name, problem)
-    return given.over(agent.settings)
+    return given
 
 
 def stored_settings(agent: AgentDefinition, given: ModelSettings | None) -> Changes:
@@ -98,7 +98,7 @@ def settings_of(member: Member, state: RunState, context: StepContext, tools: Se
             stored = state.settings
             settings = settings if stored is None else stored.over(settings)
         elif isinstance(session := context.resources, Session):
-            settings = session.settings or settings
+            settings = settings if session.settings is None else session.settings.over(settings)
     if settings.tool_choice is None:
         return settings
     return without_impossible_choice(settings, tools, is_first=not state.spent.turns)

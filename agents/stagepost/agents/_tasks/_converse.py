@@ -37,11 +37,21 @@ _UNSAID: Final = _Unsaid(IDLE)
 
 @overload
 def converse(
-    runner: Runner, agent: Agent[OutputT], *, id: str | None = ..., idle: Duration | None = ...
+    runner: Runner,
+    agent: Agent[OutputT],
+    *,
+    id: str | None = ...,
+    idle: Duration | None = ...,
+    labels: Mapping[str, str] | None = ...,
 ) -> "OpenConversation[OutputT]": ...
 @overload
 def converse(
-    runner: Runner, agent: str, *, id: str | None = ..., idle: Duration | None = ...
+    runner: Runner,
+    agent: str,
+    *,
+    id: str | None = ...,
+    idle: Duration | None = ...,
+    labels: Mapping[str, str] | None = ...,
 ) -> "OpenConversation[Any]": ...
 def converse(
     runner: Runner,
@@ -49,6 +59,7 @@ def converse(
     *,
     id: str | None = None,  # noqa: A002  # the word for it
     idle: Duration | None = _UNSAID,
+    labels: Mapping[str, str] | None = None,
 ) -> "OpenConversation[Any]":
     """Open a conversation with an agent: an async context manager whose messages outlive the process.
 
@@ -77,6 +88,7 @@ def converse(
         idle: Seconds (or a `timedelta`) after the last answer after which the conversation has ended, whether or not
             anybody had it open; None for no limit; by default the agent's own ``idle``. The value of this opening
             counts, not that of an earlier one.
+        labels: What the runs of the messages that are sent here can be found by, as for `Tasks.start`.
 
     Raises:
         WorkflowNotFound: The runner knows no agent of this name.
@@ -89,7 +101,7 @@ def converse(
         raise ValueError(f"conversation id {conversation_id!r} is too long: give at most {_ID_LENGTH} characters")
     loop = known_loop(runner, agent)
     limit = loop.idle if isinstance(idle, _Unsaid) else seconds(idle, "idle")
-    return OpenConversation(runner, loop, conversation_id, limit)
+    return OpenConversation(runner, loop, conversation_id, limit, labels)
 
 
 class OpenConversation(Generic[OutputT_co]):
@@ -102,12 +114,14 @@ class OpenConversation(Generic[OutputT_co]):
         id: The conversation; ``converse(runner, agent, id=…)`` opens it again.
     """
 
-    def __init__(self, runner: Runner, loop: AgentLoop, conversation_id: str, idle: float) -> None:
+    def __init__(
+        self, runner: Runner, loop: AgentLoop, conversation_id: str, idle: float, labels: Mapping[str, str] | None
+    ) -> None:
         self.id = conversation_id
         self._clock = runner.clock
         self._loop = loop
         self._idle = idle
-        self._turns = Turns(runner, loop, conversation_id)
+        self._turns = Turns(runner, loop, conversation_id, labels)
         self._last: Turn | None = None
         self._taken = -1  # number of a turn that somebody else has begun meanwhile
         self._is_current = False  # whether `_last` is the last one, as far as is known
@@ -145,6 +159,12 @@ class OpenConversation(Generic[OutputT_co]):
     def messages(self) -> Sequence[ChatMessage]:
         """The transcript up to the last turn that has ended here, without the prompt."""
         return () if self._last is None or self._last.state is None else tuple(RunState(self._last.state).messages)
+
+    @property
+    def agent(self) -> str:
+        """Name of the agent that has the conversation, after the last turn that has ended here."""
+        last = None if self._last is None else self._last.state
+        return self._loop.agent.name if last is None else self._loop.holder(last)
 
     async def send(self, request: object, *, key: str | None = None) -> AgentResult[OutputT_co]:
         """Send a message and return the answer, however long that takes: a call may wait for a person, for example.

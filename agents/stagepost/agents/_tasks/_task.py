@@ -133,7 +133,7 @@ class Task:
 
     Attributes:
         id: The run's id.
-        agent: Name of the agent.
+        agent: Name of the agent that has it: the one that was asked, until it hands over.
         status: Where it stands.
         messages: The saved transcript, without the prompt. An answer in progress is not included, nor are results of
             tools before all calls of one answer have theirs.
@@ -282,7 +282,7 @@ def task_of(
     is_begun = view.is_held or state.spent.turns > 0
     return Task(
         id=view.id,
-        agent=loop.agent.name,
+        agent=loop.holder(view.state),
         status=status_of(
             view.status,
             view.next,

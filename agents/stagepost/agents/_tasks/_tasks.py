@@ -53,6 +53,7 @@ class Tasks:
         task_id: str | None = None,
         key: str | None = None,
         settings: ModelSettings | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Run:
         """Start a task; when this returns, it is saved. If the id or key is known already, join the existing task.
 
@@ -63,6 +64,7 @@ class Tasks:
             key: Start-once key: at most one task of the agent has it.
             settings: Settings for its model in this task; they override the agent's own. They are stored with it, so
                 they must not contain keys.
+            labels: What the task, and the runs of agents below it, can be found by; also whose `Memory` they have.
 
         Returns:
             The run's handle; its ``id`` is the task's, ``await run.result()`` its final state.
@@ -76,7 +78,7 @@ class Tasks:
         """
         loop = known_loop(self._runner, agent)
         start = {**loop.accept(request), **stored_settings(loop.agent, settings)}
-        return await self._runner.start(loop, start, run_id=task_id, key=key)
+        return await self._runner.start(loop, start, run_id=task_id, key=key, labels=labels)
 
     async def get(self, task_id: str) -> Task:
         """The task as it is now, whether or not anybody works on it.
@@ -209,6 +211,7 @@ class Tasks:
         new_id: str | None = None,
         key: str | None = None,
         settings: ModelSettings | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Run:
         """Continue a task that has ended, whether it has completed, failed or was cancelled.
 
@@ -222,6 +225,7 @@ class Tasks:
             new_id: Id of the new task.
             key: Its start-once key.
             settings: As for `start`; those of the ended task do not apply.
+            labels: As for `start`; by default those of the ended task.
 
         Returns:
             The new run's handle.
@@ -238,7 +242,8 @@ class Tasks:
         if view.status.is_open:
             raise TaskNotFinished(task_id, view.status)
         start = {**loop.go_on(view.state, request, run_id=task_id), **stored_settings(loop.agent, settings)}
-        return await self._runner.start(loop, start, run_id=new_id, key=key)
+        labels = (await self._runner.info(task_id)).labels if labels is None else labels
+        return await self._runner.start(loop, start, run_id=new_id, key=key, labels=labels)
 
     async def cancel(self, task_id: str) -> Run:
         """End a task for good, and the runs of its sub-agents; what was said stays stored.

@@ -73,12 +73,16 @@ class Turns:
         runner: Where they run.
         loop: The agent's loop.
         conversation_id: The conversation.
+        labels: What the runs that begin here can be found by.
     """
 
-    def __init__(self, runner: Runner, loop: AgentLoop, conversation_id: str) -> None:
+    def __init__(
+        self, runner: Runner, loop: AgentLoop, conversation_id: str, labels: Mapping[str, str] | None = None
+    ) -> None:
         self._runner = runner
         self._loop = loop
         self._id = conversation_id
+        self._labels = labels
 
     def run_id(self, number: int) -> str:
         """The name of a turn."""
@@ -131,7 +135,7 @@ class Turns:
                 remember_id=number == 0,  # of the others nobody gave it: it is the next number
                 key=None if key is None else f"{self._id}/{key}",
                 keep=self._keep,
-                labels={LABEL: self._id},
+                labels={**(self._labels or {}), LABEL: self._id},
             )
         except RunConflict as conflict:
             view = await self._runner.inspect(conflict.run_id)

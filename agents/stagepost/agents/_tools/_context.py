@@ -31,6 +31,7 @@ class ToolContext(Generic[DepsT_co]):
             tools.
         path: Names of the agents from the root to the calling one.
         turn: Number of the answer that requests the call, from 1. If a run continues another one, so does the number.
+        labels: What the run was labelled with when it was started; nothing for runs in memory.
     """
 
     run_id: str
@@ -42,3 +43,4 @@ class ToolContext(Generic[DepsT_co]):
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     path: Sequence[str] = ()
     turn: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)

@@ -137,6 +137,30 @@ async def check_statements_are_executed_together(store: CheckpointStore) -> None
         await store.query("SELECT * FROM app_orders")
 
 
+async def check_tables_may_be_searched_by_words(store: CheckpointStore) -> None:
+    """By FTS5, in the same transactions; if its own tables are spoilt, only statements fail."""
+    words = "CREATE VIRTUAL TABLE IF NOT EXISTS app_words USING fts5(text, content='')"
+    insert = "INSERT INTO app_words (rowid, text) VALUES (?, ?)"
+    found = "SELECT rowid FROM app_words WHERE app_words MATCH ? ORDER BY bm25(app_words), rowid"
+    await store.execute(_TABLE, Statement(words), Statement(words), Statement(insert, (1, "black tea")))
+    lease = await started(store, "run")
+    await store.commit(Commit(lease=lease, frame=a_frame(2), also=[Statement(insert, (2, "green tea"))]))
+    with refuses(StatementFailed):
+        await store.execute(Statement(insert, (3, "white tea")), Statement("INSERT INTO app_orders VALUES (1)"))
+    equal(await store.query(found, "tea"), [(1,), (2,)])
+    equal(await store.query(found, "green"), [(2,)])
+    forget = "INSERT INTO app_words (app_words, rowid, text) VALUES ('delete', ?, ?)"
+    await store.execute(Statement(forget, (1, "black tea")))
+    equal(await store.query(found, "tea"), [(2,)])
+    with refuses(StatementFailed):
+        await store.query(found, 'tea"')
+    await store.execute(Statement("DELETE FROM app_words_data"))
+    with refuses(StatementFailed):
+        await store.execute(Statement(insert, (4, "red tea")))
+    await store.execute(Statement("DROP TABLE app_words"))
+    equal((await store.load("run")).root.seq, 2)
+
+
 async def check_the_tables_of_the_store_are_left_alone(store: CheckpointStore) -> None:
     """Whatever a statement does to them is refused, as are transactions, and references to them."""
     await started(store, "run")
@@ -151,6 +175,9 @@ async def check_the_tables_of_the_store_are_left_alone(store: CheckpointStore) -
         "CREATE INDEX app_index ON runs (created_at)",
         "CREATE INDEX orders_index ON app_orders (total)",
         "CREATE TRIGGER app_trigger AFTER INSERT ON app_orders BEGIN DELETE FROM runs; END",
+        "CREATE VIRTUAL TABLE words USING fts5(text)",
+        "CREATE VIRTUAL TABLE app_boxes USING rtree(id, low, high)",
+        "CREATE VIRTUAL TABLE temp.app_words USING fts5(text)",
         "CREATE VIEW app_view AS SELECT * FROM runs",
         "CREATE TEMP TABLE app_temp (x)",
         "ALTER TABLE runs ADD COLUMN x",
@@ -180,6 +207,17 @@ async def check_the_tables_of_the_store_are_left_alone(store: CheckpointStore) -
     equal(await store.query("SELECT run_id FROM runs"), [("run",)])
 
 
+async def check_what_there_was_allows_nothing(store: CheckpointStore) -> None:
+    """A statement that did nothing, as its table was there, is refused once it would do something."""
+    await started(store, "run")
+    refused = Statement("CREATE TABLE IF NOT EXISTS app_orders (run TEXT REFERENCES runs (run_id))")
+    boxes = Statement("CREATE VIRTUAL TABLE IF NOT EXISTS app_orders USING rtree(id, low, high)")
+    await store.execute(_TABLE, refused, boxes, Statement("DROP TABLE app_orders"))
+    for statement in (refused, boxes):
+        with refuses(StatementRefused, statement.text):
+            await store.execute(statement)
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     check_labels_are_told_with_a_run,
     check_runs_are_found_by_their_labels,
@@ -187,5 +225,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_it_is_told_when_frames_and_items_were_saved,
     check_what_is_written_to_tables_is_saved_with_the_commit,
     check_statements_are_executed_together,
+    check_tables_may_be_searched_by_words,
     check_the_tables_of_the_store_are_left_alone,
+    check_what_there_was_allows_nothing,
 )

@@ -1,7 +1,10 @@
 """Statements on tables of the application: checked once, then executed inside of the store's transactions.
 
 A statement is compiled under an authorizer that lets it read everything and write nothing but tables of the
-application. To set an authorizer makes SQLite compile all statements anew, so what was checked is not checked again.
+application. To set an authorizer makes SQLite compile all statements anew, so what was checked is not checked again,
+unless it changes tables: what CREATE … IF NOT EXISTS does depends on what there is.
+
+Of virtual tables only those of FTS5 are allowed. They keep what they write in tables whose names begin with their own.
 """
 
 import sqlite3
@@ -15,8 +18,11 @@ _READS: Final = (sqlite3.SQLITE_READ, sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNC
 _ROWS: Final = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)
 _TABLES: Final = (sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_REINDEX)
 _INDEXES: Final = (sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_DROP_INDEX)  # their table is the second argument
+_VIRTUAL: Final = (sqlite3.SQLITE_CREATE_VTABLE, sqlite3.SQLITE_DROP_VTABLE)  # their module is the second argument
+_MODULE: Final = "fts5"
 _OWN: Final = ("sqlite_master", "sqlite_sequence")  # what SQLite writes for a table that is made or dropped
 _THEIRS: Final = (0, 1, 18, 19, 20, 23, 25)  # codes of errors that the statement has made: syntax, constraints, types
+_CORRUPT_INDEX: Final = 267  # SQLITE_CORRUPT_VTAB: somebody has written to the tables in which FTS5 keeps its index
 _ERRORS: Final = (sqlite3.Error, ValueError, OverflowError)  # the last two: what no column can hold
 _STRANGE: Final = f"""
 SELECT sqlite_master.name, keys."table" FROM sqlite_master, pragma_foreign_key_list(sqlite_master.name) AS keys
@@ -26,10 +32,10 @@ AND substr(lower(keys."table"), 1, {len(PREFIX)}) <> '{PREFIX}'
 
 
 class Checked:
-    """The texts that are known to leave the store's own tables alone; one for each store."""
+    """The texts that are known to change rows of the application's tables only; one for each store."""
 
     def __init__(self) -> None:
-        self._known: dict[str, bool] = {}
+        self._known: set[str] = set()
 
     def changes_tables(self, connection: sqlite3.Connection, statement: Statement) -> bool:
         """Whether a statement changes tables themselves, not their rows.
@@ -38,10 +44,12 @@ class Checked:
             StatementRefused: It does what it must not.
             StatementFailed: It is no SQL, or there is no such table.
         """
-        known = self._known.get(statement.text)
-        if known is None:
-            known = self._known[statement.text] = _check(connection, statement)
-        return known
+        if statement.text in self._known:
+            return False
+        if _check(connection, statement):
+            return True
+        self._known.add(statement.text)
+        return False
 
 
 class Application:
@@ -103,11 +111,15 @@ class _Guard:
         return sqlite3.SQLITE_DENY
 
     def _may(self, action: int, first: str, second: str, database: str | None) -> bool:
+        if action == sqlite3.SQLITE_PRAGMA:  # asked by FTS5 when it opens its tables
+            return (first, second) == ("data_version", "")
         if database not in (None, "main"):
             return action == sqlite3.SQLITE_ALTER_TABLE and _is_theirs(second)
         if action in _ROWS or action in _TABLES:
-            self.changes_tables |= action in _TABLES
+            self.changes_tables |= action in _TABLES or first in _OWN
             return _is_theirs(first) or first in _OWN
+        if action in _VIRTUAL:
+            return _is_theirs(first) and second.lower() == _MODULE
         if action == sqlite3.SQLITE_ALTER_TABLE:
             self.changes_tables = True
             return _is_theirs(second)
@@ -148,4 +160,7 @@ def _check_references(connection: sqlite3.Connection, text: str) -> None:
 
 def _is_its_own(error: Exception) -> bool:
     """Whether the statement has made an error, and not the disk."""
-    return not isinstance(error, sqlite3.Error) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _THEIRS
+    if not isinstance(error, sqlite3.Error):
+        return True
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code == _CORRUPT_INDEX or code & 0xFF in _THEIRS

@@ -9,6 +9,7 @@ from anyio import CancelScope
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from stagepost.checkpoint import (
+    Cell,
     CheckpointStore,
     Closing,
     Commit,
@@ -214,6 +215,10 @@ class StoredJournal:
     async def blob(self, digest: str) -> bytes:
         """Bytes that the run refers to."""
         return await self._store.blob(digest)
+
+    async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
+        """The rows of a SELECT."""
+        return await self._store.query(text, *values)
 
     async def note(self, effect: Effect, blobs: Mapping[str, bytes | None] | None = None) -> None:
         """Save what became of an effect, with bytes that it has brought."""

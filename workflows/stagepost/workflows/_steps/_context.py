@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import Attachments, Statement
+from stagepost.checkpoint import Attachments, Cell, Statement
 from stagepost.hub import Duration, check_name
 
 from .._execution._blobs import Attached, check_blobs
@@ -85,6 +85,23 @@ class StepContext(RunContext):
                 self._execution.secrets.check_bytes(given, f"what {self.path!r} writes to a table")
         bearing = self._bearing()
         bearing.also = (*bearing.also, Statement(text, values))
+
+    async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
+        """The rows of a SELECT from tables of the application in the store's database.
+
+        What this step has written with `write` is not among them: it is saved together with the step.
+
+        Args:
+            text: SQL, with ``?`` for values.
+            values: What is bound to these.
+
+        Raises:
+            RunnerRequired: The run is in memory, where there are no tables.
+            StatementFailed: It is no SELECT that the database understands.
+        """
+        if not self.is_durable:
+            raise RunnerRequired(self.workflow, self.path, "reads a table")
+        return await self._execution.stored.query(text, *values)
 
     def begin_again(self) -> None:
         """Forget what the step has written so far, for the engine."""

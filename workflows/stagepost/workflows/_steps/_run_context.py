@@ -69,6 +69,11 @@ class RunContext:
         """How large a value of the state, and bytes beside it, may be."""
         return self._execution.limits
 
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What the run was labelled with when it was started; nothing for runs in memory."""
+        return self._execution.labels
+
     def clock(self) -> float:
         """Now, in seconds since 1970, by the clock of the runner: what the waits of the run are due by."""
         return self._execution.clock()

@@ -1,0 +1,89 @@
+"""What an agent sees of the transcript of a run that was handed over to it."""
+
+from collections.abc import Sequence
+
+from stagepost.hub import describe_error
+
+from .._delegation._handoff import handoffs_of
+from .._delegation._state import Handed, RunState
+from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage
+from ..errors import HandoffFailed, UnknownAgent
+from ._member import Member
+
+_KINDS = (UserMessage, AssistantMessage, ToolMessage)
+
+
+class View:
+    """Shows the messages of a run to the agent that has it.
+
+    Args:
+        members: The agents that may have it.
+    """
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._names = tuple(member.agent.name for member in members)
+        self._filters = {
+            (member.agent.name, tool.name): tool.filter
+            for member in members
+            for tool in handoffs_of(member.agent).values()
+            if tool.filter is not None
+        }
+
+    def of(self, state: RunState) -> Sequence[ChatMessage]:
+        """What the agent sees: all of it, unless the handoff has a filter.
+
+        Raises:
+            UnknownAgent: The agent that has the run is none of the members any more.
+            HandoffFailed: The filter has raised, or returned no messages.
+        """
+        handed = state.handed
+        if handed is None:
+            return state.messages
+        if handed.agent not in self._names:
+            raise UnknownAgent(handed.agent, self._names)
+        filtering = self._filters.get((handed.by, handed.tool))
+        if filtering is None:
+            return state.messages
+        before, after = state.messages[: handed.at], state.messages[handed.at :]
+        try:
+            shown = tuple(filtering(before))
+        except Exception as error:
+            raise HandoffFailed(handed.tool, describe_error(error)) from error
+        return (*_valid(shown, before, handed), *after)
+
+
+def _valid(shown: Sequence[ChatMessage], before: Sequence[ChatMessage], handed: Handed) -> Sequence[ChatMessage]:
+    """What a filter returned, as every provider takes it: calls with their results, a request at the beginning."""
+    for message in shown:
+        if not isinstance(message, _KINDS) or isinstance(message, SystemMessage):
+            raise HandoffFailed(handed.tool, f"it has returned {message!r:.80}, which is no message of a transcript")
+    paired = _paired(shown)
+    if paired and isinstance(paired[0], UserMessage):
+        return paired
+    return (*(message for message in before[:1] if isinstance(message, UserMessage)), *paired)
+
+
+def _paired(shown: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """Messages without calls that have no result, and without results that have no call."""
+    kept: list[ChatMessage] = []
+    for index, message in enumerate(shown):
+        if isinstance(message, AssistantMessage) and message.calls:
+            kept += _answered(message, shown[index + 1 :])
+        elif not isinstance(message, ToolMessage):
+            kept.append(message)
+    return tuple(kept)
+
+
+def _answered(message: AssistantMessage, later: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """An answer and the results of its calls, which follow it."""
+    results: dict[str, ToolMessage] = {}
+    for each in later:
+        if not isinstance(each, ToolMessage):
+            break
+        results[each.call_id] = each
+    calls = tuple([call for call in message.calls if call.id in results])
+    if len(calls) == len(message.calls):
+        return (message, *(results[call.id] for call in calls))
+    if not calls and not message.text:
+        return ()
+    return (AssistantMessage(text=message.text, calls=calls), *(results[call.id] for call in calls))

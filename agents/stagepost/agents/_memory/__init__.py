@@ -1,0 +1,1 @@
+"""A memory in the store, as tools for a model and for people."""

@@ -379,13 +379,16 @@ assert litellm.anthropic_beta_headers_manager._BETA_HEADERS_CONFIG, "fetched whe
 """
 
 
-def test_nothing_is_printed_and_nothing_warned_of() -> None:
+@pytest.mark.parametrize("cache", [None, "/somewhere"], ids=["not set", "set"])
+def test_nothing_is_printed_and_nothing_warned_of_and_the_environment_stays(cache: str | None) -> None:
+    env = environment()
+    env.pop("TIKTOKEN_CACHE_DIR", None)  # litellm sets it, in this process for one if another test has imported it
     done = subprocess.run(
         [sys.executable, "-W", "always::ResourceWarning", "-W", "always::RuntimeWarning", "-c", QUIET],
         capture_output=True,
         check=False,
         timeout=60,
-        env=environment(),
+        env=env if cache is None else {**env, "TIKTOKEN_CACHE_DIR": cache},
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 

@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from subprocess import PIPE
 
@@ -44,15 +44,22 @@ def environment(**variables: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *filter(None, sys.path)]), **variables}
 
 
-@asynccontextmanager
-async def running(script: str, *arguments: object, **variables: str) -> AsyncIterator[Other]:
+def running(script: str, *arguments: object, **variables: str) -> AbstractAsyncContextManager[Other]:
     """A process that runs a script, until the block is left."""
-    process = await anyio.open_process(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        stdin=PIPE,
-        stderr=None,
-        env=environment(**variables),
-    )
+    return _started("-c", script, arguments, variables)
+
+
+def module(name: str, *arguments: object, **variables: str) -> AbstractAsyncContextManager[Other]:
+    """A process that runs a module, until the block is left."""
+    return _started("-m", name, arguments, variables)
+
+
+@asynccontextmanager
+async def _started(
+    how: str, what: str, arguments: Iterable[object], variables: Mapping[str, str]
+) -> AsyncIterator[Other]:
+    command = [sys.executable, how, what, *map(str, arguments)]
+    process = await anyio.open_process(command, stdin=PIPE, stderr=None, env=environment(**variables))
     async with process:
         try:
             yield Other(process)

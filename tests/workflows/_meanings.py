@@ -14,6 +14,7 @@ from stagepost.workflows import (
     Graph,
     Parallel,
     Pattern,
+    Receive,
     State,
     Step,
     StepContext,
@@ -101,6 +102,37 @@ def answer_to(shown: object) -> int:
 def _wait(numbers: Iterator[int]) -> Meant:
     name = f"w{next(numbers)}"
     return Meant(Wait(name, show=lambda state: state["x"]), lambda state: {name: answer_to(state["x"])})
+
+
+def word_of(name: str) -> int:
+    """What somebody sends as a signal of a name, in any process."""
+    return sum(map(ord, name)) % 997
+
+
+def _receive(numbers: Iterator[int]) -> Meant:
+    name = f"v{next(numbers)}"
+    return Meant(Receive(name, expect=int), lambda _: {name: word_of(name)})
+
+
+def _doubt(salt: int) -> Maker:
+    """Nobody knows whether it has happened; it shows what it would have returned to whoever says that it has."""
+
+    def make(numbers: Iterator[int]) -> Meant:
+        name = f"d{next(numbers)}"
+
+        def fold(state: Values) -> dict[str, Any]:
+            return {"x": _hash(state["x"], salt)}
+
+        async def act(state: State, context: StepContext) -> dict[str, Any]:
+            def effect() -> int:
+                context.deps.append(context.place)
+                raise ConnectionError("cut")
+
+            return {"x": await context.once("act", effect, expect=int, show=fold(state)["x"])}
+
+        return Meant(step(name, act), fold)
+
+    return make
 
 
 def _chain(makers: list[Maker], types: Mapping[str, Any] | None = None) -> Maker:
@@ -242,8 +274,16 @@ def _extended(makers: st.SearchStrategy[Maker]) -> st.SearchStrategy[Maker]:
 
 
 def _workflow(maker: Maker) -> Meant:
-    numbers = count()
+    return _numbered(maker, count())
+
+
+def _numbered(maker: Maker, numbers: Iterator[int]) -> Meant:
     return _chain([maker, _step(1)], types={"log": Annotated[list[str], Append]})(numbers)
+
+
+def _workflows(makers: list[Maker]) -> list[Meant]:
+    numbers = count()  # so that no two have one name
+    return [_numbered(maker, numbers) for maker in makers]
 
 
 _LEAVES = (
@@ -254,4 +294,8 @@ _LEAVES = (
 )
 WORKFLOWS = st.recursive(_LEAVES, _extended, max_leaves=8).map(_workflow)
 WAITING_WORKFLOWS = st.recursive(_LEAVES | st.just(_wait), _extended, max_leaves=8).map(_workflow)
+_OUTSIDE = st.just(_wait) | st.just(_receive) | st.integers(0, 99).map(_doubt)
+OUTSIDE_WORKFLOWS = st.lists(st.recursive(_LEAVES | _OUTSIDE, _extended, max_leaves=6), min_size=1, max_size=8).map(
+    _workflows
+)
 START: Values = {"x": 5, "trace": [], "log": []}

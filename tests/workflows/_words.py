@@ -21,8 +21,8 @@ PATIENCE = 10  # seconds that no test needs
 
 @asynccontextmanager
 async def running(store: CheckpointStore, *workflows: Servable, **options: Any) -> AsyncIterator[Runner]:
-    """A runner on a store that is entered for it."""
-    with fail_after(PATIENCE):
+    """A runner on a store that is entered for it, with options of its own, or more patience."""
+    with fail_after(options.pop("patience", PATIENCE)):
         async with store, Runner(store, workflows=workflows, **options) as runner:
             yield runner
 

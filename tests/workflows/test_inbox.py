@@ -142,7 +142,7 @@ async def test_p9_of_the_answers_of_several_processes_one_counts(tmp_path: Path)
     assert counted.calls == ["after"]
 
 
-async def test_p9_an_answer_beside_a_stopped_owner_counts_when_it_goes_on(tmp_path: Path) -> None:
+async def test_p9_an_answer_that_comes_while_nobody_owns_the_file_counts_for_the_next_owner(tmp_path: Path) -> None:
     """Nobody owns the file: the answer is stored, and the next owner goes on with it."""
     file = tmp_path / "runs.db"
     work = Chain("asked", [Wait("ask", expect=Decision)])

@@ -407,26 +407,6 @@ async def test_what_waits_beside_a_step_that_fails_is_no_longer_asked_where_fail
             assert len((await run.result())["bad"]) == 2
 
 
-async def test_a_child_of_a_losing_branch_goes_on_and_harms_nobody() -> None:
-    asks = Chain("asks", [Wait("question")])
-
-    async def start(_state: State, context: StepContext) -> None:
-        await context.child(asks, "asked", {})
-
-    race = Race("race", {"slow": step("start", start), "time": Sleep("time", 0.05)})
-    work = Chain("work", [race, Wait("more")], companions=[asks])
-    with fail_after(PATIENCE):
-        async with MemoryStore() as store, Runner(store, workflows=[work]) as runner:
-            run = await runner.start(work, {}, run_id="one")
-            while {wait.id for wait in await runner.waits()} != {"one/more", "one.asked/question"}:
-                await anyio.lowlevel.checkpoint()
-            await runner.answer("one.asked/question", 1)
-            await (await runner.get("one.asked")).result()
-            await runner.answer("one/more", 7)
-            assert (await run.result())["race"] == "time"
-            assert not await runner.waits()
-
-
 async def test_an_effect_of_a_losing_branch_that_was_under_way_is_asked_about_by_nobody() -> None:
     begun = anyio.Event()
 

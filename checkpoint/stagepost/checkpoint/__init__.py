@@ -16,24 +16,9 @@ from ._memory import MemoryStore
 from ._outside import Continued, Ref, StoredValue
 from ._ownership import Cancelled, Change, Freed, Lost, News, Owner, Ownership
 from ._pages import Page
-from ._records import (
-    Closing,
-    Commit,
-    Frame,
-    Item,
-    ItemStatus,
-    Joined,
-    Keep,
-    Lease,
-    Migrated,
-    NewRun,
-    RunInfo,
-    RunStatus,
-    Shape,
-    Snapshot,
-    Version,
-)
+from ._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Keep, Lease, Migrated, NewRun, RunStatus, Shape
 from ._runs import Runs
+from ._snapshots import RunInfo, Snapshot, Version
 from ._sqlite._inbox_store import SqliteInbox
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader

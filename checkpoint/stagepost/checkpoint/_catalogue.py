@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from ._pages import Page
-from ._records import RunInfo, RunStatus, Version
+from ._records import RunStatus
+from ._snapshots import RunInfo, Version
 from ._waiting import OpenWait, SentSignal, WaitKind
 from .errors import CorruptBlob, CorruptRun, CorruptStore, OrphanedRows, UnusedBlobs, UnusedLists
 

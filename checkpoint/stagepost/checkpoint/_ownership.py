@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import NamedTuple, Protocol, TypeAlias
 
 from ._pages import Page
-from ._records import Lease, RunInfo, Shape
+from ._records import Lease, Shape
+from ._snapshots import RunInfo
 
 
 class Owner(NamedTuple):

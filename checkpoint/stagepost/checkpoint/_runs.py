@@ -3,7 +3,8 @@
 from typing import Protocol
 
 from ._pages import Page
-from ._records import Commit, Lease, Migrated, NewRun, RunInfo, Snapshot
+from ._records import Commit, Lease, Migrated, NewRun
+from ._snapshots import RunInfo, Snapshot
 from ._waiting import Latest, NewWait, StoredWait
 
 

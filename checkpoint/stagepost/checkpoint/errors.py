@@ -46,7 +46,6 @@
         └── BackendNotSupported          the store does not run on this event loop
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from ._blob_errors import BlobNotFound, CorruptBlob, UnusedBlobs
@@ -69,6 +68,8 @@ from ._store_errors import (
     StoreTakenOver,
 )
 from ._table_errors import StatementFailed, StatementRefused
+from ._value_errors import BlobTooLarge, CannotRead, CannotStore, ValueTooLarge
+from ._waiting_errors import AlreadyAnswered, EffectNotFound, WaitNotFound
 
 __all__ = [
     "AlreadyAnswered",
@@ -114,65 +115,6 @@ __all__ = [
     "ValueTooLarge",
     "WaitNotFound",
 ]
-
-
-class CannotStore(CheckpointError, ValueError):
-    """A value has no stored form that would come back the same.
-
-    Attributes:
-        where: Path of the value, such as ``page.tags[2]``.
-        why: What about it cannot be stored, and what to do.
-    """
-
-    def __init__(self, where: str, why: str) -> None:
-        super().__init__(f"{where} cannot be stored: {why}")
-        self.where = where
-        self.why = why
-
-
-class ValueTooLarge(CannotStore):
-    """A value has more bytes than the store takes.
-
-    Attributes:
-        size: How many its JSON has.
-        largest: How many it may have.
-    """
-
-    def __init__(self, where: str, size: int, largest: int) -> None:
-        super().__init__(
-            where,
-            f"it has {size:,} bytes of JSON, and the store takes {largest:,}: keep it in a file or a database and its "
-            "name in the state, or open the store with a larger max_value=",
-        )
-        self.size = size
-        self.largest = largest
-
-
-class BlobTooLarge(CannotStore):
-    """Bytes beside the JSON are more than the store takes.
-
-    Attributes:
-        size: How many there are.
-        largest: How many there may be.
-    """
-
-    def __init__(self, where: str, size: int, largest: int) -> None:
-        super().__init__(
-            where,
-            f"it has {size:,} bytes, and the store takes {largest:,}: keep it elsewhere and give its URL, or open the "
-            "store with a larger max_blob=",
-        )
-        self.size = size
-        self.largest = largest
-
-
-class CannotRead(CheckpointError, ValueError):
-    """A stored value does not fit the type that it is read as."""
-
-    def __init__(self, kind: str, why: str) -> None:
-        super().__init__(f"a stored value is no {kind}: {why}; give the type back the fields that it had")
-        self.kind = kind
-        self.why = why
 
 
 class RunNotFound(CheckpointError, LookupError):
@@ -248,61 +190,6 @@ class RunNotOpen(CheckpointError):
         super().__init__(f"run {run_id!r} is {status}: nothing more can be committed to it")
         self.run_id = run_id
         self.status = status
-
-
-class WaitNotFound(CheckpointError, LookupError):
-    """The run does not wait for an answer at this place, and never has; or what was given is no id of a wait.
-
-    Attributes:
-        run_id: The run.
-        place: The step; empty if the id names none.
-        near: Ids of open waits that may have been meant.
-    """
-
-    def __init__(self, run_id: str, place: str, instead: str = "", *, near: Sequence[str] = ()) -> None:
-        what = f"run {run_id!r} has no wait {place!r} that takes an answer"
-        if not place:
-            what = f"{run_id!r} is no id of a wait, which is made of the run and the place: run/place"
-        known = f"; open is {', '.join(near)}" if near else ": the inbox lists those there are"
-        super().__init__(f"{what}: {instead}" if instead else f"{what}{known}")
-        self.run_id = run_id
-        self.place = place
-        self.near = tuple(near)
-
-
-class AlreadyAnswered(CheckpointError):
-    """Somebody else's answer came first, or the time was up.
-
-    Attributes:
-        run_id: The run.
-        place: The step that waited.
-        status: ``answered`` or ``expired``.
-    """
-
-    def __init__(self, run_id: str, place: str, status: str) -> None:
-        super().__init__(f"the wait {place!r} of run {run_id!r} is {status} already: this answer does not count")
-        self.run_id = run_id
-        self.place = place
-        self.status = status
-
-
-class EffectNotFound(CheckpointError, LookupError):
-    """No effect of this key is in doubt.
-
-    Attributes:
-        run_id: The run.
-        key: The effect's key.
-        place: The step, if it was given.
-    """
-
-    def __init__(
-        self, run_id: str, key: str, place: str | None, instead: str = "it is settled, or never began"
-    ) -> None:
-        where = "" if place is None else f" at {place!r}"
-        super().__init__(f"run {run_id!r} has no effect {key!r} in doubt{where}: {instead}")
-        self.run_id = run_id
-        self.key = key
-        self.place = place
 
 
 class KeyRemembered(CheckpointError):

@@ -2,17 +2,14 @@
 
 import os
 import signal
-import sys
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
-from subprocess import PIPE
 
 import anyio
 import pytest
 from anyio import fail_after
-from tests.checkpoint._processes import Other, environment
+from tests.checkpoint._processes import Other, module
 from tests.checkpoint._sqlite import _beside
 from tests.checkpoint._sqlite._beside import PLACES, RUNS
 
@@ -21,16 +18,8 @@ from stagepost.checkpoint import EffectStatus, SqliteStore, WaitStatus
 WRITERS = ("ada", "bob", "eve")
 
 
-@asynccontextmanager
-async def process(*arguments: object) -> AsyncIterator[Other]:
-    command = [sys.executable, "-m", _beside.__name__, *map(str, arguments)]
-    opened = await anyio.open_process(command, stdin=PIPE, stderr=None, env=environment())
-    async with opened:
-        try:
-            yield Other(opened)
-        finally:
-            if opened.returncode is None:
-                opened.kill()
+def process(*arguments: object) -> AbstractAsyncContextManager[Other]:
+    return module(_beside.__name__, *arguments)
 
 
 class Record:

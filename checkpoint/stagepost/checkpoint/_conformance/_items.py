@@ -1,12 +1,14 @@
 """Items: frozen, settled once, deleted by their join and nothing else with them."""
 
+from dataclasses import replace
 from typing import Final
 
-from .._records import Commit, ItemStatus, Joined
+from .._ownership import Cancelled
+from .._records import Closing, Commit, ItemStatus, Joined, RunStatus
 from .._store import CheckpointStore
 from .._waiting import NewWait, WaitKind
-from ..errors import StaleCheckpoint, WaitNotFound
-from ._words import Check, a_frame, an_item, equal, refuses, started
+from ..errors import CancelRequested, StaleCheckpoint, WaitNotFound
+from ._words import Check, a_frame, an_item, equal, lease_of, new_run, refuses, started
 
 
 async def check_items_wait_until_they_are_settled(store: CheckpointStore) -> None:
@@ -82,10 +84,42 @@ async def check_a_join_ends_what_its_items_wait_for(store: CheckpointStore) -> N
     equal(await store.park(lease, 1), True)
 
 
+async def check_a_join_cancels_what_its_lost_items_have_started(store: CheckpointStore) -> None:
+    """Open runs that steps below them have started, and all below those; and no others. The owner hears of it."""
+    me = await store.join("me")
+    begun = {
+        "run": None,
+        "run.lost": "fan[0]/ask#0.0",
+        "run.lost.below": "fan[1]",
+        "run.itself": "fan[0]",
+        "run.won": "fan[1]/ask",
+        "run.tenth": "fan[10]",
+        "run.elsewhere": "fan-a[0]",
+        "run.nobodys": None,
+        "runs.lost": "fan[0]",
+        "run.over": "fan[0]/ask",
+    }
+    leases = {
+        name: lease_of((await store.create(replace(new_run(name), owner=me.id, place=place)))[0])
+        for name, place in begun.items()
+    }
+    await store.commit(Commit(lease=leases["run.over"], closing=Closing(RunStatus.COMPLETED)))
+    await store.commit(Commit(lease=leases["run"], frozen=[an_item("fan", 0), an_item("fan", 1)]))
+    changes = store.changes(me)
+    await store.commit(Commit(lease=leases["run"], frame=a_frame(2), joined=Joined("fan", 0, lost=[0])))
+    lost = ("run.itself", "run.lost", "run.lost.below")
+    equal(tuple(sorted([name for name in begun if (await store.info(name)).cancelling])), lost)
+    for name in lost:
+        with refuses(CancelRequested, name):
+            await store.commit(Commit(lease=leases[name], frame=a_frame(2)))
+    equal({await anext(changes) for _ in lost}, {Cancelled(name, 1) for name in lost})
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     check_items_wait_until_they_are_settled,
     check_a_stale_item_is_refused,
     check_a_join_deletes_its_items_and_all_below_them,
     check_a_join_deletes_nothing_else,
     check_a_join_ends_what_its_items_wait_for,
+    check_a_join_cancels_what_its_lost_items_have_started,
 )

@@ -4,7 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 
 from .._outside import StoredValue
-from .._records import Frame, Keep, Lease, NewRun, RunInfo, RunStatus
+from .._records import Frame, Keep, Lease, NewRun, RunStatus
+from .._snapshots import RunInfo
 from ..errors import CancelRequested, KeyRemembered
 from ._continuing import continue_lists
 from ._fence import Right
@@ -30,6 +31,7 @@ INSERT INTO runs (
   SELECT ? AS rk, ? AS run_id, ? AS workflow, ? AS version, ? AS key, ?, ?, ?, ?, ?, ?, ?
 ) AS run WHERE {FREE_ID} AND {FREE_KEY} ON CONFLICT DO NOTHING
 """
+SET_PLACE = "UPDATE runs SET place = ? WHERE rk = ?"
 CANCELLED = "SELECT 1 FROM runs WHERE run_id = ? AND cancelling = 1"
 _LAST_KEY = """
 SELECT max(coalesce((SELECT max(rk) FROM runs), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))
@@ -117,6 +119,8 @@ class Creation:
             rows += label_rows(right, run.labels, self._now)
         if run.keep is Keep.ALL:
             rows.append(version_row(right, root))
+        if run.place is not None:
+            rows.append(RowChange(SET_PLACE, (run.place, lease.row), right))
         return rows
 
     def begun(self) -> RunInfo:

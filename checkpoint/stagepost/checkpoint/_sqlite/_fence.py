@@ -7,7 +7,8 @@ which; the caller's savepoint then undoes what came before it.
 import sqlite3
 from typing import Final, NamedTuple
 
-from .._records import Lease, RunInfo, RunStatus
+from .._records import Lease, RunStatus
+from .._snapshots import RunInfo
 from ..errors import (
     CancelRequested,
     CheckpointError,

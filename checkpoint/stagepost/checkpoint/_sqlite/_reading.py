@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from .._catalogue import Damage, Progress
 from .._pages import Page
-from .._records import RunInfo, RunStatus, Snapshot, Version
+from .._records import RunStatus
+from .._snapshots import RunInfo, Snapshot, Version
 from .._tables import Cell
 from .._waiting import Latest, OpenWait, SentSignal, WaitKind
 from ..errors import (

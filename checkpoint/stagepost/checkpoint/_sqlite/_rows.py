@@ -12,7 +12,8 @@ from pydantic_core import from_json, to_json
 
 from .._codec import split_values
 from .._outside import Ref
-from .._records import Frame, Item, ItemStatus, Keep, RunInfo, RunStatus, Snapshot, Version
+from .._records import Frame, Item, ItemStatus, Keep, RunStatus
+from .._snapshots import RunInfo, Snapshot, Version
 from .._waiting import Effect, EffectStatus, Latest, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
 from ..errors import CheckpointError, CorruptRun, RunNotFound
 from ._failure import split_failure

@@ -12,7 +12,8 @@ from .._labels import check_labels
 from .._limits import Limits
 from .._ownership import Change, Lost, Owner
 from .._pages import Page
-from .._records import Commit, Keep, Lease, Migrated, NewRun, RunInfo, Shape
+from .._records import Commit, Keep, Lease, Migrated, NewRun, Shape
+from .._snapshots import RunInfo
 from .._tables import Statement
 from .._waiting import NewWait, StoredWait
 from ..errors import CorruptRun
@@ -88,9 +89,10 @@ class SqlRuns(SqlInbox):
     def commit(self, commit: Commit) -> Coroutine[Any, Any, None]:
         """Save one change of a run."""
         now = int(self._clock() * 1_000_000 + 0.5)  # written out, and not awaited here, as each step of a run comes by
-        if commit.also or (commit.lease.keep is _NONE and statements.is_forgotten(commit)):
+        gives_up = commit.joined is not None and bool(commit.joined.lost)
+        if commit.also or gives_up or (commit.lease.keep is _NONE and statements.is_forgotten(commit)):
             work = partial(statements.commit_with_more, change=commit, now=now, checked=self._checked)
-            return self._sink.write(work)
+            return self._sink.write(work, tells=gives_up)
         return self._sink.write(changes_of(commit, now))
 
     async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:

@@ -5,12 +5,15 @@ import sqlite3
 from .._records import Commit, Keep, RunStatus
 from ._applications import Application, Checked
 from ._changes import changes_of
+from ._giving_up import give_up
 from ._retention import forget
 
 
 def commit_with_more(connection: sqlite3.Connection, change: Commit, now: int, checked: Checked) -> None:
     """Save one change of a run with what it does beside its rows, all or nothing."""
     changes_of(change, now)(connection)
+    if change.joined is not None and change.joined.lost:
+        give_up(connection, change.lease, change.joined)
     if change.also:
         Application(change.also, checked)(connection)
     if is_forgotten(change):

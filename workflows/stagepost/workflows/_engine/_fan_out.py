@@ -1,20 +1,16 @@
 """A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import NoReturn
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
-from pydantic_core import to_json
 
 from stagepost.checkpoint import (
     CannotStore,
     ItemStatus,
-    Joined,
     Statement,
     StatementFailed,
     StatementRefused,
-    ValueTooLarge,
 )
 from stagepost.hub import TaskGuard, leaves_of, new_guard
 
@@ -24,23 +20,20 @@ from .._execution._blobs import blobs_of, check_blobs
 from .._execution._execution import ItemRecord
 from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
-from .._execution._sizes import check_sizes, note_size
-from .._pattern_errors import describe
-from .._plans._plan import Done, FanOutPlace, Plan, Target
+from .._execution._sizes import note_size
+from .._plans._plan import FanOutPlace, Plan
 from .._steps._context import StepContext
 from .._steps._step import Step
-from .._values._state import Value, gathered, stored
+from .._values._state import Value, stored
 from .._values._unawaited import refuse_unawaited
-from ..errors import ItemAccounts, ItemFailure, ParallelError, WorkflowError
+from ..errors import WorkflowError
 from ._branch import Branch, ItemBranch
+from ._ending import Ending, with_status
 from ._performing import perform
 from ._queue import ItemQueue
-from ._reasons import summary
 from ._taking import take_items
 
 Advance = Callable[[Branch], Awaitable[None]]
-
-_NULL = Value(b"null")
 
 
 class FanOut:
@@ -61,6 +54,7 @@ class FanOut:
         self._path = branch.full_path(place.path)
         self._visit = branch.visit(place.within)
         self._items: list[ItemRecord] = []
+        self._ending: Ending
         self._done = 0
         self._failed = 0
 
@@ -73,26 +67,27 @@ class FanOut:
             Parked: All that is left to do waits for something.
         """
         self._items = self._run.items.pop(self._path, []) if self._branch.width is not None else await self._freeze()
+        self._ending = Ending(self._branch, self._place, self._path, self._visit, self._items)
         for item in self._items:
             self._count(item)
         if self._run.is_observed:
             self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
-        queue = ItemQueue(self._path, self._with(ItemStatus.WAITING))
+        queue = ItemQueue(self._path, with_status(self._items, ItemStatus.WAITING))
         self._run.listeners.append(queue.hear)
         try:
             await self._work(queue)
         finally:
             self._run.listeners.remove(queue.hear)
         if self._items and self._failed == len(self._items) and not self._pattern.may_all_fail:
-            self._give_up()
+            self._ending.give_up()
         if self._done < len(self._items):  # some have failed, or are no longer wanted; the join deletes what is stored
             self._run.forget_below(self._path)
-        await self._join()
+        await self._ending.join()
 
     async def _work(self, queue: ItemQueue) -> None:
         """Have the items worked on until each has ended or rests, or enough of them have ended well."""
         if self._has_failed:  # that is committed, and stands until somebody resumes the run
-            self._give_up()
+            self._ending.give_up()
         if self._has_enough:
             return
         width = self._pattern.width(len(self._items))
@@ -102,7 +97,7 @@ class FanOut:
             else:
                 await self._run_workers(queue, width)
             if self._has_failed:
-                self._give_up()
+                self._ending.give_up()
             if self._has_enough:
                 return
             if self._run.must_pause:
@@ -276,62 +271,6 @@ class FanOut:
             item.status = ItemStatus.CANCELLED
             self._run.note_cancelled(item.stored(self._path, self._visit))
 
-    def _give_up(self) -> NoReturn:
-        """Account for every item."""
-        failures = [ItemFailure(item.idx, item.error or "") for item in self._with(ItemStatus.FAILED)]
-        error = ParallelError(
-            self._pattern.name,
-            summary(failures, len(self._items), branches=bool(self._place.branches)),
-            failures=failures,
-            accounts=self._accounts(),
-            state=self._branch.shown(),
-            kind=self._pattern.kind,
-        )
-        error.__cause__ = next((f.error for f in failures if isinstance(f.error, BaseException)), None)
-        self._raise(error)
-
-    def _accounts(self) -> ItemAccounts:
-        indexes = {status: tuple(item.idx for item in self._with(status)) for status in ItemStatus}
-        return ItemAccounts(
-            ok=indexes[ItemStatus.OK],
-            failed=indexes[ItemStatus.FAILED],
-            cancelled=indexes[ItemStatus.CANCELLED],
-            not_started=indexes[ItemStatus.WAITING],
-        )
-
-    async def _join(self) -> None:
-        """Save the values of the items that went well, and forget the items."""
-        schema, values = self._branch.plan.schema, self._branch.values
-        done = [Done(item.idx, item.input, item.value or _NULL) for item in self._with(ItemStatus.OK)]
-        try:
-            target = Target(self._pattern.name, schema.view(values), values, schema)
-            updates = self._pattern.join(target, done)
-            self._run.secrets.check_values(updates, self._pattern.name)
-            if self._pattern.failures is not None:
-                parts = list(map(_failure, self._with(ItemStatus.FAILED)))
-                updates |= gathered(target.adopt({self._pattern.failures: _array(parts)}), parts)
-            check_sizes(self._run.limits, self._path, updates)
-        except BaseException as error:  # noqa: BLE001  # `merge` and `key` are a user's; what is no failure passes
-            self._refuse(own_failure(error))
-        await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit))
-
-    def _refuse(self, error: BaseException) -> NoReturn:
-        """Fail because the values of the items cannot become part of the state."""
-        why = f"its values could not be put together: {describe(error)}"
-        if isinstance(error, ValueTooLarge):
-            why += "; or have merge= return less, or make the key a list that grows"
-        accounts, kind = self._accounts(), self._pattern.kind
-        failure = ParallelError(self._pattern.name, why, accounts=accounts, state=self._branch.shown(), kind=kind)
-        failure.__cause__ = error
-        self._raise(failure)
-
-    def _raise(self, error: ParallelError) -> NoReturn:
-        failure = self._branch.failure(self._place.within, error, state=error.state, own=False)
-        raise failure from failure.__cause__
-
-    def _with(self, status: ItemStatus) -> Iterator[ItemRecord]:
-        return (item for item in self._items if item.status is status)
-
     def _note_ended(self, item: ItemRecord) -> None:
         self._count(item)
         if self._run.is_observed:
@@ -350,12 +289,3 @@ def _reason(errors: BaseExceptionGroup[BaseException]) -> BaseException | None:
     cancelled = anyio.get_cancelled_exc_class()
     first = next((error for error in leaves_of(errors) if not isinstance(error, cancelled)), None)
     return find(errors, KeyboardInterrupt) or first
-
-
-def _array(parts: Iterable[bytes]) -> bytes:
-    return b"[" + b",".join(parts) + b"]"
-
-
-def _failure(item: ItemRecord) -> bytes:
-    error = describe(item.error) if isinstance(item.error, BaseException) else item.error
-    return b'{"index":%d,"item":%s,"error":%s}' % (item.idx, item.input.data, to_json(error))

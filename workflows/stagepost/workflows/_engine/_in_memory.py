@@ -160,7 +160,7 @@ class _MemoryChildren:
         if failure is not None:
             raise failure
 
-    async def run(self, parent: Execution, workflow: Workflow, key: str, start: Beginning) -> Any:
+    async def run(self, parent: Execution, workflow: Workflow, key: str, start: Beginning, *, place: str) -> Any:  # noqa: ARG002  # of a run in memory nothing is found by that
         """The final state of a child, which is worked on by this task if there is none yet.
 
         Raises:
@@ -180,6 +180,9 @@ class _MemoryChildren:
             if not child.is_known:
                 del self._known[run_id]
         return child.view()
+
+    async def begun(self, run_id: str) -> None:
+        """None is about to: they begin in the steps that ask for them."""
 
     async def cancel(self, parent: Execution, workflow: Workflow, key: str) -> None:
         """See that a child that was cancelled with whoever awaited it is not begun anew."""

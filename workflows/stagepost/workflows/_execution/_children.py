@@ -28,7 +28,7 @@ class Children(Protocol):
     It stands below executions and patterns, which know it, and so does not name their types.
     """
 
-    async def run(self, parent: Any, workflow: Any, key: str, start: Beginning) -> Any:
+    async def run(self, parent: Any, workflow: Any, key: str, start: Beginning, *, place: str) -> Any:
         """The final state of a child.
 
         Args:
@@ -36,7 +36,12 @@ class Children(Protocol):
             workflow: The pattern that does the child's work.
             key: The child's name within the run.
             start: What it begins with.
+            place: The step that asks.
         """
+        ...
+
+    async def begun(self, run_id: str) -> None:
+        """Wait until all children that are about to begin have begun."""
         ...
 
     async def cancel(self, parent: Any, workflow: Any, key: str) -> None:

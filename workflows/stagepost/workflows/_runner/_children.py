@@ -51,7 +51,7 @@ class StoredChildren:
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
 
-    async def run(self, parent: Execution, workflow: Pattern, key: str, start: Beginning) -> Any:
+    async def run(self, parent: Execution, workflow: Pattern, key: str, start: Beginning, *, place: str) -> Any:
         """The final state of a child, which is begun if there is none yet.
 
         Raises:
@@ -63,11 +63,15 @@ class StoredChildren:
         self._dispatcher.registry.check(workflow, starter=parent.workflow)
         info = await self._find(run_id)
         if info is None:
-            run = await self._begin(parent, workflow, run_id, await begun_with(start))
+            run = await self._begin(parent, workflow, run_id, await begun_with(start), place)
         else:
             check_workflow(info, workflow.name)
             run = await self._join(parent, info)
         return await self._end_of(run)
+
+    async def begun(self, run_id: str) -> None:
+        """Wait until all children that are about to be stored are, or are not."""
+        await self._dispatcher.starter.arrived_below(run_id)
 
     async def cancel(self, parent: Execution, workflow: Pattern, key: str) -> None:  # noqa: ARG002  # a store knows whose it is
         """End a child for good, with those below it; nothing, if there is none or it has ended."""
@@ -91,9 +95,17 @@ class StoredChildren:
             except RunNotFound:
                 return None
 
-    async def _begin(self, parent: Execution, workflow: Pattern, run_id: str, state: Input) -> Run:
+    async def _begin(self, parent: Execution, workflow: Pattern, run_id: str, state: Input, place: str) -> Run:
         keep = Keep.RESULT if parent.keep is Keep.NONE else parent.keep  # its parent forgets it at its own end
-        order = Order(run_id=run_id, keep=keep, trace=parent.trace, urgent=True, any_input=True, labels=parent.labels)
+        order = Order(
+            run_id=run_id,
+            keep=keep,
+            trace=parent.trace,
+            urgent=True,
+            any_input=True,
+            labels=parent.labels,
+            place=place,
+        )
         with _left_open_by(StoreError, RunnerStopped, RunnerNotOpen, CancelRequested):
             return await self._dispatcher.start(workflow, state, order)
 

@@ -1,51 +1,36 @@
-"""Where runs are asked for: started, attached to, taken up, cancelled."""
+"""Where runs are asked for: attached to, taken up, and by others started and cancelled."""
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TypeAlias
 
 import anyio
-from pydantic import BaseModel
 
 from stagepost.checkpoint import (
-    CheckpointError,
-    KeyRemembered,
-    ListTooShort,
-    NewRun,
-    OwnershipLost,
     RunInfo,
-    RunNotFound,
     RunNotOpen,
     RunStatus,
     Snapshot,
 )
 
 from .._answer import Answer
-from .._engine._engine import check_hub
-from .._execution._blobs import check_blobs
 from .._execution._children import is_child
 from .._execution._environment import Environment
-from .._execution._sizes import check_input
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
-from .._runs._continuing import check_continued, continued_in, read_older
 from .._runs._fitness import Fitness
-from .._runs._migration import Definition
-from .._runs._starting import Order, check_same, check_workflow, lookup, new_run
-from ..errors import RunCancelled, RunForgotten, RunnerStopped
+from .._runs._starting import Order, check_same, check_workflow
+from ..errors import RunCancelled, RunnerStopped
+from ._cancelling import Canceller
 from ._claims import Claims
 from ._executor import Executor
 from ._presence import Presence, Record, Stay
 from ._run import Run, handle_of, stored_handle
 from ._scheduler import Scheduler
+from ._starter import Start, Starter
 from ._watcher import Watcher
-
-Start: TypeAlias = Mapping[str, object] | BaseModel | None
-_OPEN = (RunStatus.RUNNING, RunStatus.WAITING)
 
 
 class Dispatcher:
-    """Finds the runs that are asked for, or makes them, and has them worked on.
+    """Finds the runs that are asked for, or has them made, and has them worked on.
 
     Attributes:
         store: Where they are kept.
@@ -53,6 +38,7 @@ class Dispatcher:
         presence: Where they are in this process.
         claims: What owns them.
         watcher: Hears what is written for them.
+        starter: Makes new ones.
 
     Args:
         environment: What they are executed with.
@@ -77,7 +63,8 @@ class Dispatcher:
         self.presence = presence
         self.claims = claims
         self.watcher = watcher
-        self._environment = environment
+        self.starter = Starter(environment, lifespans, presence, claims)
+        self._canceller = Canceller(self.store, self.starter, presence, claims, watcher)
         self._fitness = fitness
         self._lifespans = lifespans
         self._stopping = False
@@ -87,6 +74,7 @@ class Dispatcher:
     def use(self, executor: Executor, scheduler: Scheduler) -> None:
         """Have runs worked on by these, which start the runs that steps want by this."""
         self._executor, self._scheduler = executor, scheduler
+        self.starter.use(scheduler)
 
     async def prepare(self, workflow: Pattern) -> None:
         """Open what the runs of a workflow need.
@@ -96,8 +84,6 @@ class Dispatcher:
         """
         await self._lifespans.enter(workflow.name, workflow.lifespan)
 
-    # starting
-
     async def start(self, workflow: Pattern, state: Start, order: Order) -> Run:
         """Start a run, or attach to the one that has its id or key.
 
@@ -105,17 +91,7 @@ class Dispatcher:
             RunForgotten: That one was deleted by retention.
             RunnerStopped: The runner is being left.
         """
-        check_hub(workflow.name, workflow.plan, self._environment.hub)
-        new, missing = await self._new(workflow, state, order)
-        self._environment.secrets.check(new.input, f"the input of {workflow.name!r}")
-        check_input(self.store.limits, new)
-        check_blobs(new.blobs, f"the input of {workflow.name!r}", self.store.limits, self._environment.secrets)
-        if workflow.lifespan is not None:
-            await self.prepare(workflow)
-        try:
-            run, info = await self._store(new, workflow, order)
-        except (RunNotFound, ListTooShort) as error:
-            raise missing or error from None
+        run, info, new = await self.starter.start(workflow, state, order)
         if run is not None:
             return run
         check_workflow(info, workflow.name)
@@ -123,61 +99,14 @@ class Dispatcher:
             check_same(info, new)
         return await self.attach(info, urgent=order.urgent)
 
-    async def _new(self, workflow: Pattern, state: Start, order: Order) -> tuple[NewRun, CheckpointError | None]:
-        """A run before its first step, and why it cannot begin, if a list that it goes on with is not there."""
-        continued = continued_in(state)
-        check_continued(workflow, continued)
-        try:
-            older = await read_older(self.store, continued)
-        except (RunNotFound, ListTooShort) as missing:
-            return lookup(workflow, state, self.claims.owner.id, order), missing
-        return new_run(workflow, state, self.claims.owner.id, order, older), None
+    async def cancel(self, run_id: str, patience: float) -> None:
+        """End a run and all open ones below it; those that are executed get some seconds to end by themselves.
 
-    async def _store(self, new: NewRun, workflow: Pattern, order: Order) -> tuple[Run | None, RunInfo]:
-        """Store a new run and have it worked on; or what is stored in its place."""
-        while (known := await self._arrived(new.run_id)) is not None:
-            with suppress(RunNotFound):
-                return None, await self.store.info(known.run_id)
-        if self._stopping:
-            raise RunnerStopped(new.run_id)
-        record = self.presence.begin(new.run_id, workflow.name, Stay.STORING)
-        record.definition, record.urgent, record.awaited = Definition(workflow), order.urgent, False
-        record.intermediates = order.intermediates
-        answer: Answer[tuple[Run | None, RunInfo]] = Answer()
-        self._scheduler.spawn(self._create, new, record, answer)
-        try:
-            return await answer.get()
-        except KeyRemembered as known_key:
-            raise RunForgotten(
-                known_key.run_id, known_key.status, known_key.ended_at, is_same=known_key.is_same
-            ) from None
-
-    async def _create(self, new: NewRun, record: Record, answer: Answer[tuple[Run | None, RunInfo]]) -> None:
-        try:
-            lease, info = await self.store.create(new)
-            snapshot = Snapshot(info, {"": new.root})
-            if lease is not None and new.continued:  # the store says whose lists its own are
-                snapshot = await self.store.load(new.run_id)
-        except Exception as error:  # noqa: BLE001  # of whoever starts it, and of no other run
-            self.presence.lose(record, error)
-            answer.fail(error)
-            return
-        except BaseException:  # somebody waits for the answer, whatever happens
-            self.presence.lose(record, RunnerStopped(new.run_id))
-            answer.fail(RunnerStopped(new.run_id))
-            raise
-        if lease is None or self._stopping:
-            self.presence.lose(record, RunnerStopped(new.run_id))
-            answer.give((None if lease is None else handle_of(record), info))
-            return
-        run = handle_of(record)
-        await self._scheduler.admit(record, snapshot, lease, lambda: answer.give((run, info)))
-
-    async def _arrived(self, run_id: str) -> Record | None:
-        """The record of a run, once it is stored."""
-        while (record := self.presence.find(run_id)) is not None and record.stay is Stay.STORING:
-            await record.changed()
-        return record
+        Raises:
+            RunNotFound: There is none.
+            RunNotOpen: It has ended.
+        """
+        await self._canceller.cancel(run_id, patience)
 
     # attaching
 
@@ -213,7 +142,7 @@ class Dispatcher:
 
     async def find(self, run_id: str, *, urgent: bool = False) -> Run | None:
         """The handle of a run that is in this process."""
-        record = await self._arrived(run_id)
+        record = await self.starter.arrived(run_id)
         if record is None:
             return None
         if urgent:
@@ -281,7 +210,7 @@ class Dispatcher:
 
     async def _going_on(self, run_id: str, *, urgent: bool) -> Run | None:
         """The handle of a run that is in this process and does not rest."""
-        record = await self._arrived(run_id)
+        record = await self.starter.arrived(run_id)
         if record is None or record.stay is Stay.PARKED:
             return None
         if urgent:
@@ -309,54 +238,12 @@ class Dispatcher:
         assert claimed is not None  # noqa: S101  # it must go on
         await self._scheduler.admit(record, *claimed, lambda: answer.give(None), recovered=True)
 
-    # cancelling
-
-    async def cancel(self, run_id: str, patience: float) -> None:
-        """End a run and all open ones below it; those that are executed get some seconds to end by themselves.
-
-        Raises:
-            RunNotFound: There is none.
-            RunNotOpen: It has ended.
-        """
-        await self._arrived(run_id)
-        await self.store.cancel(run_id)
-        await self._end([run_id, *[record.run_id for record in self.presence.below(run_id)]], patience)
-        await self.cancel_below(run_id, patience)
-
-    async def cancel_below(self, run_id: str, patience: float) -> Sequence[str]:
-        """End the open runs below one whose end was requested; returns their ids."""
-        ended: list[str] = []
-        while run_ids := await self._open_below(run_id):
-            await self._end(run_ids, patience)
-            ended += run_ids
-        return ended
-
-    async def _open_below(self, run_id: str) -> Sequence[str]:
-        found, after = list[str](), None
-        for record in self.presence.below(run_id):
-            await self._arrived(record.run_id)
-        while True:
-            page = await self.store.find(status=_OPEN, below=run_id, after=after)
-            found += [run.run_id for run in page.items]
-            if (after := page.next) is None:
-                return found
-
-    async def _end(self, run_ids: Sequence[str], patience: float) -> None:
-        records = {run_id: self.presence.find(run_id) for run_id in run_ids}
-        for run_id, record in records.items():
-            if record is not None:
-                self.watcher.cancel(run_id)
-        with anyio.move_on_after(patience):
-            await self.presence.until(lambda: all(record is None or record.is_over for record in records.values()))
-        for run_id, record in records.items():
-            if record is None or not (record.stay is Stay.ENDED or isinstance(record.left_with, OwnershipLost)):
-                await self.claims.cancel(run_id)
-
     # leaving
 
     async def finish(self, grace: float) -> None:
         """Start no further step and wait for those under way, at most `grace` seconds."""
         self._stopping = self.claims.is_leaving = True
+        self.starter.stop()
         self._executor.stop()
         self.presence.close(RunnerStopped)
         with anyio.move_on_after(grace):

@@ -138,6 +138,7 @@ class Executor:
         if told is not None:
             told()
         execution.patience = patience
+        self._watcher.open(snapshot.waits)
         try:
             if recovered or record.told > execution.heard:
                 await execution.listen()  # what has come since it was read

@@ -1,12 +1,11 @@
-"""Hearing what the store tells this runner, and ending waits that end by themselves.
+"""Hearing what the store tells this runner.
 
 All that is written for a run from outside comes this way, whoever has written it, in this process or another: answers,
 signals, word of effects, cancellations, due times, ends of children.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -31,22 +30,20 @@ from stagepost.checkpoint import (
     StoreError,
     StoreFailed,
     WaitKind,
+    WaitStatus,
 )
 
-from .._containment import own_failure
 from .._execution._children import is_child
 from .._patience import until_saved
 from ..errors import ChildElsewhere
 from ._claims import Claims
 from ._hints import open_waits
 from ._presence import Presence, Record, Stay
+from ._timers import Timers
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
-_LONGEST: Final = 60.0  # seconds between looks at the clock, which may be set while nobody looks
-_PAUSE: Final = 1.0  # seconds after a failure
-_AT_ONCE: Final = 100  # waits that one transaction ends
 _SOON: Final = 0.05  # seconds in which what was heard is collected before the store is told
 
 
@@ -91,16 +88,10 @@ class Watcher:
         self._store = store
         self._claims = claims
         self._presence = presence
-        self._clock = clock
         self._spawn = spawn
-        self._log = log
         self._scheduling: Scheduling | None = None
         self._unheard: dict[str, int] = {}  # what the store is to be told that it was heard
-        self._next_at: datetime | None = None
-        self._opened: list[datetime] = []  # the earliest that was opened since the store was asked last
-        self._expiring = anyio.Lock()
-        self._earlier = anyio.Event()
-        self._keeps_time = False
+        self._timers = Timers(store, clock, spawn, log=log)
         self._has_recovered = False
 
     # changes
@@ -131,6 +122,7 @@ class Watcher:
         """Runs of owners that have left or are dead go on here."""
         for info in (await self._store.acquire(owner)).items:
             self._free(info.run_id, self._presence.find(info.run_id))
+        self._timers.look()  # those that rest, too
 
     def take(self, change: Change) -> None:
         """Do what a change asks for; nothing, where it was done already."""
@@ -249,10 +241,15 @@ class Watcher:
     async def opened(self, wait: StoredWait) -> None:
         """A wait was opened."""
         if wait.due_at is not None:
-            self._expect(wait.due_at)
-            self._keep_time()
+            self._timers.expect(wait.due_at)
         if wait.kind is WaitKind.CHILD:
             await self._look_after(wait.name)
+
+    def open(self, waits: Iterable[StoredWait]) -> None:
+        """A run was taken up that waits already: while it had failed, or was another owner's, nobody looked at that."""
+        for wait in waits:
+            if wait.status is WaitStatus.OPEN and wait.due_at is not None:
+                self._timers.expect(wait.due_at)
 
     async def ended(self, run_id: str) -> None:
         """A run has ended that others may wait for."""
@@ -274,8 +271,8 @@ class Watcher:
                     await self._look_after(child)
                 except CorruptRun as error:
                     damaged[child] = error
-        await self._expire()
-        self._keep_time()
+        await self._timers.expire()
+        self._timers.keep()
         self._has_recovered = True
         return damaged
 
@@ -287,48 +284,3 @@ class Watcher:
             is_open = False
         if not is_open:
             await self._store.release(child)
-
-    def _keep_time(self) -> None:
-        if not self._keeps_time:
-            self._keeps_time = True
-            self._spawn(self._time)
-
-    def _expect(self, due_at: datetime) -> None:
-        """Note that a wait is open which is due then; only the next time is kept, however many runs wait."""
-        self._opened = [min([due_at, *self._opened])]
-        if self._next_at is None or due_at < self._next_at:
-            self._next_at = due_at
-            self._earlier.set()
-
-    async def _time(self) -> None:
-        """End waits when they are due, for as long as the store works; one that is full is tried again."""
-        while True:
-            try:
-                await until_saved(self._expire)
-            except (StoreFailed, StoreClosed):  # for good: every run hears of it without this
-                return
-            except BaseException as error:  # noqa: BLE001  # the clock is a user's; what is no failure is raised again
-                self._log.error("timers failed", exc_info=own_failure(error))
-                await anyio.sleep(_PAUSE)
-                continue
-            await self._sleep()
-
-    async def _expire(self) -> None:
-        """End those that are due now."""
-        more = True
-        while more:
-            async with self._expiring:
-                self._opened = []  # while the store looks for the next one, which then is none of these
-                due_at = await self._store.expire(self._clock(), _AT_ONCE)
-                self._next_at = min([*self._opened, *([] if due_at is None else [due_at])], default=None)
-            more = due_at is not None and self._left(due_at) <= 0
-
-    async def _sleep(self) -> None:
-        """Until the next one is due, or an earlier one is opened."""
-        self._earlier = anyio.Event()
-        limit = None if self._next_at is None else min(_LONGEST, max(0.0, self._left(self._next_at)))
-        with anyio.move_on_after(limit):
-            await self._earlier.wait()
-
-    def _left(self, due_at: datetime) -> float:
-        return (due_at - datetime.fromtimestamp(self._clock(), UTC)).total_seconds()

@@ -42,6 +42,7 @@ class Order:
         urgent: Whether it takes no slot.
         labels: What it can be found by.
         any_input: Whether the run that has its id already may have begun with something else.
+        place: The step that starts it, if one does.
     """
 
     keep: Keep
@@ -54,6 +55,7 @@ class Order:
     urgent: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     any_input: bool = False
+    place: str | None = None
 
     def check(self, secrets: Secrets, workflow: str) -> None:
         """See that what the run is named and found by are texts, and hold no secret.
@@ -140,6 +142,7 @@ def _ordered(
         blobs=blobs_of(added.values()) or {},
         continued=continued,
         labels=order.labels,
+        place=order.place,
     )
     return new, added
 

@@ -9,7 +9,7 @@ from stagepost.hub import Duration, check_name, seconds
 
 from .._execution._execution import Execution
 from .._execution._signals import Parks
-from .._values._types import codec_of
+from .._values._expected import expected
 from .._values._unawaited import refuse_unawaited
 from ._due import due_in
 
@@ -27,7 +27,7 @@ class Question:
 
     def __init__(self, key: str, *, expect: Any, show: object, within: Duration | None, otherwise: object) -> None:
         self._key = check_name("key", key)
-        self._codec: Codec[Any] = codec_of(expect) or PLAIN
+        self._codec: Codec[Any] = expected(expect)
         self._show = show
         self._within = None if within is None else seconds(within, "within")
         self._otherwise = otherwise

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from stagepost.checkpoint import WaitKind
+from stagepost.checkpoint import PLAIN, WaitKind
 from stagepost.hub import HandlerFailed
 
 from .._execution._signals import Parks
+from .._values._expected import expected
 from .._values._types import item_types
 from .._values._unawaited import refuse_unawaited
 from ..errors import DefinitionError, RunParked
@@ -46,6 +47,8 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
     name = agent if name is None else name
     payload = caller(name, build, inline=True)
     takes, _ = item_types(build)
+    hoped = expect if isinstance(expect, type) else object  # the hub compares classes only
+    codec = PLAIN if hoped is expect else expected(expect)
 
     async def ask(value: Any, context: StepContext) -> Any:
         if context.hub is None:
@@ -53,10 +56,10 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
         asked = await payload(value, context)
         refuse_unawaited(asked, f"what asks {agent!r} for step {name!r}")
         try:
-            return await context.hub.request(
+            answer: Any = await context.hub.request(
                 agent,
                 asked,
-                expect=expect if isinstance(expect, type) else object,  # what is no class is checked as it is stored
+                expect=hoped,
                 timeout=timeout,
                 trace=context.trace,
                 headers={"idempotency-key": context.idempotency_key},
@@ -65,6 +68,7 @@ def Ask(  # noqa: N802  # read as the noun that it makes: a step among patterns
             if isinstance(error.cause, RunParked) and context.is_durable:
                 raise Parks(WaitKind.CHILD, error.cause.run_id) from None
             raise
+        return codec.convert(answer, f"the answer of {agent!r}")
 
     asking = step(name, ask, retry=retry)
     return replace(asking, takes=takes, gives=expect, into=name if into is None else into, asks=(agent,))

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import PLAIN, Attachments, Statement
+from stagepost.checkpoint import Attachments, Statement
 from stagepost.hub import Duration, check_name
 
 from .._execution._blobs import Attached, check_blobs
 from .._execution._children import Beginning, Children, Startable
 from .._execution._signal_box import Signal
-from .._values._types import codec_of
+from .._values._expected import expected
 from ..errors import RunnerRequired
 from ._answered import Question, shown
 from ._effects import NotDone, Once, first
@@ -194,7 +194,7 @@ class StepContext(RunContext):
             RunConflict: The key stands for a child of another workflow.
         """
         self._execution.secrets.check_text(key, f"the key of a child of {self.path}")
-        return await self._children.run(self._execution, workflow.as_workflow(), key, start)
+        return await self._children.run(self._execution, workflow.as_workflow(), key, start, place=self.place)
 
     async def cancel_child(self, workflow: Startable, key: str) -> None:
         """End a child of this run for good, with all runs below it, because nobody waits for it any more.
@@ -305,7 +305,7 @@ class StepContext(RunContext):
             self.place,
             self.path,
             key,
-            codec=codec_of(expect) or PLAIN,
+            codec=expected(expect),
             not_done=not_done,
             secrets=self._execution.secrets,
             prompt=None if show is None else shown(show, self._execution, self.path),

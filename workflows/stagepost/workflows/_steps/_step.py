@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import PLAIN, Codec, StoredWait, WaitKind
+from stagepost.checkpoint import Codec, StoredWait, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 
 from .._threads import in_thread
+from .._values._expected import expected
 from .._values._state import Types
 from .._values._types import codec_of, item_types
 from ..errors import DefinitionError
@@ -197,13 +198,9 @@ def _make(name: str, function: StepFunction, options: _Options) -> Step:
         raise DefinitionError(f"step {name!r}", "catch= and into= go together: which errors, and under which key")
     if options.into is not None:
         call = caught(call, options.catch, options.into)
-    receives = None if options.answers is None else Receives(WaitKind.ANSWER, name, _codec(options.answers))
-    signals = {check_name("signal name", key): _codec(kind) for key, kind in (options.signals or {}).items()}
+    receives = None if options.answers is None else Receives(WaitKind.ANSWER, name, expected(options.answers))
+    signals = {check_name("signal name", key): expected(kind) for key, kind in (options.signals or {}).items()}
     return Step(name, call, takes=takes, gives=gives, caught_into=options.into, receives=receives, signals=signals)
-
-
-def _codec(kind: Any) -> Codec[Any]:
-    return codec_of(kind) or PLAIN
 
 
 def own_name(function: StepFunction) -> str:

@@ -11,7 +11,8 @@ from stagepost.checkpoint import PLAIN, Codec, StoredWait, WaitKind, WaitStatus
 from stagepost.hub import Duration, check_name, seconds
 
 from .._execution._signals import Parks
-from .._values._types import codec_of, item_types
+from .._values._expected import expected
+from .._values._types import item_types
 from .._values._unawaited import refuse_unawaited
 from ..errors import DefinitionError, WaitExpired
 from ._answered import shown
@@ -51,7 +52,7 @@ def Wait(  # noqa: N802  # read as the noun that it makes: a step among patterns
     """
     takes = None if show is None else item_types(show)[0]
     prompt = None if show is None else caller(f"{name}.show", show, inline=True)
-    answer = _Answer(name, codec_of(expect) or PLAIN, within, otherwise)
+    answer = _Answer(name, expected(expect), within, otherwise)
 
     async def wait(value: Any, context: StepContext) -> Any:
         return await answer.get(WaitKind.ANSWER, name, prompt, value, context)
@@ -88,7 +89,7 @@ def Receive(  # noqa: N802  # likewise
         DefinitionError: `otherwise` without `within`, or an otherwise that is no valid value.
     """
     wanted = check_name("signal name", name if signal is None else signal)
-    answer = _Answer(name, codec_of(expect) or PLAIN, within, otherwise)
+    answer = _Answer(name, expected(expect), within, otherwise)
 
     async def receive(value: Any, context: StepContext) -> Any:
         return await answer.get(WaitKind.SIGNAL, wanted, None, value, context)

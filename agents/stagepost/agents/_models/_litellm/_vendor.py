@@ -22,6 +22,7 @@ _ENVIRONMENT: Final = {  # while it is imported, if the application does not say
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # or it fetches prices from the network, and prints if it cannot
     "LITELLM_MODE": "PRODUCTION",  # or it reads a file .env into the environment
 }
+_SET: Final = ("TIKTOKEN_CACHE_DIR",)  # by litellm, whatever the application has set; it reads its tables only once
 _LOGGERS: Final = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
 # One call is one request: litellm's retries and those of the libraries below it are off. What it would do about tools
@@ -228,13 +229,17 @@ def _warm_up(litellm: Any) -> None:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    added = _ENVIRONMENT.keys() - os.environ.keys()
-    os.environ.update({name: _ENVIRONMENT[name] for name in added})
+    """The environment that litellm is imported in; afterwards these names are what they were."""
+    before = {name: os.environ.get(name) for name in (*_ENVIRONMENT, *_SET)}
+    os.environ.update({name: value for name, value in _ENVIRONMENT.items() if before[name] is None})
     try:
         yield
     finally:
-        for name in added:
-            os.environ.pop(name, None)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _silence(litellm: Any) -> None:

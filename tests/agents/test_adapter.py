@@ -120,12 +120,12 @@ async def test_attempts_are_numbered_and_the_last_error_is_told() -> None:
 async def test_whatever_comes_gives_the_next_piece_its_time() -> None:
     async def ask(_request: ModelRequest, attempt: Attempt) -> ModelResponse:
         for _ in range(4):
-            await anyio.sleep(0.1)
+            await anyio.sleep(0.4)
             attempt.alive()
         return ModelResponse("late")
 
     with fail_after(PATIENCE):
-        assert (await Odd(ask, timeout=0.3).answer(ASKED)).text == "late"
+        assert (await Odd(ask, timeout=1.5).answer(ASKED)).text == "late"
 
 
 async def test_without_a_limit_nothing_ends_a_silence() -> None:

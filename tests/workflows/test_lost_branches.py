@@ -41,7 +41,7 @@ async def test_a_child_that_waits_is_cancelled_with_what_it_asks(store: Store) -
         run = await runner.start(work, run_id="r1")
         await run.settled()
         kid = await runner.get("r1.kid")
-        await runner.answer("r1/race[1]:quick", 1)
+        await runner.answer("r1/race[1]/quick", 1)
         with pytest.raises(RunCancelled):
             await kid.result()
         await run.settled()
@@ -98,7 +98,7 @@ async def test_a_child_in_the_items_of_a_losing_branch_is_cancelled(store: Store
     async with running(store, work) as runner:
         run = await runner.start(work, run_id="r1")
         await run.settled()
-        await runner.answer("r1/race[1]:quick", 1)
+        await runner.answer("r1/race[1]/quick", 1)
         await run.result()
         assert {await ended(store, f"r1.kid-{item}") for item in range(3)} == {RunStatus.CANCELLED}
 
@@ -250,7 +250,7 @@ async def test_of_a_run_that_keeps_nothing_a_lost_child_ends_too() -> None:
         run = await runner.start(work, run_id="r1")
         await run.settled()
         kid = await runner.get("r1.kid")
-        await runner.answer("r1/race[1]:quick", 1)
+        await runner.answer("r1/race[1]/quick", 1)
         await run.result()
         with pytest.raises(RunCancelled):
             await kid.result()

@@ -10,6 +10,7 @@ from tests.workflows._words import PATIENCE, Counted, Gate, Recorder, Store, run
 from stagepost.checkpoint import (
     Commit,
     ItemStatus,
+    Lease,
     MemoryStore,
     Owner,
     OwnershipLost,
@@ -17,7 +18,7 @@ from stagepost.checkpoint import (
     RunNotOpen,
     RunStatus,
 )
-from stagepost.workflows import Chain, Parallel, RunCancelled, RunEnded, Runner, State, UnknownWorkflow, step
+from stagepost.workflows import Chain, Parallel, RunCancelled, RunEnded, Runner, State, UnknownWorkflow, Wait, step
 
 
 async def test_a_run_is_cancelled_in_the_middle_of_a_step_and_stays_so(store: Store) -> None:
@@ -195,3 +196,22 @@ async def test_a_wish_is_on_disk_before_the_run_is_touched(tmp_path: Path) -> No
             await started.wait()
             await runner.cancel("r1")
     assert seen == [True]
+
+
+async def test_a_cancellation_that_others_write_while_a_run_goes_to_rest_is_not_lost(store: Store) -> None:
+    """The store has let it rest, and the runner hears of that after it has heard of the cancellation."""
+    work, park = Chain("work", [Wait("ask")]), store.park
+
+    async def rests(lease: Lease, heard: int) -> bool:
+        is_resting = await park(lease, heard)
+        with anyio.CancelScope(shield=True):
+            await store.cancel("r1")
+            await anyio.wait_all_tasks_blocked()
+        return is_resting
+
+    store.park = rests  # type: ignore[method-assign]  # the answer of the store comes late
+    async with running(store, work) as runner:
+        run = await runner.start(work, run_id="r1")
+        with pytest.raises(RunCancelled):
+            await run.result()
+        assert (await store.info("r1")).status is RunStatus.CANCELLED

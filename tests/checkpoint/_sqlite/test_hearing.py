@@ -28,10 +28,15 @@ async def test_an_owner_that_hears_nothing_takes_next_to_no_processor(file: Path
 
             tasks.start_soon(listen)
             await anyio.sleep(0.7)  # until the WAL has been copied
-            began, used = time.monotonic(), time.process_time()
-            await anyio.sleep(1.5)
-            assert time.process_time() - used < 0.02 * (time.monotonic() - began)
+            assert min([await share_of_a_processor(0.5) for _ in range(4)]) < 0.02
             tasks.cancel_scope.cancel()
+
+
+async def share_of_a_processor(seconds: float) -> float:
+    """What the process has used of one meanwhile, threads that other tests have left and collections included."""
+    began, used = time.monotonic(), time.process_time()
+    await anyio.sleep(seconds)
+    return (time.process_time() - used) / (time.monotonic() - began)
 
 
 async def test_what_another_program_writes_is_looked_at_and_is_no_news(file: Path) -> None:

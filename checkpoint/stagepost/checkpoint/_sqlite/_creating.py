@@ -31,7 +31,7 @@ INSERT INTO runs (
   SELECT ? AS rk, ? AS run_id, ? AS workflow, ? AS version, ? AS key, ?, ?, ?, ?, ?, ?, ?
 ) AS run WHERE {FREE_ID} AND {FREE_KEY} ON CONFLICT DO NOTHING
 """
-SET_PLACE = "UPDATE runs SET place = ? WHERE rk = ?"
+SET_PLACE = "UPDATE runs SET starter = ? WHERE rk = ?"
 CANCELLED = "SELECT 1 FROM runs WHERE run_id = ? AND cancelling = 1"
 _LAST_KEY = """
 SELECT max(coalesce((SELECT max(rk) FROM runs), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))

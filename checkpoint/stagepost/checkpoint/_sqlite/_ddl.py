@@ -40,7 +40,7 @@ CREATE TABLE runs (
   trace       TEXT,                       -- which trace it belongs to; NULL: one of its own
   keep        TEXT NOT NULL CHECK (keep IN ('result', 'all', 'none')),
   remembered  INTEGER NOT NULL DEFAULT 0, -- what of it outlives it in keys: 1 its id, 2 its key, 3 both
-  place       TEXT                        -- the step that has started it, in the run above; NULL: no step has
+  starter     TEXT                        -- place of the step above that has started it; NULL: no step has
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (key, workflow) WHERE key IS NOT NULL;
 CREATE INDEX runs_status ON runs (status, created_at -- then rk, as in every index: the order of find

@@ -9,10 +9,10 @@ import sqlite3
 from .._records import Joined, Lease
 
 _BEGUN = """
-SELECT child.run_id, child.place FROM runs AS child, runs AS parent
+SELECT child.run_id, child.starter FROM runs AS child, runs AS parent
 WHERE parent.rk = ? AND child.run_id > parent.run_id || '.' AND child.run_id < parent.run_id || '/' -- after the dot
 AND instr(substr(child.run_id, length(parent.run_id) + 2), '.') = 0
-AND child.place > ? AND child.place < ? AND child.status IN ('running', 'waiting')
+AND child.starter > ? AND child.starter < ? AND child.status IN ('running', 'waiting')
 """
 _CANCEL = """
 UPDATE runs SET cancelling = 1, status = 'running', news = news + 1 - cancelling

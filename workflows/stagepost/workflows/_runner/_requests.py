@@ -23,7 +23,7 @@ from ._views import Views
 class Requests(Views):
     """The part of a `Runner` that its users call."""
 
-    _grace: float | None
+    _grace: float
     _keeping: Keeping
     _max_attempts: int | None
     _serving: Serving

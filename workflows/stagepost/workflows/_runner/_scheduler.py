@@ -111,7 +111,8 @@ class Scheduler:
         """A task has done its work: its slot is the next one's."""
         self._tasks -= 1
         self._taken -= has_slot
-        if record.freed and record.stay is Stay.PARKED:
+        if record.stay is Stay.PARKED and (record.freed or record.cancelled):  # it has come while the run went to rest
+            record.urgent = record.urgent or record.cancelled
             self.free(record)
         while self._queue:
             record = self._queue[next(iter(self._queue))]

@@ -4,8 +4,9 @@
     python -m tests.workflows._beside writer FILE NUMBER
     python -m tests.workflows._beside holder FILE
 
-The steps of a run append what they act on to FILE.notes, as effects that are done once. A writer prints what was
-acknowledged, a line at a time: its verb, the run, where, and the value. The last run is cancelled by them in between.
+Each begins when it is told to by a line. The steps of a run append what they act on to FILE.notes, as effects that are
+done once. A writer prints what was acknowledged, a line at a time: its verb, the run, where, and the value. The last
+run is cancelled by them in between.
 """
 
 import os
@@ -18,7 +19,6 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-from anyio import to_thread
 
 from stagepost.checkpoint import (
     AlreadyAnswered,
@@ -162,8 +162,6 @@ async def write(path: str, number: str) -> None:
     """End whatever runs wait for, until none is open."""
     async with SqliteStore.inbox(path) as store:
         writer = Writer(inbox := Inbox(store, workflows=[words(Path(path))]), int(number))
-        say("ready")
-        await to_thread.run_sync(sys.stdin.readline)
         while (await store.find(status=OPEN, limit=1)).items:
             for wait in await inbox.waits():
                 await writer.end(wait)
@@ -187,4 +185,5 @@ async def hold(path: str) -> None:
 if __name__ == "__main__":
     role, *arguments = sys.argv[1:]
     roles: Mapping[str, Callable[..., Awaitable[None]]] = {"owner": own, "writer": write, "holder": hold}
+    sys.stdin.readline()
     anyio.run(roles[role], *arguments)

@@ -4,7 +4,8 @@ import os
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,8 +23,32 @@ pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 PATIENCE = 120  # seconds: several interpreters start
 
 
-def process(*arguments: object) -> AbstractAsyncContextManager[Other]:
-    return module(_beside.__name__, *arguments)
+class Process:
+    """One that has its imports done and waits until it is told to begin."""
+
+    def __init__(self, other: Other) -> None:
+        self.other = other
+
+    async def begin(self, ready: str | None = None) -> None:
+        """Let it begin, and wait until it says that it has."""
+        assert self.other.process.stdin is not None
+        await self.other.process.stdin.send(b"go\n")
+        assert ready is None or await self.other.line() == ready
+
+    def send(self, number: int) -> None:
+        os.kill(self.other.process.pid, number)
+
+
+@asynccontextmanager
+async def processes(role: str, count: int, *arguments: object) -> AsyncIterator[list[Process]]:
+    """So many of them; a writer is told its number."""
+    async with AsyncExitStack() as stack:
+        made = list[Process]()
+        for number in range(count):
+            given = (*arguments, number) if role == "writer" else arguments
+            other = module(_beside.__name__, role, *given)
+            made.append(Process(await stack.enter_async_context(other)))
+        yield made
 
 
 class Record:
@@ -74,68 +99,53 @@ async def _lines(other: Other, note: Callable[[str], bool]) -> list[str]:
             odd.append(line)
 
 
-class Owner:
-    """The process that works on the runs, and those that follow it."""
+@dataclass
+class Scene:
+    """Who takes part: the first owner works, the others may follow it."""
 
-    def __init__(self, stack: AsyncExitStack, file: Path, seconds: float) -> None:
-        self._stack = stack
-        self._file = file
-        self._seconds = seconds
-        self.process: Other
-
-    async def start(self) -> None:
-        self.process = await self._stack.enter_async_context(process("owner", self._file, self._seconds))
-        assert await self.process.line() == "ready"
-
-    def send(self, number: int) -> None:
-        os.kill(self.process.process.pid, number)
+    owners: list[Process]
+    holders: list[Process]
+    record: Record
 
 
-Disturbance: TypeAlias = Callable[[Path, Owner, Record], Coroutine[None, None, None]]
+Disturbance: TypeAlias = Callable[[Scene], Coroutine[None, None, None]]
 
 
-async def nothing(_file: Path, _owner: Owner, _record: Record) -> None:
+async def nothing(_scene: Scene) -> None:
     """The owner lives."""
 
 
-async def stopped(_file: Path, owner: Owner, record: Record) -> None:
+async def stopped(scene: Scene) -> None:
     for count in (4, 16):
-        await record.reaches(count)
-        owner.send(signal.SIGSTOP)
+        await scene.record.reaches(count)
+        scene.owners[0].send(signal.SIGSTOP)
         await anyio.sleep(0.7)
-        owner.send(signal.SIGCONT)
+        scene.owners[0].send(signal.SIGCONT)
 
 
-async def killed(_file: Path, owner: Owner, record: Record) -> None:
-    for count in (3, 12, 22):
-        await record.reaches(count)
-        await owner.process.kill()
-        await owner.start()
+async def killed(scene: Scene) -> None:
+    for count in (3, 20):
+        await scene.record.reaches(count)
+        await scene.owners.pop(0).other.kill()
+        await scene.owners[0].begin("ready")
 
 
-async def held(file: Path, _owner: Owner, record: Record) -> None:
+async def held(scene: Scene) -> None:
     """Another process holds the write lock and is stopped; the first goes on, the second is killed."""
-    for count, lets_go in ((4, True), (14, False)):
-        await record.reaches(count)
-        async with holding(file) as holder:
-            await anyio.sleep(0.7)
-            if lets_go:
-                os.kill(holder.process.pid, signal.SIGCONT)
-                assert await holder.rest() == ["end"]
-            else:
-                await holder.kill()
+    for count, holder in zip((4, 14), scene.holders, strict=True):
+        await scene.record.reaches(count)
+        await holder.begin("holds")
+        await anyio.sleep(0.7)
+        if holder is scene.holders[0]:
+            holder.send(signal.SIGCONT)
+            assert await holder.other.rest() == ["end"]
+        else:
+            await holder.other.kill()
 
 
-@asynccontextmanager
-async def holding(file: Path) -> AsyncIterator[Other]:
-    async with process("holder", file) as holder:
-        assert await holder.line() == "holds"
-        yield holder
-
-
-CASES: Mapping[str, tuple[int, float, Disturbance]] = {
+CASES: Mapping[str, tuple[int, float, Disturbance]] = {  # writers, seconds of each third commit
     "lives": (4, 0, nothing),
-    "commits slowly": (2, 0.3, nothing),
+    "commits slowly": (2, 0.1, nothing),
     "is stopped": (3, 0, stopped),
     "is killed": (3, 0, killed),
     "waits for who holds the lock": (2, 0, held),
@@ -148,20 +158,19 @@ async def test_p9_what_other_processes_were_told_is_done_is_acted_on_once(
 ) -> None:
     file, record = tmp_path / "runs.db", Record()
     with fail_after(PATIENCE):
-        async with AsyncExitStack() as stack:
-            owner = Owner(stack, file, seconds)
-            await owner.start()
-            others = [await stack.enter_async_context(process("writer", file, number)) for number in range(writers)]
+        async with (
+            processes("owner", 3 if disturb is killed else 1, file, seconds) as owners,
+            processes("holder", 2 if disturb is held else 0, file) as holders,
+            processes("writer", writers, file) as others,
+        ):
+            await owners[0].begin("ready")
             async with anyio.create_task_group() as tasks:
                 for other in others:
-                    assert await other.line() == "ready"
-                for other in others:
-                    assert other.process.stdin is not None
-                    await other.process.stdin.send(b"go\n")
-                    tasks.start_soon(record.follow, other)
-                tasks.start_soon(disturb, file, owner, record)
+                    await other.begin()
+                    tasks.start_soon(record.follow, other.other)
+                tasks.start_soon(disturb, Scene(owners, holders, record))
             assert record.ended == writers
-            await owner.process.kill()
+            await owners[0].other.kill()
     notes = Counter(notes_of(file).read_text().splitlines())
     async with SqliteStore(file) as store:
         assert await store.check() == []

@@ -26,6 +26,7 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint._blobs import digest_of
 from stagepost.checkpoint._sqlite._queries import elements_query
+from stagepost.checkpoint._sqlite._schema import VERSION
 
 RETENTION = """
 import os, sys, anyio
@@ -214,6 +215,8 @@ async def test_a_file_of_an_older_schema_is_refused(file: Path) -> None:
         pass
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA user_version = 3")
-    with pytest.raises(NotAStore, match="its schema is version 3, that of an older stagepost, and this one knows 4"):
+    with pytest.raises(
+        NotAStore, match=f"its schema is version 3, that of an older stagepost, and this one knows {VERSION}"
+    ):
         async with SqliteStore(file):
             pass

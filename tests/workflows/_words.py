@@ -16,7 +16,7 @@ from stagepost.workflows import Pattern, Runner, Servable, State, Step, step
 EventT = TypeVar("EventT", bound=Event)
 Store: TypeAlias = MemoryStore | SqliteStore
 
-PATIENCE = 10  # seconds that no test needs
+PATIENCE = 30  # seconds that no test needs, also beside others and under coverage
 
 
 @asynccontextmanager

@@ -103,7 +103,7 @@ async def test_a_server_that_was_there_is_tried_again_until_it_is_back() -> None
 
 async def test_a_server_that_does_not_come_back_is_given_up_after_the_time_to_connect() -> None:
     adapter = ScriptedAdapter("open", OSError("gone for good"))
-    async with connected(adapter, timeout=0.25) as connection:
+    async with connected(adapter, timeout=1) as connection:
         await connection.tools()
         adapter.links[0].ended.set()
         with pytest.raises(McpUnavailable, match="gone for good"):

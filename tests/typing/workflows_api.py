@@ -89,6 +89,9 @@ def tidy(state: State) -> State:
 
 
 async def publish(state: State, context: StepContext) -> None:
+    await context.note("seen", {"pages": 3})
+    assert_type(context.noted("seen"), Any)
+    assert_type(context.was_cancelled, bool)
     assert_type(context.run_id, str)
     assert_type(context.idempotency_key, str)
     assert_type(context.hub, Hub | None)

@@ -372,6 +372,10 @@ async def put_first(context: StepContext) -> None:
     await context.first(context.secrets["token"])
 
 
+async def put_note(context: StepContext) -> None:
+    await context.note(context.secrets["token"], 1)
+
+
 async def ask_by_key(context: StepContext) -> None:
     await context.wait_for_answer(context.secrets["token"])
 
@@ -388,6 +392,7 @@ CHILD = Chain("child", [step("nothing", lambda _: None)])
 IDENTIFIERS: dict[str, tuple[Any, str]] = {
     "once": (put_key, "the key of an effect of act"),
     "first": (put_first, "a key of act"),
+    "note": (put_note, "a key of act"),
     "question": (ask_by_key, "the key of a question of act"),
     "child": (start_child, "the key of a child of act"),
     "otherwise": (fall_back, "otherwise of 'question'"),

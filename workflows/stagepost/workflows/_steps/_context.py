@@ -14,6 +14,7 @@ from .._values._types import codec_of
 from ..errors import RunnerRequired
 from ._answered import Question, shown
 from ._effects import NotDone, Once, first
+from ._notes import note, noted
 from ._place import place_of
 from ._run_context import RunContext
 
@@ -124,6 +125,29 @@ class StepContext(RunContext):
         """
         self._execution.secrets.check_text(key, f"a key of {self.path}")
         return await first(self._execution.ledger, self.place, check_name("key", key))
+
+    async def note(self, key: str, value: object) -> None:
+        """Keep a value for when this step, visit and item runs again, in whichever process: `noted` gives it back.
+
+        It is saved before this returns. So a step that goes on with what others have said so far, such as a server that
+        wants to be asked again, knows it after an answer or a crash.
+
+        Args:
+            key: A name within the step, which no effect of it has.
+            value: A JSON value; it replaces one of the same key.
+
+        Raises:
+            CannotStore: It has no stored form, is too large, or holds a secret.
+        """
+        await note(self._execution, self.place, self.path, check_name("key", key), value)
+
+    def noted(self, key: str) -> Any:
+        """What this step, visit and item has kept with `note`, as JSON values; None if nothing.
+
+        Args:
+            key: The name within the step.
+        """
+        return noted(self._execution.ledger, self.place, key)
 
     def has_begun(self, key: str) -> bool:
         """Whether this step, visit and item has begun what `first` or `once` are asked for by a key, in any process.

@@ -88,6 +88,11 @@ class RunContext:
         """Whether the run is stored, so that it can wait for somebody."""
         return self._execution.journal is not None
 
+    @property
+    def was_cancelled(self) -> bool:
+        """Whether the end of this stored run was requested; False where only its process is to end."""
+        return self.is_durable and self._execution.scope.cancel_called
+
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
 

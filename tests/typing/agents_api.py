@@ -16,6 +16,7 @@ from stagepost.agents import (
     CallInDoubt,
     ChainResult,
     ChatMessage,
+    ClientCredentials,
     ExternalTool,
     Fallback,
     FunctionModel,
@@ -31,6 +32,7 @@ from stagepost.agents import (
     OutputMode,
     PendingApproval,
     PendingQuestion,
+    ProgressHook,
     PromptContext,
     ProviderTool,
     RateLimited,
@@ -42,6 +44,7 @@ from stagepost.agents import (
     Tasks,
     Tool,
     ToolContext,
+    ToolProgress,
     Toolset,
     ToolsetContext,
     call,
@@ -188,7 +191,11 @@ lead = Agent(
     "lead",
     prompt=prompt,
     model="fast",
-    tools=[plain, McpServer.stdio("clock")],
+    tools=[
+        plain,
+        McpServer.stdio("clock", answer_within=60),
+        McpServer.http("https://files", auth=ClientCredentials("id", "secret", issuer="https://login", scope="read")),
+    ],
     sub_agents=[typed, "echo"],
     input=WeatherQuery,
     approvals=["send_*"],
@@ -276,3 +283,11 @@ async def _asked(request: ModelRequest) -> None:
     assert_type(status_error("echo", 500, {}, "why"), ModelError)
     for check in (*MODEL_CHECKS, *PROVIDER_CHECKS):
         assert_type(check, ModelCheck)
+
+
+class Heard:
+    async def tool_progress(self, progress: ToolProgress, context: ToolContext) -> None:
+        assert_type((progress.total, context.agent), tuple[float | None, str])
+
+
+heard: ProgressHook = Heard()

@@ -12,11 +12,12 @@ from ._agent._llm_tool import LLMTool
 from ._definition._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._definition._budget import Budget
 from ._definition._hooks import ModelContext, ModelHook, ToolHook
+from ._definition._progress import ProgressHook, ToolProgress
 from ._definition._prompting import PromptContext, PromptFunction
 from ._delegation._conversations import Conversation, Exchange
 from ._delegation._result import AgentResult
 from ._loop._session import Approve
-from ._mcp import McpConnections, McpOptions, McpServer
+from ._mcp import ClientCredentials, McpConnections, McpOptions, McpServer
 from ._models._fallback import Fallback
 from ._models._function import FunctionModel, ModelFunction
 from ._models._limited import RateLimited
@@ -45,7 +46,7 @@ from ._tasks._tasks import Tasks
 from ._tools._context import ToolContext
 from ._tools._external import ExternalTool, external_tool
 from ._tools._invoking import ToolResult
-from ._tools._outside import Answer, Refuse
+from ._tools._outside import Answer, Dismiss, Refuse
 from ._tools._tool import OnUnknown, Tool, tool
 from ._tools._toolset import Toolset, ToolsetContext, toolset
 from .errors import (
@@ -127,12 +128,14 @@ __all__ = [
     "ChainResult",
     "ChainedFailure",
     "ChatMessage",
+    "ClientCredentials",
     "ContentRefused",
     "Conversation",
     "ConversationOver",
     "CostUnknown",
     "Decision",
     "Deny",
+    "Dismiss",
     "EventLoopRunning",
     "Exchange",
     "ExternalTool",
@@ -184,6 +187,7 @@ __all__ = [
     "PendingApproval",
     "PendingQuestion",
     "Preview",
+    "ProgressHook",
     "PromptContext",
     "PromptFailed",
     "PromptFunction",
@@ -214,6 +218,7 @@ __all__ = [
     "ToolContext",
     "ToolHook",
     "ToolMessage",
+    "ToolProgress",
     "ToolResult",
     "ToolSchema",
     "ToolUnavailable",

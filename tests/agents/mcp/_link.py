@@ -7,7 +7,7 @@ import anyio
 
 from stagepost.agents import McpServer
 from stagepost.agents._mcp._link import CallLost, LinkStale
-from stagepost.agents._mcp._remote import RemoteResult, RemoteTool
+from stagepost.agents._mcp._remote import ALONE, Asked, Continuation, RemoteResult, RemoteTool
 
 ECHO = RemoteTool("echo", "Says it again.", {"type": "object"}, marked_idempotent=True)
 
@@ -25,11 +25,26 @@ class ScriptedLink:
         self.ended = anyio.Event()
         self.hanging = anyio.Event()
         self.stale = False
+        self.held: set[str] = set()
+        self.cancelled: list[str] = []
+        self.continuations: list[Continuation] = []
 
     async def tools(self) -> Sequence[RemoteTool]:
         return self._tools
 
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
+    def holds(self, key: str) -> bool:
+        return key in self.held
+
+    async def cancel(self, task: str) -> None:
+        self.cancelled.append(task)
+
+    def mask(self, text: str) -> str:
+        return text.replace("token-of-the-link", "***")
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation = ALONE
+    ) -> RemoteResult | Asked:
+        self.continuations.append(continuation)
         if self.stale:
             self.ended.set()
             raise LinkStale

@@ -8,6 +8,7 @@ from tests.agents.mcp._link import ECHO, ScriptedAdapter, ScriptedLink
 
 from stagepost.agents import McpCallLost, McpServer, McpUnavailable
 from stagepost.agents._mcp._link import Connection, pauses
+from stagepost.agents._mcp._remote import Asked, RemoteResult
 
 
 @asynccontextmanager
@@ -18,6 +19,11 @@ async def connected(adapter: ScriptedAdapter, *, timeout: float = 5) -> AsyncIte
             connection = Connection(server, adapter, tasks)
             yield connection
             connection.close()
+
+
+def text(result: RemoteResult | Asked) -> str:
+    assert isinstance(result, RemoteResult)
+    return result.text
 
 
 async def test_a_link_is_opened_by_the_first_who_needs_it_and_kept() -> None:
@@ -59,7 +65,7 @@ async def test_after_a_failure_the_next_call_tries_again() -> None:
     async with connected(adapter) as connection:
         with pytest.raises(McpUnavailable):
             await connection.tools()
-        assert (await connection.call("echo", {})).text == "echo {}"
+        assert text(await connection.call("echo", {})) == "echo {}"
 
 
 async def test_a_silent_server_costs_the_time_to_connect_and_no_more() -> None:
@@ -87,7 +93,7 @@ async def test_calls_under_a_link_that_ends_are_lost_and_later_ones_are_made_on_
             tasks.start_soon(call)
             await adapter.links[0].hanging.wait()
             adapter.links[0].ended.set()
-        assert (await connection.call("echo", {})).text == "echo {}"
+        assert text(await connection.call("echo", {})) == "echo {}"
         assert len(adapter.links) == 2
     assert ["may or may not have taken effect" in str(error) for error in lost] == [True, True]
 
@@ -97,7 +103,7 @@ async def test_a_server_that_was_there_is_tried_again_until_it_is_back() -> None
     async with connected(adapter) as connection:
         await connection.tools()
         adapter.links[0].ended.set()
-        assert (await connection.call("echo", {})).text == "echo {}"
+        assert text(await connection.call("echo", {})) == "echo {}"
     assert adapter.attempts == 4
 
 
@@ -117,7 +123,7 @@ async def test_a_call_that_a_stale_link_has_refused_is_made_on_a_fresh_one() -> 
 
     adapter = ScriptedAdapter("open", made=stale_once)
     async with connected(adapter) as connection:
-        assert (await connection.call("echo", {})).text == "echo {}"
+        assert text(await connection.call("echo", {})) == "echo {}"
     assert adapter.attempts == 2
 
 
@@ -162,7 +168,7 @@ async def test_cancelling_one_caller_leaves_the_link_to_the_others() -> None:
     async with connected(adapter) as connection:
         with anyio.move_on_after(0.01):
             await connection.call("hang", {})
-        assert (await connection.call("echo", {})).text == "echo {}"
+        assert text(await connection.call("echo", {})) == "echo {}"
     assert adapter.attempts == 1
 
 
@@ -178,3 +184,23 @@ async def test_a_caller_that_is_cancelled_while_connecting_leaves_the_attempt_to
 def test_pauses_grow_to_a_limit_and_there_is_one_attempt_at_first() -> None:
     assert list(pauses(again=False)) == [0]
     assert list(islice(pauses(again=True), 8)) == [0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0]
+
+
+async def test_what_a_link_was_let_in_with_is_in_no_result() -> None:
+    async with connected(ScriptedAdapter("open")) as connection:
+        assert "token-of-the-link" not in text(await connection.call("echo", {"a": "token-of-the-link"}))
+
+
+async def test_only_an_open_link_holds_calls_and_ends_tasks() -> None:
+    adapter = ScriptedAdapter("open")
+    async with connected(adapter) as connection:
+        await connection.cancel("t-0")
+        assert not connection.holds("r/0")
+        await connection.call("echo", {})
+        (link,) = adapter.links
+        link.held.add("r/0")
+        await connection.cancel("t-1")
+        assert (connection.holds("r/0"), connection.holds("r/1"), link.cancelled) == (True, False, ["t-1"])
+        link.ended.set()
+        await connection.cancel("t-2")
+        assert (connection.holds("r/0"), link.cancelled) == (False, ["t-1"])

@@ -3,23 +3,34 @@ from collections.abc import Mapping
 import pytest
 
 from stagepost.agents import McpServer, Retries, ToolClash, ToolContext, tool
-from stagepost.agents._mcp._remote import RemoteResult, RemoteTool
+from stagepost.agents._mcp._remote import ALONE, Asked, Continuation, Elicitation, RemoteResult, RemoteTool
 from stagepost.agents._mcp._tools import FoundTool, found_tool, refuse_clashes
 from stagepost.agents._tools._invoking import invoke
 
 CONTEXT = ToolContext(run_id="run", agent="a", call_id="c", idempotency_key="k", deps=None)
 
 
-async def call(name: str, arguments: Mapping[str, object]) -> RemoteResult:
-    return RemoteResult(f"{name}{dict(arguments)}", is_error=name in ("fails", "silent"))
+class Echoing:
+    """A connection whose calls say what they were given."""
 
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation = ALONE
+    ) -> RemoteResult | Asked:
+        assert continuation == ALONE
+        if tool == "asks":
+            return Asked(how="again", requests={"a": Elicitation(message="Who?")})
+        text = "" if tool == "quiet" else f"{tool}{dict(arguments)}"
+        return RemoteResult(text, is_error=tool in ("fails", "quiet"))
 
-async def silent(name: str, arguments: Mapping[str, object]) -> RemoteResult:
-    return RemoteResult("", is_error=True)
+    async def cancel(self, task: str) -> None:
+        raise AssertionError(task)
+
+    def holds(self, key: str) -> bool:
+        raise AssertionError(key)
 
 
 def found(server: McpServer, name: str) -> FoundTool:
-    return found_tool(server, RemoteTool(name, "What it does.", {"type": "object"}, marked_idempotent=True), call)
+    return found_tool(server, RemoteTool(name, "What it does.", {"type": "object"}, marked_idempotent=True), Echoing())
 
 
 async def test_a_servers_tool_is_a_tool_like_any_other() -> None:
@@ -48,9 +59,13 @@ async def test_what_the_server_calls_an_error_is_one_for_the_model() -> None:
 
 
 async def test_an_error_without_a_text_says_so() -> None:
-    remote = RemoteTool("quiet", "", {}, marked_idempotent=False)
-    made = found_tool(McpServer.stdio("files"), remote, silent).tool
+    made = found(McpServer.stdio("files"), "quiet").tool
     assert await invoke(made, {}, CONTEXT) == ("McpCallFailed: quiet failed, and the server does not say why", True, ())
+
+
+async def test_a_call_outside_of_a_run_that_is_asked_something_says_that_nobody_can_answer() -> None:
+    result = await invoke(found(McpServer.stdio("files"), "asks").tool, {}, CONTEXT)
+    assert (result.is_error, "NobodyToAnswer" in result.text) == (True, True)
 
 
 @tool
@@ -65,7 +80,7 @@ def read(path: str) -> str:
         ([found(McpServer.stdio("files"), "fail")], ["every agent", "'fail' of MCP server 'files'"]),
         (
             [found(McpServer.stdio("a"), "x.y"), found(McpServer.stdio("b"), "x_y")],
-            ["'x.y' of MCP server 'a'", "'x_y' of MCP server 'b'", "prefix="],
+            ["'x.y' of MCP server 'a'", "'x_y' of MCP server 'b'", "a prefix"],
         ),
     ],
     ids=["the agent's own", "reserved", "another server's"],

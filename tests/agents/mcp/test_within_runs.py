@@ -12,7 +12,17 @@ from anyio.lowlevel import checkpoint
 from tests.agents._weather import results
 from tests.agents.mcp._calling import gone, is_alive
 
-from stagepost.agents import Agent, McpServer, ModelMissing, ModelRequest, ScriptedModel, ToolMessage, call
+from stagepost.agents import (
+    Agent,
+    McpServer,
+    ModelMissing,
+    ModelRequest,
+    ScriptedModel,
+    ToolCall,
+    ToolContext,
+    ToolMessage,
+    call,
+)
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -24,8 +34,9 @@ from mcp.server.lowlevel.server import HandlerEntry  # after the skip
 from mcp.server.mcpserver import Context  # after the skip
 from tests.agents.mcp._foreign import build, said  # after the skip
 
-from stagepost.agents._mcp._sdk import News, open_link  # after the skip
+from stagepost.agents._mcp._sdk import open_link  # after the skip
 from stagepost.agents._mcp._sdk_content import needs_task  # after the skip
+from stagepost.agents._mcp._sdk_listing import News  # after the skip
 
 FOREIGN = Path(__file__).parent / "_foreign.py"
 
@@ -90,6 +101,46 @@ def odd(tools: list[types.Tool], *, answer: types.CallToolResult | None = None) 
         return answer or said("odd")
 
     return Server("odd", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+async def test_a_tool_that_is_gone_is_an_error_that_the_model_reads_and_is_not_offered_again() -> None:
+    server: MCPServer[Any] = MCPServer("shrinking")
+
+    @server.tool()
+    async def shrink(context: Context[Any, Any]) -> str:
+        server.remove_tool("late")
+        await context.notify_tools_changed()
+        return "shrunk"
+
+    @server.tool()
+    def late() -> str:
+        return "called"
+
+    model = ScriptedModel([call("late"), call("shrink"), call("late"), "done"])
+    with fail_after(10):
+        result = await Agent("a", "", model=model, tools=[McpServer.memory(server)]).run("?")
+    assert [("late" in names(request)) for request in model.requests] == [True, True, False, False]
+    called, _, gone_ = results(result)
+    assert (called.text, gone_.is_error, "no tool 'late'" in gone_.text) == ("called", True, True)
+
+
+async def test_a_tool_that_goes_within_an_answer_is_an_error_of_its_call() -> None:
+    server: MCPServer[Any] = MCPServer("shrinking")
+
+    @server.tool()
+    async def late() -> str:
+        return "called"
+
+    class Removing:
+        async def tool_call(self, call: ToolCall, _context: ToolContext, proceed: Any) -> Any:
+            server.remove_tool("late")
+            return await proceed(call)
+
+    model = ScriptedModel([call("late"), "done"])
+    with fail_after(10):
+        result = await Agent("a", "", model=model, tools=[McpServer.memory(server)], hooks=[Removing()]).run("?")
+    (told,) = results(result)
+    assert (result.output, told.is_error, "late" in told.text) == ("done", True, True)
 
 
 def test_tools_that_can_only_be_called_as_tasks_are_not_offered() -> None:

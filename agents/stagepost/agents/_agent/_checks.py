@@ -26,7 +26,7 @@ from .._output._output import OutputMode, output_of
 from .._tools._tool import Tool
 from ..errors import InvalidAgent
 
-_HOOKS: Final = ("model_call", "tool_call")
+_HOOKS: Final = ("model_call", "tool_call", "tool_progress")
 
 
 def check_agent(agent: AgentDefinition, kind: type[AgentDefinition]) -> None:
@@ -179,8 +179,8 @@ def check_hooks(agent: AgentDefinition) -> None:
         if isinstance(hook, type) or not any(callable(getattr(hook, name, None)) for name in _HOOKS):
             raise InvalidAgent(
                 agent.name,
-                f"hooks contains {hook!r}, which is not a hook: give objects with `async def {_HOOKS[0]}` or "
-                f"`{_HOOKS[1]}`",
+                f"hooks contains {hook!r}, which is not a hook: give objects with `async def {_HOOKS[0]}`, "
+                f"`{_HOOKS[1]}` or `{_HOOKS[2]}`",
             )
         problem = hook_problem(hook)
         if problem is not None:

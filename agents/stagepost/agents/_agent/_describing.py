@@ -89,7 +89,8 @@ def _transport(transport: Transport) -> Mapping[str, object]:
         shown = {"command": transport.command, "args": transport.args, "cwd": transport.cwd}
         return {"kind": "stdio", **shown, "env": list(transport.env)}
     if isinstance(transport, Http):
-        return {"kind": "http", "url": bare_address(transport.url), "headers": list(transport.headers)}
+        auth = {} if transport.auth is None else {"auth": transport.auth.client_id}
+        return {"kind": "http", "url": bare_address(transport.url), "headers": list(transport.headers), **auth}
     return {"kind": "memory"}
 
 

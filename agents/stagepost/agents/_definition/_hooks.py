@@ -13,7 +13,7 @@ A hook with an attribute ``inherited = True`` also applies to all agents below i
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from inspect import isawaitable, signature
-from typing import Any, Generic, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Generic, Protocol, TypeAlias, runtime_checkable
 
 from typing_extensions import TypeVar
 
@@ -29,6 +29,12 @@ from ..errors import AgentError, InvalidHook
 
 GivenT = TypeVar("GivenT")
 DepsT_co = TypeVar("DepsT_co", covariant=True, default=Any)
+
+_TAKEN: Final = {
+    "model_call": "request, context, call",
+    "tool_call": "call, context, proceed",
+    "tool_progress": "progress, context",
+}
 
 AnswerModel: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
 """Asks a model."""
@@ -118,9 +124,9 @@ def inherited(hooks: Iterable[object]) -> Sequence[object]:
 
 def hook_problem(hook: object) -> str | None:
     """What is wrong with a hook, as far as the signatures of its methods say."""
-    for name, taken in (("model_call", "request, context, call"), ("tool_call", "call, context, proceed")):
+    for name, taken in _TAKEN.items():
         method = getattr(hook, name, None)
-        if callable(method) and not _takes_three(method):
+        if callable(method) and not _takes(method, taken.count(",") + 1):
             given = ", ".join(["self", *signature(method).parameters])
             return f"{type(hook).__name__}.{name}({given}) is to be `async def {name}(self, {taken})`"
     if not isinstance(getattr(hook, "inherited", False), bool):
@@ -128,9 +134,9 @@ def hook_problem(hook: object) -> str | None:
     return None
 
 
-def _takes_three(method: Callable[..., object]) -> bool:
+def _takes(method: Callable[..., object], count: int) -> bool:
     try:
-        signature(method).bind(None, None, None)
+        signature(method).bind(*[None] * count)
     except TypeError:
         return False
     except ValueError:  # it does not tell

@@ -12,13 +12,11 @@ An idempotent tool leaves no mark and is called again. A call that another agent
 again. The arguments are checked before anything else, each time: an invalid call was never made.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Final
 
-from pydantic import TypeAdapter
-from pydantic_core import from_json, to_json, to_jsonable_python
+from pydantic_core import from_json, to_jsonable_python
 
 from stagepost._dataclasses import dataclass
 from stagepost.workflows import StepContext, own_failure
@@ -26,11 +24,11 @@ from stagepost.workflows import StepContext, own_failure
 from .._definition._approvals import APPROVE, Allow, Decision, Deny, asked, decided, expired
 from .._definition._definition import MESSAGE_AGENT
 from .._definition._hooks import ToolHook, tool_chain
+from .._definition._progress import progress_of
 from .._delegation._calls import Aside, PendingCall
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
 from .._models._messages import ToolCall
-from .._models._parts import Part
 from .._tools._arguments import InvalidArguments
 from .._tools._context import ToolContext
 from .._tools._invoking import ToolResult, error_result, invoke
@@ -38,12 +36,11 @@ from .._tools._outside import Outside, WaitingTool
 from .._tools._search import SearchTool
 from .._tools._tool import Tool
 from ..errors import InvalidDecision, NobodyToAnswer, NobodyToAsk
-from ._beginning import call_key, is_first, is_in_doubt, mark
-from ._keeping import keepable, shown
+from ._at_most_once import AtMostOnce, interrupted
+from ._beginning import is_in_doubt
+from ._keeping import shown
 from ._member import Member
 from ._session import Approve, Session
-
-_PARTS: Final = TypeAdapter[tuple[Part, ...]](tuple[Part, ...])
 
 
 @dataclass(slots=True)
@@ -146,7 +143,7 @@ class OneCall:
         if self.tool.idempotent:
             return await invoked()
         if self.result is None:
-            self.result = await self._at_most_once(invoked, call)
+            self.result = await self._once(lambda: self._shown(from_json(call.arguments)))(invoked)
         return self.result
 
     def _searched(self, tool: SearchTool, arguments: Mapping[str, object]) -> ToolResult:
@@ -157,7 +154,14 @@ class OneCall:
 
     async def _waited(self, tool: WaitingTool, arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
         """The result of a call that may wait for somebody outside."""
-        outside = Outside(self.context, self.entry.number, context, self._shown(arguments))
+        if self.result is None or tool.idempotent:
+            self.result = await self._asking(tool, arguments, context)
+        return self.result
+
+    async def _asking(self, tool: WaitingTool, arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
+        shown = partial(self._shown, arguments)
+        progress = progress_of(self.member.hooks, tool.name, context, self.context.mask)
+        outside = Outside(self.context, self.entry.number, context, shown, self._once(shown), progress)
         try:
             return await tool.call(arguments, outside)
         except NobodyToAnswer:
@@ -170,27 +174,8 @@ class OneCall:
         given = shown(to_jsonable_python(arguments), self.context)
         return {"agent": self.member.agent.name, "tool": self.tool.name, "arguments": given}
 
-    async def _at_most_once(self, invoked: Callable[[], Awaitable[ToolResult]], call: ToolCall) -> ToolResult:
-        if self.tool.on_unknown == "park":
-            await mark(self.entry, self.context)
-            return await self._once(invoked, call)
-        if self.context.is_durable and not await is_first(self.entry, self.context):  # in memory nobody was before
-            return interrupted(self.tool.name)
-        return await invoked()
-
-    async def _once(self, invoked: Callable[[], Awaitable[ToolResult]], call: ToolCall) -> ToolResult:
-        """The result; if nobody knows whether the call was made, the run waits until somebody says."""
-
-        async def effect() -> dict[str, object]:
-            result = keepable(await invoked(), self.context)
-            parts = [part.model_dump(mode="json") for part in result.parts]
-            return {"tool_result": result.text, "is_error": result.is_error, **({"parts": parts} if parts else {})}
-
-        show = self._shown(from_json(call.arguments))
-        value: Any = await self.context.once(call_key(self.entry), effect, show=show)  # or what a person has said
-        if isinstance(value, Mapping) and value.keys() - {"parts"} == {"tool_result", "is_error"}:
-            return ToolResult(value["tool_result"], value["is_error"], _PARTS.validate_python(value.get("parts", ())))
-        return ToolResult(value if isinstance(value, str) else to_json(value).decode())
+    def _once(self, shown: Callable[[], Mapping[str, object]]) -> AtMostOnce:
+        return AtMostOnce(self.tool, self.entry, self.context, shown)
 
     def _tool_context(self) -> ToolContext:
         return ToolContext(
@@ -208,22 +193,14 @@ class OneCall:
 
 def leaves_mark(tool: Tool[..., object]) -> bool:
     """Whether the beginning of a call is saved, and a process that finds the mark tells the model."""
-    marks_itself = tool.name == MESSAGE_AGENT or isinstance(tool, DelegateTool | WaitingTool)
+    marks_itself = tool.name == MESSAGE_AGENT or isinstance(tool, DelegateTool)
+    marks_itself = marks_itself or (isinstance(tool, WaitingTool) and not tool.leaves_mark)
     return not marks_itself and not tool.idempotent and tool.on_unknown == "tell"
 
 
 def unmade(call: ToolCall, entry: PendingCall, context: StepContext, why: str) -> ToolResult:
     """Why a call cannot be made; None if an earlier process has begun it, when it was still valid."""
     return interrupted(call.name) if is_in_doubt(entry, context) else ToolResult(why, is_error=True)
-
-
-def interrupted(tool: str) -> ToolResult:
-    """The result of a call of which nobody knows whether it was made."""
-    return ToolResult(
-        f"interrupted, outcome unknown: the process ended while {tool} was called. "
-        "It may or may not have taken effect, and has not been called again.",
-        is_error=True,
-    )
 
 
 def _misfit(error: InvalidArguments) -> str:

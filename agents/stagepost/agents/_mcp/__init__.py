@@ -1,9 +1,10 @@
 """Tools of MCP servers: what servers an agent has, the connections to them, and their tools as tools of ours.
 
-The SDK is known to `_sdk` alone, which is imported when a connection is first opened.
+The SDK is known to the modules `_sdk…` alone, which are imported when a connection is first opened.
 """
 
 from ._connections import McpConnections
+from ._oauth import ClientCredentials, HttpAuth
 from ._server import McpOptions, McpServer
 
-__all__ = ["McpConnections", "McpOptions", "McpServer"]
+__all__ = ["ClientCredentials", "HttpAuth", "McpConnections", "McpOptions", "McpServer"]

@@ -68,7 +68,7 @@ class McpConnections:
         connections = await self._connected()
         offers = await _all_offers(connections)
         found = [
-            found_tool(connection.server, remote, connection.call)
+            found_tool(connection.server, remote, connection)
             for connection, offer in zip(connections, offers, strict=True)
             for remote in offer
             if connection.server.offers(remote.name)

@@ -20,7 +20,7 @@ from stagepost.hub import describe_error
 from stagepost.workflows import own_failure
 
 from ..errors import McpCallLost, McpUnavailable
-from ._remote import RemoteResult, RemoteTool
+from ._remote import ALONE, Asked, Continuation, RemoteResult, RemoteTool
 from ._server import McpServer
 
 _FIRST_PAUSE: Final = 0.1
@@ -53,8 +53,22 @@ class Link(Protocol):
         """Set when the link is of no use any more, by whoever notices first."""
         ...
 
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
-        """Call a tool by the server's name for it."""
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation
+    ) -> RemoteResult | Asked:
+        """Call a tool by the server's name for it, or go on with a call."""
+        ...
+
+    def holds(self, key: str) -> bool:
+        """Whether a call is open that waits for what people say."""
+        ...
+
+    async def cancel(self, task: str) -> None:
+        """Have the server end a task."""
+        ...
+
+    def mask(self, text: str) -> str:
+        """A text without what the connection was given and nobody may see, such as tokens."""
         ...
 
 
@@ -145,19 +159,31 @@ class Connection:
         """What the server wanted models to know when it was last connected to; empty if nothing."""
         return "" if self._link is None else self._server.mask(self._link.instructions)
 
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
-        """Call a tool by the server's name for it.
+    def holds(self, key: str) -> bool:
+        """Whether a call is open that waits for what people say."""
+        link = self._link
+        return link is not None and not link.ended.is_set() and link.holds(key)
+
+    async def cancel(self, task: str) -> None:
+        """Have the server end a task, if it can still be told."""
+        if self._link is not None and not self._link.ended.is_set():
+            await self._link.cancel(task)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation = ALONE
+    ) -> RemoteResult | Asked:
+        """Call a tool by the server's name for it, or go on with a call.
 
         Raises:
             McpUnavailable: The server cannot be reached; nothing was called.
             McpCallLost: The server went away under the call.
         """
         try:
-            return await self._call(tool, arguments)
+            return await self._call(tool, arguments, continuation)
         except LinkStale:
             pass
         try:
-            return await self._call(tool, arguments)
+            return await self._call(tool, arguments, continuation)
         except LinkStale:
             raise McpUnavailable(self._server.name, "it lets itself be connected to, and refuses the calls") from None
 
@@ -169,13 +195,18 @@ class Connection:
         if self._link is not None:
             self._link.ended.set()
 
-    async def _call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
+    async def _call(
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation
+    ) -> RemoteResult | Asked:
         link = await self._current()
         try:
-            result = await link.call(tool, arguments)
+            result = await link.call(tool, arguments, continuation)
         except CallLost as error:
             raise McpCallLost(self._server.name, tool) from error
-        return result._replace(text=self._server.mask(result.text)) if result.is_error else result
+        if isinstance(result, Asked):
+            return result
+        text = link.mask(result.text)
+        return result._replace(text=self._server.mask(text) if result.is_error else text)
 
     async def _current(self) -> Link:
         """An open link."""

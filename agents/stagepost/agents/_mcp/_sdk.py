@@ -1,4 +1,4 @@
-"""The module that knows the MCP SDK; its types are known to `_sdk_content`, too.
+"""Connections by the MCP SDK, which the modules named ``_sdk…`` know and no other.
 
 Importing it takes half a second: it is done in a thread, when needed.
 
@@ -7,126 +7,29 @@ Everything of the SDK that opens is closed by the task that opened it; its calls
 
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Self, assert_never
+from typing import Any, Self, assert_never
 
 import anyio
-import anyio.lowlevel
 import httpx2
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.client.subscriptions import SubscriptionLost
-from mcp_types import (
-    CONNECTION_CLOSED,
-    ToolListChangedNotification,
-)
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from .._models._addresses import bare_address, shown_address
-from ._link import CallLost, LinkStale, pauses
-from ._remote import RemoteResult, RemoteTool
-from ._sdk_content import described, needs_task, told
+from stagepost.workflows import Mask
+
+from .._models._addresses import bare_address
+from ._held import HeldCalls
+from ._remote import ALONE, Asked, Continuation, RemoteResult, RemoteTool
+from ._sdk_calls import Desk, SdkCalls
+from ._sdk_http import HttpClient
+from ._sdk_listing import Listing, News, is_modern
+from ._sdk_reason import reason
+from ._sdk_tasks import TasksExtension
 from ._server import Http, McpServer, Memory, Stdio
 
-_SESSION: Final = "mcp-session-id"
-
-
-class _Fate:
-    """What a transport knows of one call.
-
-    Attributes:
-        refused: The call has certainly not been made: nobody listened, or the server did not know the session, as after
-            a restart.
-    """
-
-    def __init__(self) -> None:
-        self.refused = False
-
-
-_FATE: ContextVar[_Fate | None] = ContextVar(
-    "stagepost_mcp_fate", default=None
-)  # the SDK sends in the caller's context
-
-
-class _ShownUrl(httpx2.URL):
-    """An address that is used as it is, and shown in logs and errors without what is secret."""
-
-    def __str__(self) -> str:
-        return shown_address(super().__str__())
-
-
-class _HttpClient(httpx2.AsyncClient):
-    """Keeps the keys in an address to itself: the SDK, which logs and quotes it, knows only the `bare_address`.
-
-    Notes which calls are refused: the SDK tells of all that fail in one way.
-    """
-
-    def __init__(self, http: Http, **options: Any) -> None:
-        super().__init__(headers=dict(http.headers), **options)
-        self._shown = httpx2.URL(bare_address(http.url))
-        self._url = _ShownUrl(http.url)
-
-    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        if request.url == self._shown:
-            request.url = self._url
-        try:
-            response = await super().send(request, **options)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout):
-            _refused()
-            raise
-        if response.status_code == httpx2.codes.NOT_FOUND and _SESSION in request.headers:
-            _refused()
-        return response
-
-
-def _refused() -> None:
-    if fate := _FATE.get():
-        fate.refused = True
-
-
-class News:
-    """Whether a server has said that its tools are others.
-
-    Attributes:
-        ended: Set when the connection is of no use any more.
-    """
-
-    def __init__(self) -> None:
-        self.ended = anyio.Event()
-        self._are_others = False
-
-    def note(self) -> None:
-        """They are others."""
-        self._are_others = True
-
-    def take(self) -> bool:
-        """Whether they are others, once."""
-        are_others, self._are_others = self._are_others, False
-        return are_others
-
-    async def hear(self, message: object) -> None:
-        """What servers before the protocol of 2026 send by themselves."""
-        if isinstance(message, ToolListChangedNotification):
-            self.note()
-        await anyio.lowlevel.checkpoint()
-
-    async def listen(self, client: Client) -> None:
-        """What later ones send to those who listen. Nothing is sent again, so a lost stream counts as news."""
-        for pause in pauses(again=True):
-            await anyio.sleep(pause)
-            try:
-                async with client.listen(tools_list_changed=True) as events:
-                    async for _ in events:
-                        self.note()
-            except SubscriptionLost:
-                self.note()
-            except Exception:  # noqa: BLE001  # it wants nobody to listen, and its tools can be called all the same
-                return
-            else:
-                return
+__all__ = ["SdkLink", "open_link", "reason"]
 
 
 class SdkLink:
@@ -134,20 +37,36 @@ class SdkLink:
 
     Args:
         client: The SDK's client.
-        offer: The server's tools.
+        listing: Asks for the server's tools.
+        offer: Those that it has now.
         news: Tells when they are others.
-        limit: Seconds in which it has to tell of them.
+        calls: Makes calls.
+        limit: Seconds in which the server has to tell of its tools.
+        tokens: Gives what it was let in with.
 
     Attributes:
         instructions: What the server wants models to know.
         ended: Set when the connection is of no use any more, by whoever notices first.
     """
 
-    def __init__(self, client: Client, offer: tuple[RemoteTool, ...], news: News, limit: float) -> None:
-        self._client = client
+    def __init__(
+        self,
+        client: Client,
+        listing: Listing,
+        offer: tuple[RemoteTool, ...],
+        news: News,
+        *,
+        calls: SdkCalls,
+        limit: float,
+        tokens: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self._listing = listing
         self._offer = offer
         self._news = news
+        self._calls = calls
         self._limit = limit
+        self._tokens = tokens
+        self._mask: tuple[Sequence[str], Mask] = ((), Mask(()))
         self.instructions = client.instructions or ""
         self.ended = news.ended
 
@@ -159,77 +78,90 @@ class SdkLink:
         if self._news.take():
             try:
                 with anyio.fail_after(self._limit):
-                    self._offer = await _tools(self._client)
+                    self._offer = await self._listing.tools()
             except (MCPError, TimeoutError):
                 self._news.note()
         return self._offer
 
-    async def call(self, tool: str, arguments: Mapping[str, object]) -> RemoteResult:
-        """Call a tool by the server's name for it.
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], continuation: Continuation = ALONE
+    ) -> RemoteResult | Asked:
+        """Call a tool by the server's name for it, or go on with a call.
 
         Raises:
             LinkStale: Nothing was called, and nothing can be: another link is needed.
             CallLost: The link broke, and nobody knows whether the call has taken effect.
         """
-        fate = _Fate()
-        token = _FATE.set(fate)
-        try:
-            return told(await self._client.call_tool(tool, dict(arguments)))
-        except MCPError as error:
-            if fate.refused:
-                self.ended.set()
-                raise LinkStale from error
-            if error.code == CONNECTION_CLOSED:
-                raise CallLost from error
-            return RemoteResult(error.message, is_error=True)
-        finally:
-            _FATE.reset(token)
+        return await self._calls.make(tool, arguments, continuation)
+
+    async def cancel(self, task: str) -> None:
+        """Have the server end a task."""
+        with suppress(MCPError):
+            await self._calls.cancel(task)
+
+    def holds(self, key: str) -> bool:
+        """Whether a call is open that waits for what people say."""
+        return self._calls.holds(key)
+
+    def mask(self, text: str) -> str:
+        """A text without the tokens that the connection was given."""
+        tokens = self._tokens()
+        if not tokens:
+            return text
+        if tokens != self._mask[0]:
+            self._mask = (tokens, Mask(tokens))
+        return self._mask[1](text)
 
 
 @asynccontextmanager
 async def open_link(server: McpServer) -> AsyncIterator[SdkLink]:
     """Connect to a server and ask for its tools."""
-    news = News()
+    news, desk = News(), Desk()
     async with AsyncExitStack() as stack:
-        target = await _target(server, news.ended, stack)
-        client = await stack.enter_async_context(Client(target, cache=None, message_handler=news.hear))
-        link = SdkLink(client, await _tools(client), news, server.connect_timeout)
-        if not _tells_changes(client):
-            yield link
-            return
+        http = await _http(server, stack)
+        target = await _target(server, http, news.ended, stack)
+        client = await stack.enter_async_context(
+            Client(
+                target,
+                cache=None,
+                message_handler=news.hear,
+                elicitation_callback=desk.elicit,
+                extensions=[TasksExtension()],
+            )
+        )
+        listing = Listing(client, server.name)
+        offer = await listing.tools()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(news.listen, client)
+            if not is_modern(client):
+                desk.calls = HeldCalls(tasks)
+            if _tells_changes(client):
+                tasks.start_soon(news.listen, client)
+            calls = SdkCalls(client, server.name, news.ended, desk.calls, listing.tools)
+            tokens: Callable[[], Sequence[str]] = tuple
+            if http is not None:
+                http.is_open = True
+                tokens = http.tokens
             try:
-                yield link
+                yield SdkLink(client, listing, offer, news, calls=calls, limit=server.connect_timeout, tokens=tokens)
             finally:
                 tasks.cancel_scope.cancel()
 
 
 def _tells_changes(client: Client) -> bool:
     tools = client.server_capabilities.tools
-    return tools is not None and bool(tools.list_changed) and client.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return tools is not None and bool(tools.list_changed) and is_modern(client)
 
 
-def reason(server: McpServer, error: Exception) -> str:
-    """Why a connection did not come about, and what to do about it."""
-    transport, cause = server.transport, _innermost(error)
-    if isinstance(transport, Stdio):
-        if isinstance(cause, FileNotFoundError):
-            if " " in transport.command:
-                first, *others = (repr(part) for part in transport.command.split())
-                return f"there is no program {transport.command!r}: give {', '.join((first, *others))} one by one"
-            return (
-                f"there is no program {transport.command!r}: install it, or give its whole path (cwd={transport.cwd!r})"
-            )
-        if isinstance(cause, MCPError) and cause.code == CONNECTION_CLOSED:
-            return f"{transport.command!r} ended before it had answered: run it by hand to see what it says"
-    if isinstance(transport, Http):
-        where = shown_address(transport.url)
-        return f"{where} answers with {_told(cause)}: check the address, the headers, and that it is running"
-    return _told(cause)
+async def _http(server: McpServer, stack: AsyncExitStack) -> HttpClient | None:
+    """The HTTP client of a connection, if it needs one."""
+    if not isinstance(server.transport, Http):
+        return None
+    # Calls and connecting have limits of their own; the defaults here would be others.
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+    return await stack.enter_async_context(HttpClient(server.transport, timeout=None, limits=limits))
 
 
-async def _target(server: McpServer, ended: anyio.Event, stack: AsyncExitStack) -> Any:
+async def _target(server: McpServer, http: HttpClient | None, ended: anyio.Event, stack: AsyncExitStack) -> Any:
     """What the SDK's client takes: a transport, or a server object."""
     match server.transport:
         case Stdio() as stdio:
@@ -237,11 +169,8 @@ async def _target(server: McpServer, ended: anyio.Event, stack: AsyncExitStack) 
                 command=stdio.command, args=list(stdio.args), env=dict(stdio.env), cwd=stdio.cwd
             )
             return _watched(stdio_client(parameters, errlog=_stderr(stack)), ended)
-        case Http() as http:
-            # Calls and connecting have limits of their own; the defaults here would be others.
-            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-            client = _HttpClient(http, timeout=None, limits=limits)
-            return streamable_http_client(bare_address(http.url), http_client=await stack.enter_async_context(client))
+        case Http(url=url):
+            return streamable_http_client(bare_address(url), http_client=http)
         case Memory() as memory:
             return memory.server
         case _:
@@ -289,26 +218,3 @@ class _Watched:
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-
-async def _tools(client: Client) -> tuple[RemoteTool, ...]:
-    """All tools, page by page."""
-    if client.server_capabilities.tools is None:
-        return ()
-    page = await client.list_tools()
-    found = [*page.tools]
-    while page.next_cursor:
-        page = await client.list_tools(cursor=page.next_cursor)
-        found.extend(page.tools)
-    return tuple(described(tool) for tool in found if not needs_task(tool))
-
-
-def _innermost(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _told(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

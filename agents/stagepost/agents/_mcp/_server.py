@@ -17,9 +17,11 @@ from .._retries import Retries
 from .._tools._globs import matches, read_globs
 from .._tools._tool import TOOL_RETRIES, OnUnknown
 from ..errors import InvalidServer
+from ._oauth import HttpAuth
 
 _PREFIX: Final = re.compile(r"[a-zA-Z0-9_-]{0,32}")
 _TIMEOUT: Final = 60.0
+_WEEK: Final = 7 * 24 * 3600.0
 _CONNECT_TIMEOUT: Final = 30.0
 
 
@@ -39,6 +41,7 @@ class Http:
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
+    auth: HttpAuth | None = None
 
     def __repr__(self) -> str:
         return f"Http(url={shown_address(self.url)!r})"
@@ -67,6 +70,7 @@ class McpOptions(TypedDict, total=False):
     needs_approval: Iterable[str]
     on_unknown: OnUnknown
     retries: Retries | None
+    answer_within: Duration | None
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -89,6 +93,8 @@ class McpServer:
             the model that the outcome is unknown, ``"park"`` parks the run until a person decides.
         retries: When a call is retried: one of an idempotent tool after a lost connection or a timeout, any other only
             if the server could not be reached at all. None for never.
+        answer_within: Seconds in which somebody has to answer what the server asks in the middle of a call; then it is
+            told that nobody has chosen. None for no limit.
     """
 
     name: str
@@ -102,10 +108,12 @@ class McpServer:
     needs_approval: tuple[str, ...]
     on_unknown: OnUnknown
     retries: Retries | None
+    answer_within: float | None
 
     def __init__(self, transport: Transport, default_name: str, options: McpOptions) -> None:
         idempotent = options.get("idempotent")
         timeout = options.get("timeout", _TIMEOUT)
+        answer_within = options.get("answer_within", _WEEK)
         vars(self).update(
             transport=transport,
             name=options.get("name", default_name),
@@ -118,6 +126,7 @@ class McpServer:
             needs_approval=read_globs("needs_approval", options.get("needs_approval", ())),
             on_unknown=options.get("on_unknown", "tell"),
             retries=options.get("retries", TOOL_RETRIES),
+            answer_within=None if answer_within is None else seconds(answer_within),
         )
         self._check()
 
@@ -151,18 +160,26 @@ class McpServer:
         return cls(transport, Path(command).stem, options)
 
     @classmethod
-    def http(cls, url: str, *, headers: Mapping[str, str] | None = None, **options: Unpack[McpOptions]) -> "McpServer":
+    def http(
+        cls,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        auth: HttpAuth | None = None,
+        **options: Unpack[McpOptions],
+    ) -> "McpServer":
         """A server over streamable HTTP.
 
         Args:
             url: Its URL.
-            headers: Headers of each request, for authorization.
+            headers: Headers of each request, such as one with a token.
+            auth: Lets the process in by OAuth.
             **options: See the attributes of the class.
 
         Raises:
             InvalidServer: An argument is invalid.
         """
-        return cls(Http(url, dict(headers or {})), _host(url), options)
+        return cls(Http(url, dict(headers or {}), auth), _host(url), options)
 
     @classmethod
     def memory(cls, server: object, **options: Unpack[McpOptions]) -> "McpServer":
@@ -208,10 +225,22 @@ class McpServer:
                 self.name,
                 f"url={shown_address(self.transport.url)!r} is not an address: begin it with http:// or https://",
             )
+        if isinstance(self.transport, Http):
+            self._check_auth(self.transport)
         if self.on_unknown not in get_args(OnUnknown):
             raise InvalidServer(self.name, f"on_unknown={self.on_unknown!r}: give 'tell' or 'park'")
         if not self.connect_timeout:
             raise InvalidServer(self.name, "connect_timeout=0 leaves no time to connect: give more than 0 seconds")
+
+    def _check_auth(self, http: Http) -> None:
+        if http.auth is None:
+            return
+        if not isinstance(http.auth, HttpAuth):
+            raise InvalidServer(
+                self.name, f"auth={http.auth!r:.80}: give ClientCredentials(client_id, client_secret, issuer=…)"
+            )
+        if any(name.lower() == "authorization" for name in http.headers):
+            raise InvalidServer(self.name, "headers= and auth= both let it in: leave the header authorization out")
 
 
 def _host(url: str) -> str:
@@ -224,8 +253,9 @@ def _host(url: str) -> str:
 
 def _secrets(transport: Transport, *, likely: bool) -> Sequence[str]:
     match transport:
-        case Http(url, headers):
-            return (*address_secrets(url, likely=likely), *named_secrets(headers, likely=likely))
+        case Http(url, headers, auth):
+            own = () if auth is None else (auth.client_secret,)
+            return (*address_secrets(url, likely=likely), *named_secrets(headers, likely=likely), *own)
         case Stdio():
             return tuple(named_secrets(transport.env, likely=likely))
         case _:

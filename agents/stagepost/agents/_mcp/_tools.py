@@ -1,19 +1,20 @@
 """A server's tool as a tool of ours, so that nothing else has to know where a tool comes from."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import ClassVar, NamedTuple
 
-from stagepost.hub import describe_error
+from stagepost._dataclasses import dataclass
 
+from .._tools._outside import Outside, WaitingTool
 from .._tools._returned import ToolResult
 from .._tools._tool import Tool
-from ..errors import McpCallFailed, ToolClash
+from ..errors import NobodyToAnswer, ToolClash
 from ._names import tool_name
-from ._remote import RemoteResult, RemoteTool
+from ._remote import Asked, Remote, RemoteTool
+from ._rounds import Callee, Rounds, told
 from ._schema import read_schema
 from ._server import McpServer
-
-CallRemote: TypeAlias = Callable[[str, Mapping[str, object]], Awaitable[RemoteResult]]
 
 
 class FoundTool(NamedTuple):
@@ -28,37 +29,52 @@ class FoundTool(NamedTuple):
     origin: str
 
 
-def found_tool(server: McpServer, remote: RemoteTool, call: CallRemote) -> FoundTool:
+@dataclass(frozen=True, eq=False)
+class McpTool(WaitingTool):
+    """A tool of a server, whose calls may wait for what the server asks people.
+
+    Attributes:
+        callee: The tool as its server's.
+    """
+
+    leaves_mark: ClassVar[bool] = True
+
+    callee: Callee = field(kw_only=True, repr=False)
+
+    async def call(self, arguments: Mapping[str, object], outside: Outside) -> ToolResult:
+        """Make a call, in as many rounds as it takes."""
+        return await Rounds(self, self.callee, arguments, outside).result()
+
+
+def found_tool(server: McpServer, tool: RemoteTool, remote: Remote) -> FoundTool:
     """Make a tool of a server's.
 
     Args:
         server: The server.
-        remote: Its tool.
-        call: Calls a tool of the server by the server's name for it.
+        tool: Its tool.
+        remote: The connection to it.
     """
 
     async def function(**arguments: object) -> str | ToolResult:
-        result = await call(remote.name, arguments)
-        if not result.is_error:
-            return ToolResult(result.text, parts=result.parts) if result.parts else result.text
-        error = McpCallFailed(server.name, remote.name, result.text)
-        if result.parts:
-            return ToolResult(describe_error(error), is_error=True, parts=result.parts)
-        raise error
+        result = await remote.call(tool.name, arguments)
+        if isinstance(result, Asked):
+            raise NobodyToAnswer("", tool.name)
+        return told(result, server.name, tool.name)
 
-    idempotent = server.is_idempotent(remote.name, marked=remote.marked_idempotent)
-    made: Tool[..., object] = Tool(
-        name=tool_name(server.prefix, remote.name),
-        description=remote.description,
+    idempotent = server.is_idempotent(tool.name, marked=tool.marked_idempotent)
+    made = McpTool(
+        name=tool_name(server.prefix, tool.name),
+        description=tool.description,
         idempotent=idempotent,
         timeout=server.timeout,
         function=function,
-        _arguments=read_schema(remote.schema),
-        needs_approval=server.asks_approval(remote.name),
+        _arguments=read_schema(tool.schema),
+        needs_approval=server.asks_approval(tool.name),
         on_unknown="tell" if idempotent else server.on_unknown,
         retries=server.retries,
+        callee=Callee(server, tool.name, remote),
     )
-    return FoundTool(made, f"{remote.name!r} of MCP server {server.name!r}")
+    return FoundTool(made, f"{tool.name!r} of MCP server {server.name!r}")
 
 
 def refuse_clashes(found: Iterable[FoundTool], *, beside: Sequence[Tool[..., object]], reserved: Iterable[str]) -> None:

@@ -87,6 +87,7 @@ class PendingQuestion:
         opened_at: Since when it waits (UTC).
         due_at: When the model is told that nobody has answered (UTC); None for never.
         refused: Why the last answer was not taken, if there was one.
+        url: Where a person has to go; answer with None once that is done. None if a value is wanted.
     """
 
     id: str
@@ -100,6 +101,7 @@ class PendingQuestion:
     opened_at: datetime
     due_at: datetime | None
     refused: str | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,7 @@ def question_of(wait: PendingWait, depth: int) -> PendingQuestion | None:
         opened_at=wait.opened_at,
         due_at=wait.due_at,
         refused=wait.refused or told.get("refused"),
+        url=told.get("url"),
     )
 
 

@@ -129,7 +129,8 @@ class Tasks:
 
         Args:
             question_id: The call, as in `PendingQuestion.id`.
-            value: The value, or ``Refuse("why")``, which the model is told.
+            value: The value, or ``Refuse("why")``, or ``Dismiss()`` if nobody decides; the model is told, or the server
+                that asks. None for a question with a `PendingQuestion.url`, once somebody has been there.
             by: Who answers; stored with it.
 
         Raises:

@@ -18,7 +18,7 @@ from .._validation import problems
 from ..errors import InvalidTool, NobodyToAnswer
 from ._arguments import InvalidArguments
 from ._fits_schema import misfit
-from ._outside import Outside, Question, Refuse, WaitingTool, checked_answer, complaint_of
+from ._outside import Dismiss, Outside, Question, Refuse, WaitingTool, checked_answer, complaint_of
 from ._returned import ToolResult, as_result
 
 _NOTHING: JsonSchema = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -96,6 +96,8 @@ class ExternalTool(WaitingTool):
             given = await outside.ask(question, index=index)
             if given is None:
                 return ToolResult(f"nobody has answered in time: there is no result of {self.name}", is_error=True)
+            if isinstance(given, Dismiss):
+                return ToolResult(f"nobody has decided: there is no result of {self.name}", is_error=True)
             if isinstance(given, Refuse):
                 why = f": {given.reason}" if given.reason else ", and nobody says why"
                 return ToolResult(f"{self.name} has failed{why}", is_error=True)

@@ -15,7 +15,7 @@ from ._context import ToolContext
 from ._returned import ToolResult, as_result
 from ._tool import Tool
 
-__all__ = ["ToolResult", "error_result", "invoke"]
+__all__ = ["ToolResult", "error_result", "invoke", "invoked"]
 
 
 class _TimedOut(TimeoutError):
@@ -36,7 +36,11 @@ async def invoke(
         context: What it may know; may be None if it does not want to.
         is_own: Whether the running task is the run's own, see `guarded`.
     """
-    function = partial(tool.function, **_all(tool, arguments, context))
+    return await invoked(tool, partial(tool.function, **_all(tool, arguments, context)), is_own=is_own)
+
+
+async def invoked(tool: Tool[..., object], function: Callable[[], object], *, is_own: bool = False) -> ToolResult:
+    """Call a function in the place of a tool's, as `invoke` does."""
     try:
         return await guarded(tool.name, partial(_tried, tool, function), is_own=is_own)
     except BaseException as error:  # noqa: BLE001  # what is no failure of the tool's is raised again

@@ -1,9 +1,9 @@
 """What a tool call asks of somebody outside its run, and what comes back."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, JsonValue, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -60,8 +60,25 @@ class Refuse(BaseModel):
         super().__init__(reason=reason, **others)
 
 
-AnyAnswer: TypeAlias = Annotated[Answer | Refuse, Discriminator("kind")]
+class Dismiss(BaseModel):
+    """What somebody outside gives to a call that waits: nothing, neither a value nor a refusal.
+
+    An MCP server is told that nobody has chosen; an external tool fails as if it was refused.
+
+    Attributes:
+        kind: Tells the answers apart.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["dismiss"] = "dismiss"
+
+
+AnyAnswer: TypeAlias = Annotated[Answer | Refuse | Dismiss, Discriminator("kind")]
 """What somebody says to a question."""
+
+Tell: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Is told of the progress of a call, the total if it is known, and a message."""
 
 Check: TypeAlias = Callable[[JsonValue], object]
 """Raises a `ValueError` that says what is wrong with a value."""
@@ -77,6 +94,7 @@ class Question:
         server: Name of the MCP server that asks; None if the tool does.
         within: Seconds to wait for it; None for no limit.
         refused: Why the value before was not taken, if this asks again.
+        url: Where a person has to go, if that is what the call waits for; the value is null then.
     """
 
     schema: JsonSchema
@@ -84,12 +102,29 @@ class Question:
     server: str | None = None
     within: float | None = None
     refused: str | None = None
+    url: str | None = None
 
     @property
     def told(self) -> Mapping[str, object]:
         """What is stored of it, and shown to whoever answers."""
-        more = {"message": self.message, "server": self.server, "refused": self.refused}
+        more = {"message": self.message, "server": self.server, "refused": self.refused, "url": self.url}
         return {"schema": self.schema, **{name: value for name, value in more.items() if value}}
+
+
+class AtMostOnce(Protocol):
+    """Makes a call of a tool with effects at most once, part by part."""
+
+    async def __call__(
+        self, make: Callable[[], Awaitable[ToolResult]], *, part: int = 0, is_begun: bool = False
+    ) -> ToolResult:
+        """The result; or that nobody knows it, because an earlier process has begun to make it.
+
+        Args:
+            make: Makes it.
+            part: Number of the part.
+            is_begun: Whether an earlier process has begun it, although nothing says so.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +136,19 @@ class Outside:
             `number` in it is there when the call is made again.
         number: The call's number, which no other call of the run has.
         context: What any tool may know.
-        shown: Agent, tool and arguments, for people.
+        shown: Gives agent, tool and arguments, for people.
+        at_most_once: Makes the call, or a part of it, at most once.
+        progress: Is told how far the call is; None if nobody wants to know.
     """
 
     step: StepContext
     number: str
     context: ToolContext
-    shown: Mapping[str, object]
+    shown: Callable[[], Mapping[str, object]]
+    at_most_once: AtMostOnce
+    progress: Tell | None = None
 
-    async def ask(self, question: Question, *, index: int = 0) -> Answer | Refuse | None:
+    async def ask(self, question: Question, *, index: int = 0) -> AnyAnswer | None:
         """What somebody answers; None if nobody has in time.
 
         Until then the run is parked: the call is left by an exception, and made again from its beginning once the
@@ -123,11 +162,11 @@ class Outside:
             NobodyToAnswer: The run is in memory.
         """
         if not self.step.is_durable:
-            raise NobodyToAnswer(self.context.agent, str(self.shown["tool"]))
-        given: Answer | Refuse | None = await self.step.wait_for_answer(
+            raise NobodyToAnswer(self.context.agent, str(self.shown()["tool"]))
+        given: AnyAnswer | None = await self.step.wait_for_answer(
             f"{ASKED}{self.number}-{index}",
             expect=AnyAnswer | None,
-            show={**self.shown, **question.told},
+            show={**self.shown(), **question.told},
             within=question.within,
         )
         return given
@@ -136,9 +175,14 @@ class Outside:
 class WaitingTool(Tool[..., object], ABC):
     """A tool whose calls may wait for somebody outside the run.
 
-    A call that waits is made again, from its beginning, once there is an answer. Nothing is saved about its beginning:
-    what must not happen twice, `call` does by `Outside.step`.
+    A call that waits is made again, from its beginning, once there is an answer. What must not happen twice, `call`
+    does by `Outside.at_most_once`.
+
+    Attributes:
+        leaves_mark: Whether a call begins by that, so that its beginning may be saved with the answer that wants it.
     """
+
+    leaves_mark: ClassVar[bool] = False
 
     @abstractmethod
     async def call(self, arguments: Mapping[str, object], outside: Outside) -> ToolResult:
@@ -150,13 +194,13 @@ class WaitingTool(Tool[..., object], ABC):
         """
 
 
-def given_answer(question_id: str, value: object) -> Answer | Refuse:
+def given_answer(question_id: str, value: object) -> AnyAnswer:
     """An answer; a value alone becomes one.
 
     Raises:
         CannotStore: The value has no JSON form.
     """
-    if isinstance(value, Answer | Refuse):
+    if isinstance(value, Answer | Refuse | Dismiss):
         return value
     try:
         return Answer(value)
@@ -189,7 +233,7 @@ def complaint_of(error: BaseException) -> str:
     return str(error) if isinstance(error, ValueError) else describe_error(own_failure(error))
 
 
-def _checked(check: Check, given: Answer | Refuse | None) -> Answer | Refuse | None:
+def _checked(check: Check, given: AnyAnswer | None) -> AnyAnswer | None:
     if isinstance(given, Answer):
         try:
             check(given.value)

@@ -83,7 +83,7 @@ class ToolClash(AgentError, ValueError):
     def __init__(self, tool: str, first: str, second: str) -> None:
         super().__init__(
             f"two tools are named {tool!r}: {first}, and {second}: "
-            "give the server or the toolset a prefix, or leave one of the tools out",
+            "give the server prefix= (or the toolset .prefixed(…)), or leave one of them out with exclude=",
         )
         self.tool = tool
         self.first = first

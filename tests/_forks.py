@@ -20,7 +20,7 @@ from typing import Final, TextIO
 
 LAYERS: Final = ("stagepost.hub", "stagepost.checkpoint", "stagepost.workflows", "stagepost.agents")
 LITELLM: Final = "stagepost.agents._models._litellm._vendor:load"
-LIMIT: Final = 120
+LIMIT: Final = 300  # seconds: only what hangs takes so long, also on a machine with much else to do
 
 _ROOT: Final = Path(__file__).parents[1]
 _FOLDERS: Final = ("hub", "checkpoint", "workflows", "agents", "examples", "")

@@ -10,7 +10,7 @@ from typing import Any
 
 TASKS = "io.modelcontextprotocol/tasks"
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}}
-NAMES = ("dig", "ask", "break", "stop", "endless", "lose")
+NAMES = ("dig", "ask", "break", "stop", "endless", "lose", "nag", "nonsense")
 SURE = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
 COMPLETE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
 
@@ -31,6 +31,15 @@ class Folder:
 
     def write(self, task: str, state: dict[str, Any]) -> None:
         (self._place / task).write_text(json.dumps(state))
+
+
+def called(folder: Folder, params: dict[str, Any]) -> dict[str, Any]:
+    if params["name"] == "nonsense":
+        return {"content": 7, **COMPLETE}
+    if params["name"] == "nag":
+        request = {"method": "elicitation/create", "params": {"message": "Sure?", "requestedSchema": SURE}}
+        return {"resultType": "input_required", "inputRequests": {"sure": request}, "requestState": "nag"}
+    return created(folder, params)
 
 
 def created(folder: Folder, params: dict[str, Any]) -> dict[str, Any]:
@@ -77,7 +86,7 @@ def answer(folder: Folder, method: str, params: dict[str, Any]) -> dict[str, Any
             tools = [{"name": n, "inputSchema": CITY, "execution": {"taskSupport": "required"}} for n in NAMES]
             return {"tools": tools, **COMPLETE}
         case "tools/call":
-            return created(folder, params)
+            return called(folder, params)
         case "tasks/get" if params["taskId"] != "task-lose":
             return found(folder, params["taskId"])
         case "tasks/update":

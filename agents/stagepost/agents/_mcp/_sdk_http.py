@@ -1,14 +1,17 @@
 """The HTTP client of a connection: keys stay out of logs, and what becomes of one request concerns no other."""
 
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 from mcp.client.auth import OAuthFlowError
 
 from .._models._addresses import bare_address, shown_address
-from ._sdk_oauth import CredentialsAuth
+from ._oauth import ClientCredentials
 from ._server import Http
+
+if TYPE_CHECKING:
+    from ._sdk_oauth import CredentialsAuth
 
 _SESSION: Final = "mcp-session-id"
 _NOT_LET_IN: Final = (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN)
@@ -54,7 +57,7 @@ class HttpClient(httpx2.AsyncClient):
     """
 
     def __init__(self, http: Http, **options: Any) -> None:
-        self._credentials = None if http.auth is None else CredentialsAuth(bare_address(http.url), http.auth)
+        self._credentials = None if http.auth is None else _credentials(http.url, http.auth)
         super().__init__(headers=dict(http.headers), auth=self._credentials, **options)
         self._shown = httpx2.URL(bare_address(http.url))
         self._url = _ShownUrl(http.url)
@@ -83,6 +86,12 @@ class HttpClient(httpx2.AsyncClient):
         if response.status_code == httpx2.codes.NOT_FOUND and _SESSION in request.headers:
             _note(refused=True)
         return response
+
+
+def _credentials(url: str, auth: ClientCredentials) -> "CredentialsAuth":
+    from ._sdk_oauth import CredentialsAuth  # noqa: PLC0415  # brings a library for signatures, which few need
+
+    return CredentialsAuth(bare_address(url), auth)
 
 
 def denied(error: OAuthFlowError) -> str:

@@ -78,7 +78,8 @@ class Ending:
         except BaseException as error:  # noqa: BLE001  # `merge` and `key` are a user's; what is no failure passes
             self._refuse(own_failure(error))
         lost = tuple(item.idx for item in self._items if item.status is not ItemStatus.OK)
-        if lost and self._run.children is not None:
+        if lost:
+            assert self._run.children is not None  # noqa: S101  # whoever executes a run sees to it
             await self._run.children.begun(self._run.run_id)  # or the join would not find them
         await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit, lost))
 

@@ -12,6 +12,7 @@ from benchmarks.agents.compare import (
     BURST,
     CALL,
     IMPORTS,
+    LONG,
     LOOP,
     TALKS,
     Place,
@@ -27,7 +28,7 @@ from rich.progress import track
 
 BEGIN: Final = "<!-- benchmarks.agents writes from here -->"
 END: Final = "<!-- agents end here -->"
-TABLES: Final[Sequence[Table]] = (LOOP, CALL, TALKS, BURST, IMPORTS)
+TABLES: Final[Sequence[Table]] = (LOOP, CALL, TALKS, BURST, LONG, IMPORTS)
 
 
 def report(rounds: int, scale: float, *, peers: str = sys.executable, tables: Sequence[Table] = TABLES) -> str:

@@ -9,6 +9,9 @@ from ._agent._agent_tool import AgentTool
 from ._agent._agents import Agents
 from ._agent._chain import AgentChain, ChainResult
 from ._agent._llm_tool import LLMTool
+from ._context._compactions import ClearResults, KeepLast, Summarize
+from ._context._policy import ContextPolicy
+from ._context._window import Compaction, Cut, SummaryBy, Window
 from ._definition._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._definition._budget import Budget
 from ._definition._hooks import ModelContext, ModelHook, ToolHook
@@ -55,13 +58,16 @@ from .errors import (
     BudgetExceeded,
     CallNotInDoubt,
     ChainedFailure,
+    CompactionFailed,
     ContentRefused,
+    ContextTooLong,
     ConversationOver,
     CostUnknown,
     EventLoopRunning,
     InfrastructureError,
     InvalidAgent,
     InvalidAgentData,
+    InvalidCompaction,
     InvalidDecision,
     InvalidHook,
     InvalidModel,
@@ -119,10 +125,16 @@ __all__ = [
     "ChainResult",
     "ChainedFailure",
     "ChatMessage",
+    "ClearResults",
+    "Compaction",
+    "CompactionFailed",
     "ContentRefused",
+    "ContextPolicy",
+    "ContextTooLong",
     "Conversation",
     "ConversationOver",
     "CostUnknown",
+    "Cut",
     "Decision",
     "Deny",
     "EventLoopRunning",
@@ -134,6 +146,7 @@ __all__ = [
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",
+    "InvalidCompaction",
     "InvalidDecision",
     "InvalidHook",
     "InvalidModel",
@@ -142,6 +155,7 @@ __all__ = [
     "InvalidSettings",
     "InvalidTool",
     "JsonSchema",
+    "KeepLast",
     "LLMTool",
     "LiteLLM",
     "McpCallFailed",
@@ -186,6 +200,8 @@ __all__ = [
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
+    "Summarize",
+    "SummaryBy",
     "SystemMessage",
     "Task",
     "TaskFinished",
@@ -209,6 +225,7 @@ __all__ = [
     "UnsupportedPart",
     "Usage",
     "UserMessage",
+    "Window",
     "call",
     "converse",
     "tool",

@@ -8,6 +8,7 @@ from typing import Final, Literal
 import anyio
 from benchmarks.agents.crowd import BURST, TALKS, Ask, late
 from benchmarks.agents.imports import importing
+from benchmarks.agents.long import long_run
 from benchmarks.agents.measure import Figures, Measure, Task, as_opened, cost, times
 from benchmarks.agents.provider import MODEL, provider
 from benchmarks.agents.task import ANSWER, ARGUMENTS, PROMPT, REQUEST, TURNS, add, call_id, check
@@ -22,6 +23,7 @@ from stagepost.agents import (
     ModelRequest,
     ModelResponse,
     SystemMessage,
+    Tasks,
     ToolCall,
     ToolMessage,
     UserMessage,
@@ -129,6 +131,16 @@ def model_call(scale: float) -> Figures:
     return cost(opened, times(200, scale))
 
 
+async def _in_memory(agent: Agent[str]) -> None:
+    await agent.run(REQUEST)
+
+
+async def _on_disk(agent: Agent[str]) -> None:
+    with database() as path:
+        async with SqliteStore(path, durability="process") as store, Runner(store, workflows=[agent]) as runner:
+            await (await Tasks(runner).start(agent, REQUEST)).result()
+
+
 MEASURES: Mapping[str, Measure] = {
     "loop": loop,
     "memory store": memory_store,
@@ -139,5 +151,7 @@ MEASURES: Mapping[str, Measure] = {
     "burst": partial(late, _sleeping, BURST),
     "talks over HTTP": partial(late, _talking, TALKS),
     "burst over HTTP": partial(late, _talking, BURST),
+    "long run": partial(long_run, _in_memory),
+    "long run on disk": partial(long_run, _on_disk),
     "imports": partial(importing, ["stagepost.agents"]),
 }

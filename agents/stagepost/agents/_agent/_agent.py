@@ -12,6 +12,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.hub import Observer, check_name
 from stagepost.workflows import Pattern
 
+from .._context._policy import ContextPolicy
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._definition._prompting import PromptFunction
@@ -78,6 +79,7 @@ class Agent(Generic[OutputT_co]):
         models: Models by name, for this agent and the agents below it.
         settings: Settings for its model; they override the model's own settings, and a run's settings override them.
             Agents below have their own.
+        context: What its model sees of long results and long runs, also for agents below without a policy of their own.
 
     Raises:
         InvalidAgent: The parts do not fit together.
@@ -100,6 +102,7 @@ class Agent(Generic[OutputT_co]):
     description: str
     models: Mapping[str, Model | str] = field(repr=False)
     settings: ModelSettings
+    context: ContextPolicy | None
 
     @overload
     def __init__(
@@ -120,6 +123,7 @@ class Agent(Generic[OutputT_co]):
         description: str = "",
         models: Mapping[str, Model | str] = ...,
         settings: ModelSettings = ...,
+        context: ContextPolicy | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -140,6 +144,7 @@ class Agent(Generic[OutputT_co]):
         description: str = "",
         models: Mapping[str, Model | str] = ...,
         settings: ModelSettings = ...,
+        context: ContextPolicy | None = None,
     ) -> None: ...
     def __init__(
         self,
@@ -159,6 +164,7 @@ class Agent(Generic[OutputT_co]):
         description: str = "",
         models: Mapping[str, Model | str] = _NO_MODELS,
         settings: ModelSettings = _SETTINGS,
+        context: ContextPolicy | None = None,
     ) -> None:
         check_name("agent name", name)
         made, among = read_tools(name, tools)
@@ -178,6 +184,7 @@ class Agent(Generic[OutputT_co]):
             description=description,
             models=MappingProxyType(dict(models)),
             settings=settings,
+            context=context,
         )
         check_agent(self, Agent)
 
@@ -262,18 +269,7 @@ class Agent(Generic[OutputT_co]):
         observer: Observer | None = None,
         override_model: Model | str | None = None,
     ) -> AgentResult[OutputT_co]:
-        """`run` for code that is not async, in an event loop of its own.
-
-        Args:
-            request: As for `run`, like the other arguments.
-            after: As for `run`.
-            model: As for `run`.
-            settings: As for `run`.
-            approve: As for `run`.
-            deps: As for `run`.
-            secrets: As for `run`.
-            observer: As for `run`.
-            override_model: As for `run`.
+        """`run` for code that is not async, in an event loop of its own; it takes what `run` takes.
 
         Raises:
             EventLoopRunning: An event loop runs in this thread already.

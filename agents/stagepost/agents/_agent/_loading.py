@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from stagepost._dataclasses import dataclass
 
+from .._context._policy import SHORTEST, ContextPolicy
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._mcp import McpServer
@@ -21,6 +22,7 @@ from ._agent import Agent
 
 _APPROVALS: Final = Approvals()
 _BUDGET: Final = Budget()
+_POLICY: Final = ContextPolicy()
 _SETTINGS: Final = ModelSettings()
 
 
@@ -92,6 +94,15 @@ class _Approvals(_Data):
         return {"rules": given} if isinstance(given, list | tuple) else given
 
 
+class _Context(_Data):
+    limit: int | None = Field(default=_POLICY.limit, ge=1)
+    messages: int | None = Field(default=_POLICY.messages, ge=2)
+    result_limit: int | None = Field(default=_POLICY.result_limit, ge=SHORTEST)
+
+    def made(self) -> ContextPolicy:
+        return ContextPolicy(limit=self.limit, messages=self.messages, result_limit=self.result_limit)
+
+
 class _Agent(_Data):
     name: str = Field(pattern="^[A-Za-z0-9_-]{1,100}$")
     prompt: str
@@ -105,6 +116,7 @@ class _Agent(_Data):
     budget: Budget = _BUDGET
     approvals: _Approvals = _Approvals()
     settings: ModelSettings = _SETTINGS
+    context: _Context | None = None
 
     def made(self, models: Mapping[str, Model | str]) -> Agent[object]:
         made: Agent[object] = Agent(
@@ -121,6 +133,7 @@ class _Agent(_Data):
             budget=self.budget,
             approvals=Approvals(self.approvals.rules, within=self.approvals.within),
             settings=self.settings,
+            context=None if self.context is None else self.context.made(),
         )
         return made
 

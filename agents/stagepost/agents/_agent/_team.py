@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from .._context._policy import ContextPolicy
 from .._definition._approvals import Approvals
 from .._definition._definition import AgentDefinition, sub_agents_of
 from .._definition._hooks import all_hooks, inherited
@@ -19,7 +20,7 @@ from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._models._settings_keys import settings_secrets
 from ..errors import ModelMissing
-from ._inheritance import Link, resolve_model
+from ._inheritance import Link, resolve_model, writers_of
 
 
 class _Above(NamedTuple):
@@ -28,13 +29,15 @@ class _Above(NamedTuple):
     Attributes:
         approvals: The rules of all agents above it.
         hooks: Those hooks of theirs that are inherited.
+        context: The policy of the nearest of them that has one.
     """
 
     approvals: Approvals
     hooks: Sequence[object]
+    context: ContextPolicy
 
 
-_NOTHING: Final = _Above(Approvals(within=None), ())
+_NOTHING: Final = _Above(Approvals(within=None), (), ContextPolicy())
 
 
 class Team:
@@ -133,7 +136,8 @@ class Team:
 
     @cached_property
     def _models(self) -> Sequence[Model]:
-        return tuple({id(loop.model): loop.model for loop in self._loops}.values())
+        models = [model for loop in self._loops for model in (loop.model, *loop.writers)]
+        return tuple({id(model): model for model in models}.values())
 
     def _built(self, way: Sequence[Link], above: _Above, name: str) -> AgentLoop:
         agent = way[-1].agent
@@ -142,7 +146,8 @@ class Team:
             raise ModelMissing(agent.name)
         approvals = agent.approvals.with_inherited(above.approvals)
         hooks = all_hooks(above.hooks, agent.hooks)
-        left = _Above(approvals, inherited(hooks))
+        policy = agent.context or above.context
+        left = _Above(approvals, inherited(hooks), policy)
         agents = {each.name: self._below(way, Link(each), left, name, f".{each.name}") for each in sub_agents_of(agent)}
         tools = {
             tool.name: self._below(way, Link(tool.agent, tool.model), left, name, f":{tool.name}")
@@ -156,6 +161,8 @@ class Team:
             model=model,
             approvals=approvals,
             hooks=hooks,
+            context=policy,
+            writers=writers_of(way, policy, model),
             root=(self._root.name, self._root.budget),
             depth=len(way) - 1,
             is_alone=len(way) == 1 and not agents and not tools,

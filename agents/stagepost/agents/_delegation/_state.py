@@ -16,6 +16,7 @@ nested         what child runs have used, by their keys, if any
 heard          number of the last message sent to the running task that was read, if any
 said           the message of a conversation with an outside caller that this run answers, if any; see `_tasks`
 settings       settings for its model, if the caller gave some
+view           what the model sees of the transcript, if that is not all of it; see `View`
 ended          set if the run only records that such a conversation has ended
 =============  ==========================================================================================
 
@@ -30,6 +31,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import TypedCodec
 from stagepost.workflows import ListCodec
 
+from .._context._view import VIEW, WHOLE, View
 from .._definition._budget import Spent, SpentCodec
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall
 from .._models._settings import ModelSettings
@@ -62,6 +64,7 @@ class Changes(TypedDict, total=False):
     heard: int
     said: Mapping[str, object]
     settings: ModelSettings
+    view: View
     ended: bool
 
 
@@ -168,6 +171,11 @@ class RunState:
         return self._given.get("settings")
 
     @property
+    def view(self) -> View:
+        """What the model sees of the transcript."""
+        return self._given.get("view") or WHOLE
+
+    @property
     def output(self) -> Any:
         """The final answer; None while there is none."""
         return self._given.get(OUTPUT)
@@ -227,6 +235,11 @@ def wants_several(given: Mapping[str, Any]) -> bool:
     return calls > 1
 
 
+def wants_summary(given: Mapping[str, Any]) -> bool:
+    """Whether a summary has to be written before the model is asked."""
+    return "view" in given and given["view"].due is not None
+
+
 def types_of(fields: type[BaseModel] | None, output: object) -> Mapping[str, Any]:
     """The types of keys that are not plain JSON.
 
@@ -234,4 +247,11 @@ def types_of(fields: type[BaseModel] | None, output: object) -> Mapping[str, Any
         fields: Model of the agent's requests.
         output: Type of its answers.
     """
-    return {"messages": _MESSAGES, "spent": _SPENT, "fields": fields, OUTPUT: output, "settings": _SETTINGS}
+    return {
+        "messages": _MESSAGES,
+        "spent": _SPENT,
+        "fields": fields,
+        OUTPUT: output,
+        "settings": _SETTINGS,
+        "view": VIEW,
+    }

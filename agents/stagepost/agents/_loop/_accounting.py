@@ -1,16 +1,18 @@
 """Accounting of what a turn may use, and has used."""
 
 from collections.abc import Awaitable
+from typing import TypeVar
 
 from stagepost.workflows import StepContext
 
 from .._definition._budget import Spent
 from .._delegation._state import RunState
 from .._models._messages import Usage
-from .._models._model import ModelResponse
 from ._counter import COUNTER, Allowance, Counter, Shares
 from ._member import Member
 from ._session import Session
+
+T = TypeVar("T")
 
 
 class Accounting:
@@ -102,7 +104,7 @@ class Account:
         """Whether the calls that were asked for may be made."""
         return self._allowance.may_call(self.spent, self.shared)
 
-    def during(self, asking: Awaitable[ModelResponse]) -> Awaitable[ModelResponse]:
+    def during(self, asking: Awaitable[T]) -> Awaitable[T]:
         """An answer; a turn is reserved for as long as the model is asked."""
         return asking if self._counter is None else _reserved(self._counter, asking)
 
@@ -112,7 +114,13 @@ class Account:
         if self._counter is not None:
             self._counter.note(self._run_id, self.spent)
 
+    def charge_beside(self, usage: Usage) -> None:
+        """Take what was asked beside the turns into account, such as a summary: it is no turn."""
+        self.spent = self.spent.beside(usage)
+        if self._counter is not None:
+            self._counter.note(self._run_id, self.spent)
 
-async def _reserved(counter: Counter, asking: Awaitable[ModelResponse]) -> ModelResponse:
+
+async def _reserved(counter: Counter, asking: Awaitable[T]) -> T:
     with counter.turn():
         return await asking

@@ -2,20 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel
 
 from stagepost.workflows import StepContext
 
+from .._context._view import View
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
 from .._delegation._state import RunState
 from .._models._around import check_parts
 from .._models._masking import without_secret_content
-from .._models._messages import AssistantMessage, SystemMessage, UserMessage, asked_parts
+from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage, asked_parts
 from .._models._model import ModelRequest, ModelResponse, ToolSchema
 from .._tools._answer_reader import AnswerReader
+from ..errors import ContextTooLong
 from ._bytes import have_parts, with_bytes
 from ._call_ids import distinct
 from ._hooked import HookedModel
@@ -24,8 +26,21 @@ from ._member import Member
 from ._offer import Offer, keep
 from ._session import instructed
 from ._settings import settings_of
+from ._viewing import Sight, Viewing
 
 _LAST_TURN: Final = UserMessage(text="This is your last turn and there are no more tools: give your final answer now.")
+
+
+class Asked(NamedTuple):
+    """What has come of a turn's question.
+
+    Attributes:
+        response: The answer; None if a summary has to be written first.
+        view: What the model sees from now on, if that has changed.
+    """
+
+    response: ModelResponse | None
+    view: View | None
 
 
 class Asking:
@@ -43,12 +58,11 @@ class Asking:
         self._brief = brief
         self._reader = reader
         self._offer = offer
+        self._viewing = Viewing(member)
         self._answer = HookedModel(member)
         self._fixed = None if brief.fixed is None else self._instructed(brief.fixed.text)
 
-    async def ask(
-        self, state: RunState, context: StepContext, news: Sequence[UserMessage], *, is_last: bool
-    ) -> ModelResponse:
+    async def ask(self, state: RunState, context: StepContext, news: Sequence[UserMessage], *, is_last: bool) -> Asked:
         """What the model answers in one turn, without the secrets that the runner knows.
 
         Args:
@@ -56,21 +70,40 @@ class Asking:
             context: The step.
             news: What was said to the run since the last turn.
             is_last: Whether there will be no turn after this one: there is nothing to call then.
+
+        Raises:
+            ContextTooLong: The prompt is too long, and nothing more may be left out of it.
         """
         system = self._fixed or await self._system(state, context)
-        said = state.messages
-        if have_parts(said, context):
-            said = await with_bytes(said, context)
-            check_parts(self._member.model, asked_parts(said))
         tools: Sequence[ToolSchema] = self._reader.tools
         if not is_last:
             tools = keep(self._offer.fixed or await self._offer.now(context), context).schemas
         if self._member.agent.servers:
             system = instructed(system, context.resources, self._member.name)
-        messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
+        sight = self._viewing.look(state, context, news)
+        view = await sight.make_room(self._viewing.beside(system, tools))
         settings = settings_of(self._member, state, context, tools)
-        request = ModelRequest(messages, tools, self._reader.schema, settings=settings)
-        return _clean(await self._answer(request, state.turn, context), context)
+        while view.due is None:
+            said = await self._messages(sight, state, context)
+            messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
+            told = self._viewing.with_reading(tools) if sight.reads and not is_last else tools
+            request = ModelRequest(messages, told, self._reader.schema, settings=settings, left_out=sight.left_out)
+            try:
+                response = await self._answer(request, state.turn, context)
+            except ContextTooLong as error:
+                view = sight.after_refusal(error)
+            else:
+                sight.answered(response.usage)
+                return Asked(_clean(response, context), sight.changed)
+        return Asked(None, view)
+
+    async def _messages(self, sight: Sight, state: RunState, context: StepContext) -> Sequence[ChatMessage]:
+        """What the model sees of the transcript, with the bytes of parts."""
+        if not have_parts(state.messages, context):
+            return sight.messages
+        said = await with_bytes(sight.messages, context)
+        check_parts(self._member.model, asked_parts(said))
+        return said
 
     async def _system(self, state: RunState, context: StepContext) -> SystemMessage:
         asked: PromptContext[BaseModel] = PromptContext(

@@ -6,6 +6,7 @@ from typing import Final
 
 from stagepost.workflows import Parallel, State, Step, StepContext, step
 
+from .._context._excerpt import READ_RESULT, read_result
 from .._definition._approvals import Decision
 from .._definition._hooks import ToolHook
 from .._delegation._calls import LANE, Aside, Lane, PendingCall
@@ -24,6 +25,8 @@ from ._one_call import OneCall, leaves_mark, unmade
 from ._pending_calls import PendingCalls
 
 _MOST_AT_ONCE: Final = 100
+_READ_LATER: Final = ToolResult("")
+_USUAL_LIMIT: Final = 20_000  # characters that are read at once, where results have no limit
 
 
 class ToolCalling:
@@ -59,7 +62,7 @@ class ToolCalling:
     def several(self) -> Parallel:
         """The fan-out over calls that may run at once; the results are in the order of the calls."""
         made = replace(step("call", self._lane, answers=Decision), takes=LANE, gives=MADE)
-        return Parallel("tools", made, over=self._lanes, merge=_in_order, workers=_MOST_AT_ONCE)
+        return Parallel("tools", made, over=self._lanes, merge=self._in_order, workers=_MOST_AT_ONCE)
 
     def one(self) -> Step:
         """The step that makes calls one after another: it needs no items, and so fewer commits."""
@@ -85,7 +88,9 @@ class ToolCalling:
         for each in pending:
             call = calls[each.position]
             asides.append(aside := Aside())
-            messages.append(result_message(each.id, each.name, await self._made(call, each, context, aside)))
+            reads = call.name == READ_RESULT
+            result = self._read(state, call) if reads else await self._made(call, each, context, aside)
+            messages.append(result_message(each.id, each.name, result))
         return state.with_results(messages, asides)
 
     def _lanes(self, given: State) -> Sequence[Lane]:
@@ -109,6 +114,8 @@ class ToolCalling:
         complaint = pending.complaint or self._reader.complaint(call)
         if complaint is not None:
             return ToolResult(complaint, is_error=True)
+        if call.name == READ_RESULT:
+            return _READ_LATER
         try:
             toolbox = kept(context) or await self._offer.now(context)
         except McpUnavailable as error:
@@ -118,6 +125,16 @@ class ToolCalling:
             return unmade(call, pending, context, f"there is no tool {call.name!r}; there are: {toolbox.names}")
         return await OneCall(self._member, self._delegation, self._hooks, tool, pending, context, aside).made(call)
 
+    def _in_order(self, given: State, results: Sequence[Sequence[MadeCall]]) -> Changes:
+        state = RunState(given)
+        return in_order(state, [[self._with_reading(state, made) for made in lane] for lane in results])
 
-def _in_order(given: State, results: Sequence[Sequence[MadeCall]]) -> Changes:
-    return in_order(RunState(given), results)
+    def _with_reading(self, state: RunState, made: MadeCall) -> MadeCall:
+        """The result of a call of ``read_result``, which is read where the transcript is known."""
+        if made.tool != READ_RESULT:
+            return made
+        result = self._read(state, state.last_calls[made.index])
+        return replace(made, text=result.text, is_error=result.is_error)
+
+    def _read(self, state: RunState, call: ToolCall) -> ToolResult:
+        return read_result(state.messages, call.arguments, self._member.context.result_limit or _USUAL_LIMIT)

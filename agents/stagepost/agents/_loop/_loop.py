@@ -1,8 +1,8 @@
 """The loop of an agent as a workflow: ask the model, call the tools that it requests, ask again, until it has answered.
 
 Each answer of the model and each tool's result is a commit of its own, and writes only what is new. One call is a step;
-several at once are a fan-out, which takes two more commits, before the first and after the last. The state contains
-everything that the loop knows; see `RunState`.
+several at once are a fan-out, which takes two more commits, before the first and after the last. A summary of what the
+model no longer sees is a step, too. The state contains everything that the loop knows; see `RunState`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ from .._definition._budget import Spent
 from .._definition._request import Brief
 from .._delegation._delegation import Delegation
 from .._delegation._result import AgentResult
-from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of, wants_one, wants_several
+from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of, wants_one, wants_several, wants_summary
 from .._models._model import Model
 from .._output._output import output_of
 from .._tools._answer_reader import AnswerReader
@@ -30,6 +30,7 @@ from ._news import MESSAGE
 from ._offer import Offer
 from ._opening import asked, asked_again, over
 from ._pending_calls import PendingCalls
+from ._summarizing import Summarizing
 from ._turn import Turn
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
@@ -89,6 +90,11 @@ class AgentLoop(Graph):
         """What it asks."""
         return self._member.model
 
+    @property
+    def writers(self) -> Sequence[Model]:
+        """The models that write its summaries."""
+        return self._member.writers
+
     def accept(self, payload: object) -> Mapping[str, object]:
         """The initial state of a run for this payload.
 
@@ -141,27 +147,31 @@ class AgentLoop(Graph):
         known = RunState(state)
         return AgentResult(known.output, tuple(known.messages), _total(known).usage, known.spent.turns, state)
 
-    def _parts(self, delegation: Delegation) -> tuple[Turn, ToolCalling]:
-        """What takes turns, and what makes their calls."""
+    def _parts(self, delegation: Delegation) -> tuple[Turn, ToolCalling, Summarizing]:
+        """What takes turns, what makes their calls, and what writes summaries."""
         reader = AnswerReader(self._output, self.agent.output_mode)
         offer = Offer(self._member, reader)
         accounting = Accounting(self._member)
         pending = PendingCalls(self._member, offer.messages)
         calling = ToolCalling(self._member, accounting, reader, delegation, pending=pending, offer=offer)
         asking = Asking(self._member, self._brief, reader, offer)
-        return Turn(accounting, asking, reader, pending, calling), calling
+        turn = Turn(accounting, asking, reader, pending, calling)
+        return turn, calling, Summarizing(self._member, accounting)
 
-    def _draw(self, turn: Turn, calling: ToolCalling) -> None:
+    def _draw(self, turn: Turn, calling: ToolCalling, summarizing: Summarizing) -> None:
         self.add("infer", step("infer", turn.take, signals={MESSAGE: str}))
+        self.add("summarize", step("summarize", summarizing.take))
         self.add("tool", calling.one())
         self.add("tools", calling.several())
         self.add("give-up", step("give-up", self._give_up, inline=True))
+        self.edge("infer", "summarize", when=wants_summary)
         self.edge("infer", "tool", when=wants_one)
         self.edge("infer", "tools", when=wants_several)
         self.edge("infer", END, when=key_exists(OUTPUT))
         self.edge("infer", "give-up", when=key_exists(FAILURE))
         self.edge("infer", END, when=key_exists(ENDED))
         self.edge("infer", "infer")
+        self.edge("summarize", "infer")
         self.edge("tool", "infer")
         self.edge("tools", "infer")
         self.start("infer")

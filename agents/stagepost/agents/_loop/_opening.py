@@ -32,8 +32,10 @@ def asked_again(brief: Brief, given: Mapping[str, Any], payload: object, root: s
     before = RunState(given)
     known = before.fields
     message, fields = (spoken(brief.agent, payload), known) if known and is_spoken(payload) else brief.read(payload)
+    said = repaired(before.messages)
     state: Changes = {
-        "messages": [*repaired(before.messages), message],
+        "messages": [*said, message],
+        "view": before.view.for_request(len(said)),
         "calls": 0,
         "spent": Spent(),
         "turn": before.turn,

@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from anyio.lowlevel import checkpoint
 
-from ._messages import AssistantMessage
 from ._model import ModelRequest, ModelResponse
 from ._script import Answer, as_response
 from ._tokens import Tokens
@@ -31,7 +30,7 @@ class FunctionModel:
         await checkpoint()  # like any real model, let others run
         given = self._function(request)
         answer: Answer = await given if isawaitable(given) else given
-        turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
+        turn = request.answers
         response = as_response(answer, turn)
         Tokens(request).add_whole(response)
         return response

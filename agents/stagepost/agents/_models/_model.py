@@ -6,7 +6,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from stagepost._dataclasses import dataclass
 
-from ._messages import ChatMessage, ProviderContent, ToolCall, Usage
+from ._messages import AssistantMessage, ChatMessage, ProviderContent, ToolCall, Usage
 from ._settings import ModelSettings
 
 JsonSchema: TypeAlias = Mapping[str, object]
@@ -72,6 +72,8 @@ class ModelRequest:
         on_token: Gets the text piece by piece, if the model supports it; None if nobody listens. It is called inline
             and must not block. The response still has the whole text.
         settings: Settings for the model.
+        left_out: How many earlier answers of the model `messages` does not have, because the agent's `ContextPolicy`
+            leaves them out.
     """
 
     messages: Sequence[ChatMessage]
@@ -79,6 +81,12 @@ class ModelRequest:
     output: OutputSchema | None = None
     on_token: Callable[[Token], None] | None = field(default=None, compare=False, repr=False)
     settings: ModelSettings = _UNSET
+    left_out: int = field(default=0, compare=False, repr=False)
+
+    @property
+    def answers(self) -> int:
+        """How often the model has answered before in this conversation."""
+        return self.left_out + sum(isinstance(message, AssistantMessage) for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,8 @@ class Model(Protocol):
 
     It may get the same request again after a crash, from another process, and must not rely on the order of requests.
 
-    It may have an attribute ``secrets``, texts such as its key: they are masked in its agents' runs.
+    It may have an attribute ``secrets``, texts such as its key: they are masked in its agents' runs. It may have an
+    attribute ``context_window``, the tokens that it can read, or None: see `ContextPolicy`.
     """
 
     async def answer(self, request: ModelRequest) -> ModelResponse:

@@ -122,7 +122,7 @@ class ReplayModel(Around):
         given = ((name, value) for name, value in asdict(request.settings).items() if name not in _SILENT)
         told = {name: value for name, value in given if value is not None and value != {}}
         settings = f"\n{to_json(told, fallback=repr).decode()}" if told else ""
-        said = f"{_REQUEST.dump_json(request, exclude={'on_token', 'settings'}).decode()}{settings}"
+        said = f"{_REQUEST.dump_json(request, exclude={'on_token', 'settings', 'left_out'}).decode()}{settings}"
         return sha256(self._mask.known(said).encode()).hexdigest()
 
     def _read(self) -> dict[str, ModelResponse]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...errors import AnswerCut, AnswerTooLong, ContentRefused
-from .._messages import AssistantMessage, ToolCall, Usage
+from .._messages import ToolCall, Usage
 from .._model import ModelRequest, ModelResponse
 from ._ending import Ending, ending
 from ._gathering import Gathered
@@ -38,7 +38,7 @@ def finished(
         raise AnswerTooLong(model, f"it ended after {len(gathered.text)} characters", attempt=attempt)
     if kind == "cut":
         raise AnswerCut(model, f"the provider ended the answer with {reason!r}", attempt=attempt)
-    turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
+    turn = request.answers
     calls = gathered.calls(turn, {tool.name for tool in request.tools})
     return ModelResponse(
         gathered.text,

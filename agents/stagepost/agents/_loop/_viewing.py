@@ -1,0 +1,195 @@
+"""What the model of an agent sees of a run, turn by turn."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from stagepost.hub import get_logger
+from stagepost.workflows import StepContext
+
+from .._context._compacting import Compacting
+from .._context._counting import BYTES, Tally, estimate, estimate_tools
+from .._context._excerpt import READ_RESULT_SCHEMA
+from .._context._shown import Shown
+from .._context._view import View
+from .._delegation._state import RunState
+from .._models._around import count_tokens, model_window
+from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, Usage, UserMessage
+from .._models._model import ToolSchema
+from ..errors import ContextTooLong
+from ._member import Member
+
+_SIGHT: Final = "sight"  # where a run keeps what its model sees, while a process works on it
+_OF_WINDOW: Final = 0.8  # of what a model can read, so that the answer has room
+
+
+class Sight:
+    """What a model sees of one run, kept while a process works on it, so that a turn only looks at what is new.
+
+    Args:
+        member: The agent.
+        view: The stored view.
+    """
+
+    def __init__(self, member: Member, view: View) -> None:
+        self._member = member
+        self._policy = member.context
+        self._tally = Tally()
+        self._transcript: Sequence[ChatMessage] = ()
+        self._extra = 0
+        self._stored = view
+        self._shown = Shown(view, self._policy.result_limit, self._tally)
+
+    @property
+    def messages(self) -> Sequence[ChatMessage]:
+        """The messages that the model sees, without the prompt."""
+        return self._shown.messages
+
+    @property
+    def view(self) -> View:
+        """The view that they are made by."""
+        return self._shown.view
+
+    @property
+    def changed(self) -> View | None:
+        """The view as it is to be stored; None if it is the one that is stored."""
+        return None if self.view == self._stored else self.view
+
+    @property
+    def left_out(self) -> int:
+        """How many answers of the model it does not see."""
+        return self.view.answers
+
+    def look(self, view: View, transcript: Sequence[ChatMessage], news: Sequence[UserMessage]) -> None:
+        """Take in what has been added to the transcript.
+
+        Args:
+            view: The stored view.
+            transcript: All that was said.
+            news: What is said to the run in this turn.
+        """
+        if self.view is not view and self.view != view:
+            self._shown = Shown(view, self._policy.result_limit, self._tally)
+        self._stored = view
+        self._transcript = transcript
+        self._extra = sum(map(estimate, news)) if news else 0
+        self._shown.grow(transcript)
+
+    @property
+    def reads(self) -> bool:
+        """Whether a part of a result is missing, which the model may read."""
+        return self._shown.reads
+
+    async def make_room(self, beside: int) -> View:
+        """Leave out what is too much, as the policy says.
+
+        Args:
+            beside: The estimate for the prompt and the tools.
+
+        Returns:
+            The view; if a summary is due, nothing was left out yet.
+        """
+        self._tally.beside = beside
+        if self.view.tries or not self._policy.compact:
+            return self.view
+        limit = self._limit
+        compacting = self._compacting()
+        if limit is not None and not self._tally.is_counted and compacting.total * BYTES > limit:
+            await self._count()
+        if not compacting.is_within(limit, self._policy.messages):
+            before = compacting.total
+            compacting.make_room(limit)
+            self._take(compacting, before)
+        return self.view
+
+    def after_refusal(self, error: ContextTooLong) -> View:
+        """Leave out more, after the provider has said that the prompt is too long.
+
+        Raises:
+            ContextTooLong: There is nothing left that may be left out.
+        """
+        compacting = self._compacting()
+        before = compacting.total
+        if compacting.after_refusal(self._limit) is None:
+            raise error.final(may_compact=bool(self._policy.compact)) from error
+        self._take(compacting, before)
+        return self.view
+
+    def answered(self, usage: Usage) -> None:
+        """Take in how many tokens the provider has counted."""
+        self._tally.counted(usage.input_tokens, self._extra)
+        if self.view.tries:
+            self._shown.view = replace(self.view, tries=0)
+
+    @property
+    def _limit(self) -> int | None:
+        if self._policy.limit is not None:
+            return self._policy.limit
+        window = model_window(self._member.model)
+        return None if window is None else int(window * _OF_WINDOW)
+
+    def _compacting(self) -> Compacting:
+        name, policy = self._member.agent.name, self._policy
+        return Compacting(name, policy, self._transcript, self._shown, self._tally, extra=self._extra)
+
+    async def _count(self) -> None:
+        """Have the model's tokenizer count what there is, if it has one."""
+        text = "\n".join(text for message in self._shown.messages for text in _texts(message))
+        tokens = await count_tokens(self._member.model, text)
+        if tokens:
+            self._tally.counted(tokens + self._tally.beside)
+
+    def _take(self, compacting: Compacting, before: int) -> None:
+        self._shown = compacting.shown
+        get_logger("agents").info(
+            "context_compacted",
+            agent=self._member.agent.name,
+            tokens_before=before,
+            tokens=compacting.total,
+            hidden=self.view.count,
+            summary_due=self.view.due is not None,
+        )
+
+
+class Viewing:
+    """Finds what the model of an agent sees of a run.
+
+    Args:
+        member: The agent.
+    """
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._sized: tuple[Sequence[ToolSchema], int] = ((), 0)
+        self._extended: tuple[Sequence[ToolSchema], Sequence[ToolSchema]] = ((), (READ_RESULT_SCHEMA,))
+
+    def look(self, state: RunState, context: StepContext, news: Sequence[UserMessage]) -> Sight:
+        """What the model sees now.
+
+        Args:
+            state: The run's state.
+            context: The step that asks.
+            news: What is said to the run in this turn.
+        """
+        sight = context.memo.get(_SIGHT)
+        if not isinstance(sight, Sight):
+            sight = context.memo[_SIGHT] = Sight(self._member, state.view)
+        sight.look(state.view, state.messages, news)
+        return sight
+
+    def with_reading(self, tools: Sequence[ToolSchema]) -> Sequence[ToolSchema]:
+        """Tools, with the one that reads on in results."""
+        if self._extended[0] is not tools:
+            self._extended = tools, (*tools, READ_RESULT_SCHEMA)
+        return self._extended[1]
+
+    def beside(self, system: SystemMessage, tools: Sequence[ToolSchema]) -> int:
+        """The estimate for a prompt and tools; the same tools are looked at once."""
+        if self._sized[0] is not tools:
+            self._sized = tools, estimate_tools(tools)
+        return estimate(system) + self._sized[1]
+
+
+def _texts(message: ChatMessage) -> Sequence[str]:
+    calls = message.calls if isinstance(message, AssistantMessage) else ()
+    return (message.text, *(f"{call.name}{call.arguments}" for call in calls))

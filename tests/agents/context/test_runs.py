@@ -109,7 +109,7 @@ async def test_old_results_are_cleared_and_can_be_read_again(way: Way) -> None:
         seen.append(request)
         return answer(request)
 
-    policy = ContextPolicy(limit=700, compact=[ClearResults(keep=2)])
+    policy = ContextPolicy(limit=500, compact=[ClearResults(keep=2)])
     result = await way(digger(FunctionModel(noted), policy))
     cleared = [message.text for message in seen[-2].messages if message.text.startswith("[This text")]
     assert cleared[0] == "[This text of 409 characters is no longer shown; read_result(result=2) reads it.]"
@@ -407,7 +407,7 @@ async def test_an_earlier_request_that_is_too_long_does_not_block_what_follows()
 
 @both_ways
 async def test_a_follow_up_goes_on_with_what_was_left_out_before(way: Way) -> None:
-    model = Digger(8)
+    model = Digger(7)
     agent = digger(model, SUMMARY)
     result = await way(agent)
     summaries = len(model.summaries)

@@ -1,6 +1,7 @@
 """Long runs: what a turn costs at the end of one, and how much of what was said its model is asked with."""
 
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from statistics import median
 from time import process_time
 from typing import Final
@@ -52,11 +53,12 @@ class Watched:
         usage = Usage(input_tokens=read, output_tokens=20)
         if number >= self._turns:
             return ModelResponse("done", usage=usage)
-        return ModelResponse(calls=[ToolCall(id=f"c{number}", name="look", arguments=f'{{"day":{number}}}')], usage=usage)
+        made = ToolCall(id=f"c{number}", name="look", arguments=f'{{"day":{number}}}')
+        return ModelResponse(calls=[made], usage=usage)
 
 
 def long_run(running: Running, scale: float) -> Figures:
-    """Seconds of processor that a turn takes at the thousandth turn and at the end, and tokens of the largest prompt."""
+    """Seconds of processor for a turn, at the thousandth and at the end, and the largest prompt by its limit."""
     model = Watched(times(_TURNS, scale))
     policy = ContextPolicy(limit=LIMIT)
     agent = Agent("watcher", prompt="Watch the weather.", model=model, tools=[look], budget=_FREE, context=policy)
@@ -73,5 +75,4 @@ def long_run(running: Running, scale: float) -> Figures:
 def _cost(at: list[float], where: float) -> float:
     """The cost of a turn from there on: the median, as the collector of garbage runs now and then."""
     start, span = int(len(at) * where), max(2, int(len(at) * _SPAN))
-    pieces = at[start : start + span]
-    return median(after - before for before, after in zip(pieces, pieces[1:], strict=False))
+    return median(after - before for before, after in pairwise(at[start : start + span]))

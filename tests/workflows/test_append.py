@@ -279,8 +279,8 @@ def test_the_beginning_of_a_list_is_read_like_a_list(length: int) -> None:
     assert (prefix == whole, prefix == tuple(whole), prefix == Prefix(LETTERS, length)) == (True, True, True)
     assert (prefix == [*whole, "z"], prefix == "abc", hash(prefix)) == (False, False, hash(tuple(whole)))
     assert (list(prefix), len(prefix), repr(prefix), bool(prefix)) == (whole, length, repr(whole), bool(whole))
-    for start, stop, step in product([None, -9, -2, 0, 2, 9], [None, -9, -2, 0, 2, 9], [None, -2, -1, 1, 2]):
-        assert prefix[start:stop:step] == whole[start:stop:step]
+    for start, stop, by in product([None, -9, -2, 0, 2, 9], [None, -9, -2, 0, 2, 9], [None, -2, -1, 1, 2]):
+        assert prefix[start:stop:by] == whole[start:stop:by]
     for index in range(-length, length):
         assert prefix[index] == whole[index]
     for index in (length, -length - 1):

@@ -52,7 +52,10 @@ def transcripts(draw: st.DrawFn) -> list[ChatMessage]:
                 )
                 said.append(AssistantMessage(calls=calls))
                 answered = calls if kind == "calls" else calls[: draw(st.integers(0, len(calls) - 1))]
-                said += [ToolMessage(call_id=each.id, tool="dig", text="x" * draw(st.integers(0, 3_000))) for each in answered]
+                said += [
+                    ToolMessage(call_id=each.id, tool="dig", text="x" * draw(st.integers(0, 3_000)))
+                    for each in answered
+                ]
                 said += [UserMessage(text=f"news {turn}")] * draw(st.integers(0, 1))
     return said
 
@@ -64,13 +67,17 @@ class Saying:
         self._cut = cut
 
     def cut(self, window: Window) -> Cut:
-        return self._cut
+        return self._cut if window.messages else Cut()
 
 
 def open_calls(messages: Sequence[ChatMessage]) -> list[AssistantMessage]:
     """Answers with a call that has no result."""
     exchanges = [said for said in conversation(messages) if isinstance(said, Exchange)]
-    return [said.answer for said in exchanges if any(result.text == "There is no result of this call." for result in said.results)]
+    return [
+        said.answer
+        for said in exchanges
+        if any(result.text == "There is no result of this call." for result in said.results)
+    ]
 
 
 def compacted(said: list[ChatMessage], policy: ContextPolicy, request: int, limit: int) -> Compacting:
@@ -81,7 +88,9 @@ def compacted(said: list[ChatMessage], policy: ContextPolicy, request: int, limi
 
 
 @given(transcripts(), CUTS, st.data())
-def test_what_has_to_stay_stays_whatever_a_compaction_says(said: list[ChatMessage], cut: Cut, data: st.DataObject) -> None:
+def test_what_has_to_stay_stays_whatever_a_compaction_says(
+    said: list[ChatMessage], cut: Cut, data: st.DataObject
+) -> None:
     requests = [index for index, message in enumerate(said) if isinstance(message, UserMessage)]
     request = data.draw(st.sampled_from(requests))
     policy = ContextPolicy(compact=[Saying(cut)], limit=10, result_limit=600)
@@ -108,7 +117,9 @@ def test_what_has_to_stay_stays_whatever_a_compaction_says(said: list[ChatMessag
 
 
 @given(transcripts(), CUTS)
-def test_a_result_is_never_shown_without_its_call_nor_a_call_without_its_result(said: list[ChatMessage], cut: Cut) -> None:
+def test_a_result_is_never_shown_without_its_call_nor_a_call_without_its_result(
+    said: list[ChatMessage], cut: Cut
+) -> None:
     done = allowed(said, cut, {0})
     left = [message for index, message in enumerate(said) if index not in done.drop]
     before = [(said.answer, list(said.results)) for said in conversation_of(said)]
@@ -123,11 +134,15 @@ def conversation_of(messages: Sequence[ChatMessage]) -> list[Exchange]:
 
 def lone(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Results that stand for no call."""
-    return [said for said in conversation(messages) if isinstance(said, UserMessage) and said.text.startswith("Result of")]
+    return [
+        said for said in conversation(messages) if isinstance(said, UserMessage) and said.text.startswith("Result of")
+    ]
 
 
 @given(transcripts(), st.integers(0, 3))
-def test_what_a_provider_refuses_gets_smaller_until_nothing_more_may_be_left_out(said: list[ChatMessage], tries: int) -> None:
+def test_what_a_provider_refuses_gets_smaller_until_nothing_more_may_be_left_out(
+    said: list[ChatMessage], tries: int
+) -> None:
     work = compacted(said, ContextPolicy(result_limit=2_000), 0, 10)
     before = work.total
     for _ in range(10):
@@ -155,7 +170,11 @@ COMPACTIONS = st.lists(
 @given(COMPACTIONS, st.integers(200, 3_000), st.none() | st.integers(2, 20), st.integers(1, 14), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_the_history_is_whole_and_each_prompt_is_sound(
-    compact: list[Any], limit: int, messages: int | None, times: int, counts: bool  # noqa: FBT001  # drawn
+    compact: list[Any],
+    limit: int,
+    messages: int | None,
+    times: int,
+    counts: bool,  # noqa: FBT001  # drawn
 ) -> None:
     async def main() -> None:
         model = Digger(times, counts=counts)

@@ -1,6 +1,5 @@
 """What a long result of a tool takes of the prompt, and how the model reads on."""
 
-import json
 from typing import Any
 
 import pytest
@@ -10,15 +9,18 @@ from tests.agents._weather import results
 from stagepost.agents import (
     Agent,
     AgentTool,
+    Allow,
     ContextPolicy,
     Image,
     InvalidAgent,
     ScriptedModel,
+    ToolCall,
+    ToolContext,
     ToolResult,
     call,
     tool,
 )
-from stagepost.agents._context._excerpt import excerpt
+from stagepost.agents._context._excerpt import READ_RESULT_SCHEMA, Place, excerpt
 
 POLICY = ContextPolicy(result_limit=1_000)
 BOOK = "".join(f"{number:05}\n" for number in range(2_000))  # 12,000 characters
@@ -78,7 +80,9 @@ async def test_the_model_reads_on_to_the_end(way: Way, beside: list[Any]) -> Non
     result = await way(agent)
     pieces = [each.text for each in results(result) if each.tool == "read_result"]
     assert BOOK[:600] + "".join(piece.partition("\n")[2] for piece in pieces) == BOOK
-    assert pieces[0].startswith("[Characters 600 to 1,400 of 12,000 of result 2; read_result(result=2, offset=1400) reads on.]")
+    assert pieces[0].startswith(
+        "[Characters 600 to 1,400 of 12,000 of result 2; read_result(result=2, offset=1400) reads on.]"
+    )
     assert "that is its end" in pieces[-1]
     assert all(len(text) <= 1_000 for text in told(model.requests[-1]))
 
@@ -107,19 +111,18 @@ async def test_reading_on_needs_no_approval_and_is_seen_by_no_hook() -> None:
     seen: list[str] = []
 
     class Noting:
-        async def tool_call(self, made: Any, context: Any, proceed: Any) -> ToolResult:
-            seen.append(made.name)
+        async def tool_call(self, made: ToolCall, context: ToolContext, proceed: Any) -> ToolResult:
+            seen.append(f"{made.name} of {context.agent}")
             return ToolResult((await proceed(made)).text)
 
-    async def allow(made: Any) -> Any:
-        from stagepost.agents import Allow  # noqa: PLC0415  # used here only
-
+    async def allow(made: ToolCall) -> Allow:
+        assert made.name == "read_book"
         return Allow()
 
     model = ScriptedModel([call("read_book"), call("read_result", result=2), "read"])
     agent = Agent("reader", "Read.", model=model, tools=[read_book], context=POLICY, approvals=["*"], hooks=[Noting()])
     await agent.run("go", approve=allow)
-    assert seen == ["read_book"]
+    assert seen == ["read_book of reader"]
 
 
 async def test_results_of_servers_agents_and_tools_that_are_agents_are_cut_too() -> None:
@@ -129,7 +132,7 @@ async def test_results_of_servers_agents_and_tools_that_are_agents_are_cut_too()
         ({"sub_agents": [writer]}, call("message_agent", agent_name="writer", message="go")),
     ):
         model = ScriptedModel([made, "read"])
-        result = await Agent("lead", "Lead.", model=model, context=POLICY, **options).run("go")  # type: ignore[arg-type]  # of both forms
+        result = await Agent("lead", "Lead.", model=model, context=POLICY, **options).run("go")
         (shown,) = told(model.requests[-1])
         assert len(shown) <= 1_000 < len(results(result)[0].text)
 
@@ -175,9 +178,5 @@ async def test_a_follow_up_may_read_on_in_what_an_earlier_run_has_read() -> None
 
 
 def test_the_schema_of_the_tool_is_what_its_arguments_are() -> None:
-    from stagepost.agents._context._excerpt import READ_RESULT_SCHEMA, _Place  # noqa: PLC0415  # for this test only
-
-    shown = json.loads(json.dumps(READ_RESULT_SCHEMA.parameters))
-    assert set(shown["properties"]) == set(_Place.model_fields)
-
-
+    properties: Any = READ_RESULT_SCHEMA.parameters["properties"]
+    assert properties.keys() == Place.model_fields.keys()

@@ -1,5 +1,6 @@
 """Long runs: what their model sees turn by turn, what summaries cost, and what a prompt that is too long leads to."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ from stagepost.agents import (
     call,
     tool,
 )
+from stagepost.checkpoint import MemoryStore
 from stagepost.workflows import RunFailed
 
 LAST = ContextPolicy(messages=9, compact=[KeepLast(turns=2)])
@@ -175,8 +177,6 @@ async def test_hooks_are_told_of_summaries_and_nobody_gets_their_pieces() -> Non
 
     class Listening:
         async def model_call(self, request: ModelRequest, context: ModelContext, ask: Any) -> ModelResponse:
-            from dataclasses import replace  # noqa: PLC0415  # used here only
-
             told.append(context.is_summary)
             return await ask(replace(request, on_token=lambda token: pieces.append(token.text)))  # type: ignore[no-any-return]  # a test's hook
 
@@ -262,18 +262,19 @@ async def test_a_compaction_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cut", "why"),
+    ("made", "why"),
     [
-        (lambda window: 1 / 0, "ZeroDivisionError"),
-        (lambda window: None, "it has returned NoneType: return a Cut"),
-        (lambda window: Cut(drop=3), "TypeError"),
+        (lambda: 1 / 0, "ZeroDivisionError"),
+        (lambda: None, "it has returned NoneType: return a Cut"),
+        (lambda: Cut(drop=3), "TypeError"),  # type: ignore[arg-type]  # what is refused
     ],
     ids=["raises", "nothing", "no list"],
 )
-async def test_a_compaction_that_fails_says_so(cut: Any, why: str) -> None:
+async def test_a_compaction_that_fails_says_so(made: Any, why: str) -> None:
     class Broken:
         def cut(self, window: Window) -> Cut:
-            return cut(window)  # type: ignore[no-any-return]  # what is refused
+            assert window.messages
+            return made()  # type: ignore[no-any-return]  # what is refused
 
     with pytest.raises(CompactionFailed, match=f"Broken.cut.. of agent 'digger' has failed: .*{why}"):
         await digger(Digger(9), ContextPolicy(messages=4, compact=[Broken()])).run("go")
@@ -287,7 +288,7 @@ async def test_agents_below_have_the_policy_of_the_agent_above_unless_they_have_
         lead = Agent("lead", "L.", model=ScriptedModel(["x"]), sub_agents=[below], tools=tools, context=LAST)
         loop = loop_of(lead)
         first, second = loop.below
-        return loop._member.context, first._member.context, second._member.context  # noqa: SLF001  # what is inherited
+        return loop._member.context, first._member.context, second._member.context
 
     own = ContextPolicy(limit=5)
     assert asked(None) == (LAST, LAST, LAST)
@@ -363,7 +364,9 @@ async def test_a_request_that_is_too_long_itself_fails_and_says_what_to_do() -> 
 
 async def test_with_nothing_to_be_left_out_a_long_prompt_fails_at_once() -> None:
     model = Strict(30, room=2_000)
-    with pytest.raises(ContextTooLong, match=r"nothing may be left out, for the agent has ContextPolicy\(compact=\(\)\)"):
+    with pytest.raises(
+        ContextTooLong, match=r"nothing may be left out, for the agent has ContextPolicy\(compact=\(\)\)"
+    ):
         await digger(model, ContextPolicy(compact=())).run("go")
     assert model.refused == 1
 
@@ -371,8 +374,6 @@ async def test_with_nothing_to_be_left_out_a_long_prompt_fails_at_once() -> None
 async def test_a_task_that_was_stuck_can_be_resumed_and_followed_up() -> None:
     """It failed when nothing was left out; with a policy both ways out lead on."""
     model = Strict(30, room=2_000)
-    from stagepost.checkpoint import MemoryStore  # noqa: PLC0415  # used here only
-
     async with MemoryStore() as store:
         stuck = digger(model, ContextPolicy(compact=()))
         async with working(stuck, store=store) as runner:
@@ -441,3 +442,73 @@ async def test_an_answer_is_never_changed() -> None:
     for request in model.requests:
         shown = [message for message in request.messages if isinstance(message, AssistantMessage)]
         assert shown == answers[request.left_out : request.left_out + len(shown)]
+
+
+async def test_a_summary_that_another_policy_wanted_is_written_by_the_agents_own_model() -> None:
+    class Broken:
+        async def answer(self, request: ModelRequest) -> ModelResponse:
+            raise RuntimeError(f"out of order: {len(request.messages)}")
+
+    model = Digger(6)
+    compact = [ClearResults(), Summarize(keep_turns=2, model=Broken())]
+    async with MemoryStore() as store:
+        agent = digger(model, ContextPolicy(messages=9, compact=compact))
+        async with working(agent, store=store) as runner:
+            run = await started(runner, agent)
+            with pytest.raises(RunFailed, match="out of order"):
+                await run.result()
+        agent = digger(model, LAST)
+        async with working(agent, store=store) as runner:
+            assert (await result_of(await runner.resume("r"), agent)).output == "done"
+    assert len(model.summaries) == 1
+
+
+async def test_a_writer_with_a_small_window_gets_a_part_of_the_conversation() -> None:
+    class Writer(Digger):
+        context_window = 400
+
+    writer, model = Writer(0), Digger(6)
+    await digger(model, ContextPolicy(messages=9, compact=[Summarize(keep_turns=2, model=writer)])).run("go")
+    text = writer.summaries[0].messages[-1].text
+    assert "characters are missing here …]" in text
+    assert len(text) < 800
+
+
+async def test_a_summary_tells_of_texts_errors_and_pictures() -> None:
+    asked: list[str] = []
+
+    @tool(idempotent=True)
+    async def slip() -> str:
+        "Slips."
+        raise RuntimeError("no way")
+
+    def answer(request: ModelRequest) -> Any:
+        if is_summary(request):
+            asked.append(request.messages[-1].text)
+            return "sum"
+        if request.answers < 4:
+            return ModelResponse("Let me see.", calls=[call("slip").model_copy(update={"id": f"c{request.answers}"})])
+        return "done"
+
+    agent = digger(FunctionModel(answer), ContextPolicy(compact=()), tools=[slip])
+    result = await agent.run("go")
+    picture = Image(data=b"png", media_type="image/png", name="a.png")
+    agent = digger(FunctionModel(answer), ContextPolicy(messages=9, compact=[Summarize(keep_turns=1)]), tools=[slip])
+    result = await agent.run(["and this?", picture], after=result)
+    await agent.run("thanks", after=result)
+    assert "Assistant: Let me see.\nAssistant calls slip: {}\n\nError of slip: RuntimeError: no way" in asked[0]
+    assert "User: and this? [image: a.png]" in asked[-1]
+
+
+async def test_a_run_below_another_counts_its_summary_for_the_root() -> None:
+    below = Digger(5)
+    helper = digger(below, SUMMARY)
+    lead = Agent(
+        "lead",
+        "Lead.",
+        model=ScriptedModel([call("message_agent", agent_name="digger", message="go"), "done"]),
+        sub_agents=[helper],
+        budget=Budget(turns=None, tool_calls=None),
+    )
+    result = await lead.run("go")
+    assert result.usage.input_tokens == sum(map(tokens, [*below.requests, *below.summaries]))

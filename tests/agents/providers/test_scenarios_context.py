@@ -66,7 +66,10 @@ TOO_LONG: Final = {
 
 def weather(place: Place, script: Sequence[Entry], policy: ContextPolicy, **options: Any) -> Agent[Any]:
     thinking = options.pop("thinking", False)
-    lists = {SUMMARY: ["It was cold."] * options.pop("summaries", 0), "You know the weather.": list(script)}
+    lists: dict[str, Sequence[Entry]] = {
+        SUMMARY: ["It was cold."] * options.pop("summaries", 0),
+        "You know the weather.": list(script),
+    }
     model = place.model(lists, thinking=thinking)
     given = {"tools": [look], "budget": Budget(turns=None), **options}
     return Agent("weather", "You know the weather.", model=model, context=policy, **given)

@@ -20,7 +20,9 @@ _ABOUT: Final = (
 )
 
 
-class _Place(BaseModel):
+class Place(BaseModel):
+    """The arguments of a call of ``read_result``."""
+
     model_config = ConfigDict(extra="forbid")
 
     result: int = Field(ge=0, description="Number of the result.")
@@ -71,7 +73,7 @@ def read_result(messages: Sequence[ChatMessage], arguments: str, limit: int) -> 
         limit: How many characters a result may have.
     """
     try:
-        place = _Place.model_validate_json(arguments or "{}")
+        place = Place.model_validate_json(arguments or "{}")
     except ValidationError as error:
         return ToolResult(f"the arguments do not fit, nothing was read: {problems(error)}", is_error=True)
     found = messages[place.result] if place.result < len(messages) else None
@@ -82,7 +84,7 @@ def read_result(messages: Sequence[ChatMessage], arguments: str, limit: int) -> 
     return _piece(found, place, limit)
 
 
-def _piece(found: ToolMessage, place: _Place, limit: int) -> ToolResult:
+def _piece(found: ToolMessage, place: Place, limit: int) -> ToolResult:
     whole = len(found.text)
     if place.offset >= whole:
         why = f"result {place.result} has {whole:,} characters, and none from {place.offset:,} on"

@@ -54,5 +54,7 @@ def _listed(given: object) -> tuple[Compaction, ...]:
     for each in given:
         if isinstance(each, type) or not callable(getattr(each, "cut", None)):
             way_out = "give KeepLast(), ClearResults(), Summarize(), or an object with `def cut(window)`"
-            raise InvalidCompaction("ContextPolicy", f"compact contains {each!r:.80}, which is no compaction: {way_out}")
+            raise InvalidCompaction(
+                "ContextPolicy", f"compact contains {each!r:.80}, which is no compaction: {way_out}"
+            )
     return tuple(given)

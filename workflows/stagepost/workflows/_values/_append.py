@@ -92,7 +92,7 @@ class Elements:
         return self._frozen
 
     def shared(self, codec: Codec[Any]) -> "Prefix":
-        """The elements as values of their type; these are immutable, and shared by all who read them. Nothing is copied."""
+        """The elements as values of their type, not copied: these are immutable, and shared by all who read them."""
         if len(self._typed) < self.length:
             self._typed += [codec.load(part) for part in self._parts[len(self._typed) : self.length]]
         return Prefix(self._typed, self.length)

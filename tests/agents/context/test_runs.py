@@ -493,7 +493,7 @@ async def test_a_summary_tells_of_texts_errors_and_pictures() -> None:
     agent = digger(FunctionModel(answer), ContextPolicy(compact=()), tools=[slip])
     result = await agent.run("go")
     picture = Image(data=b"png", media_type="image/png", name="a.png")
-    agent = digger(FunctionModel(answer), ContextPolicy(messages=9, compact=[Summarize(keep_turns=1)]), tools=[slip])
+    agent = digger(FunctionModel(answer), ContextPolicy(messages=5, compact=[Summarize(keep_turns=1)]), tools=[slip])
     result = await agent.run(["and this?", picture], after=result)
     await agent.run("thanks", after=result)
     assert "Assistant: Let me see.\nAssistant calls slip: {}\n\nError of slip: RuntimeError: no way" in asked[0]
@@ -512,3 +512,29 @@ async def test_a_run_below_another_counts_its_summary_for_the_root() -> None:
     )
     result = await lead.run("go")
     assert result.usage.input_tokens == sum(map(tokens, [*below.requests, *below.summaries]))
+
+
+@pytest.mark.parametrize("at", range(3, 12))
+async def test_another_process_leaves_out_the_same(at: int) -> None:
+    """The provider counts four times what the estimate does, and the next process has only what is stored."""
+    inner = Digger(15, counts=False)
+    seen: list[ModelRequest] = []
+
+    async def answer(request: ModelRequest) -> ModelResponse:
+        seen.append(request)
+        if request.answers == at and len([each for each in seen if each.answers == at]) == 1:
+            raise RuntimeError("the process ends")
+        response = await inner.answer(request)
+        return ModelResponse(response.text, response.calls, Usage(input_tokens=4 * tokens(request)))
+
+    agent = digger(FunctionModel(answer), ContextPolicy(limit=4_000))
+    async with MemoryStore() as store:
+        async with working(agent, store=store) as runner:
+            run = await started(runner, agent)
+            with pytest.raises(RunFailed):
+                await run.result()
+        async with working(agent, store=store) as runner:
+            assert (await result_of(await runner.resume("r"), agent)).output == "done"
+    first, second = [each for each in seen if each.answers == at]
+    assert first.messages == second.messages
+    assert max(4 * tokens(request) for request in seen[1:]) <= 4_000

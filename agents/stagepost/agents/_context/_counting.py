@@ -68,6 +68,10 @@ class Tally:
         if tokens > 0:
             self._read, self._read_of = tokens, max(1, self.estimated + also)
 
+    def counted_before(self, tokens: int, messages: int) -> None:
+        """What the provider has counted of the first messages, with the prompt and the tools."""
+        self._read, self._read_of = tokens, max(1, self.beside + sum(self.estimates[:messages]))
+
     @property
     def is_counted(self) -> bool:
         """Whether somebody has counted, so that it is known how good the estimate is."""

@@ -1,12 +1,12 @@
 """What a model is given that writes a summary: a conversation as one text, so that no provider's rules apply to it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage
 from .._models._model import ModelRequest
 from ._excerpt import excerpt
-from ._view import Due, View
+from ._view import View
 from ._window import SummaryBy
 
 _RESULT: Final = 4_000  # characters of a result or a request, for a summary
@@ -28,16 +28,11 @@ def summary_request(transcript: Sequence[ChatMessage], view: View, by: SummaryBy
 
 
 def _parts(transcript: Sequence[ChatMessage], view: View) -> Iterator[str]:
-    places = () if view.due is None else _places(view.due)
-    if transcript and 0 not in places:
-        yield f"The first request, which stays: {excerpt(transcript[0].text, _RESULT, None)}"
+    yield f"The first request, which stays: {excerpt(transcript[0].text, _RESULT, None)}"
     if view.summary:
         yield f"Summary of what was said after that:\n{view.summary}"
-    yield from (_told(transcript[place]) for place in places)
-
-
-def _places(due: Due) -> Iterable[int]:
-    return [place for start, stop in due.places for place in range(start, stop)]
+    for start, stop in () if view.due is None else view.due.places:
+        yield from map(_told, transcript[start:stop])
 
 
 def _told(message: ChatMessage) -> str:

@@ -17,6 +17,7 @@ heard          number of the last message sent to the running task that was read
 said           the message of a conversation with an outside caller that this run answers, if any; see `_tasks`
 settings       settings for its model, if the caller gave some
 view           what the model sees of the transcript, if that is not all of it; see `View`
+read           tokens of the last prompt, as its provider has counted them, if that was near the limit
 ended          set if the run only records that such a conversation has ended
 =============  ==========================================================================================
 
@@ -65,6 +66,7 @@ class Changes(TypedDict, total=False):
     said: Mapping[str, object]
     settings: ModelSettings
     view: View
+    read: int
     ended: bool
 
 
@@ -174,6 +176,12 @@ class RunState:
     def view(self) -> View:
         """What the model sees of the transcript."""
         return self._given.get("view") or WHOLE
+
+    @property
+    def read(self) -> int:
+        """Tokens of the last prompt, as its provider has counted them; 0 if that was far from the limit."""
+        read: int = self._given.get("read", 0)
+        return read
 
     @property
     def output(self) -> Any:

@@ -8,10 +8,9 @@ from pydantic import BaseModel
 
 from stagepost.workflows import StepContext
 
-from .._context._view import View
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
-from .._delegation._state import RunState
+from .._delegation._state import Changes, RunState
 from .._models._around import check_parts
 from .._models._masking import without_secret_content
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage, asked_parts
@@ -36,11 +35,11 @@ class Asked(NamedTuple):
 
     Attributes:
         response: The answer; None if a summary has to be written first.
-        view: What the model sees from now on, if that has changed.
+        changes: What of the state changes with what the model sees.
     """
 
     response: ModelResponse | None
-    view: View | None
+    changes: Changes
 
 
 class Asking:
@@ -94,8 +93,8 @@ class Asking:
                 view = sight.after_refusal(error)
             else:
                 sight.answered(response.usage)
-                return Asked(_clean(response, context), sight.changed)
-        return Asked(None, view)
+                return Asked(_clean(response, context), sight.changes)
+        return Asked(None, {"view": view})
 
     async def _messages(self, sight: Sight, state: RunState, context: StepContext) -> Sequence[ChatMessage]:
         """What the model sees of the transcript, with the bytes of parts."""

@@ -41,6 +41,8 @@ def asked_again(brief: Brief, given: Mapping[str, Any], payload: object, root: s
         "turn": before.turn,
         **before.kept_talks(),
     }
+    if before.read:
+        state["read"] = before.read
     if root is not None:
         state["root"] = root
     if fields is not None:

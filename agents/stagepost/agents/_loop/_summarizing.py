@@ -53,10 +53,10 @@ class Summarizing:
         response = await account.during(self._written(state, context))
         after = replace(view.without(due.places, due.answers), due=None)
         if response is None:
-            return {"view": after}
+            return {"view": after, "read": 0}
         account.charge_beside(response.usage)
         text = encodable(context.mask(response.text)).strip()[:_LONGEST]
-        return {"view": replace(after, summary=text or view.summary), "spent": account.spent}
+        return {"view": replace(after, summary=text or view.summary), "spent": account.spent, "read": 0}
 
     async def _written(self, state: RunState, context: StepContext) -> ModelResponse | None:
         """The model's answer; None if it takes no conversation of any length."""

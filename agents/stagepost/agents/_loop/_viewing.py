@@ -12,7 +12,7 @@ from .._context._counting import BYTES, Tally, estimate, estimate_tools
 from .._context._excerpt import READ_RESULT_SCHEMA
 from .._context._shown import Shown
 from .._context._view import View
-from .._delegation._state import RunState
+from .._delegation._state import Changes, RunState
 from .._models._around import count_tokens, model_window
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, Usage, UserMessage
 from .._models._model import ToolSchema
@@ -20,6 +20,7 @@ from ..errors import ContextTooLong
 from ._member import Member
 
 _SIGHT: Final = "sight"  # where a run keeps what its model sees, while a process works on it
+_NEAR: Final = 2  # what a provider has counted is stored once it is a part of the limit of one in so many
 _OF_WINDOW: Final = 0.8  # of what a model can read, so that the answer has room
 
 
@@ -29,15 +30,17 @@ class Sight:
     Args:
         member: The agent.
         view: The stored view.
+        read: Tokens of the last prompt, as its provider has counted them; 0 if that is not stored.
     """
 
-    def __init__(self, member: Member, view: View) -> None:
+    def __init__(self, member: Member, view: View, read: int = 0) -> None:
         self._member = member
         self._policy = member.context
         self._tally = Tally()
         self._transcript: Sequence[ChatMessage] = ()
         self._extra = 0
         self._stored = view
+        self._stored_read = self._read = read
         self._shown = Shown(view, self._policy.result_limit, self._tally)
 
     @property
@@ -51,26 +54,29 @@ class Sight:
         return self._shown.view
 
     @property
-    def changed(self) -> View | None:
-        """The view as it is to be stored; None if it is the one that is stored."""
-        return None if self.view == self._stored else self.view
+    def changes(self) -> Changes:
+        """What has to be stored: the view, and what the provider has counted, where that has changed and matters."""
+        changes: Changes = {} if self.view == self._stored else {"view": self.view}
+        if self._read != self._stored_read:
+            changes["read"] = self._read
+        return changes
 
     @property
     def left_out(self) -> int:
         """How many answers of the model it does not see."""
         return self.view.answers
 
-    def look(self, view: View, transcript: Sequence[ChatMessage], news: Sequence[UserMessage]) -> None:
+    def look(self, state: RunState, news: Sequence[UserMessage]) -> None:
         """Take in what has been added to the transcript.
 
         Args:
-            view: The stored view.
-            transcript: All that was said.
+            state: The run's state.
             news: What is said to the run in this turn.
         """
+        view, transcript = state.view, state.messages
         if self.view is not view and self.view != view:
             self._shown = Shown(view, self._policy.result_limit, self._tally)
-        self._stored = view
+        self._stored, self._stored_read = view, state.read
         self._transcript = transcript
         self._extra = sum(map(estimate, news)) if news else 0
         self._shown.grow(transcript)
@@ -90,6 +96,8 @@ class Sight:
             The view; if a summary is due, nothing was left out yet.
         """
         self._tally.beside = beside
+        if self._stored_read and not self._tally.is_counted:
+            self._tally.counted_before(self._stored_read, self._answered)
         if self.view.tries or not self._policy.compact:
             return self.view
         limit = self._limit
@@ -118,8 +126,16 @@ class Sight:
     def answered(self, usage: Usage) -> None:
         """Take in how many tokens the provider has counted."""
         self._tally.counted(usage.input_tokens, self._extra)
+        limit = self._limit
+        self._read = 0 if limit is None or usage.input_tokens * _NEAR < limit else usage.input_tokens
         if self.view.tries:
             self._shown.view = replace(self.view, tries=0)
+
+    @property
+    def _answered(self) -> int:
+        """How many of the messages the model was asked with before its last answer."""
+        places = range(len(self.messages) - 1, -1, -1)
+        return next((index for index in places if isinstance(self.messages[index], AssistantMessage)), 0)
 
     @property
     def _limit(self) -> int | None:
@@ -173,8 +189,8 @@ class Viewing:
         """
         sight = context.memo.get(_SIGHT)
         if not isinstance(sight, Sight):
-            sight = context.memo[_SIGHT] = Sight(self._member, state.view)
-        sight.look(state.view, state.messages, news)
+            sight = context.memo[_SIGHT] = Sight(self._member, state.view, state.read)
+        sight.look(state, news)
         return sight
 
     def with_reading(self, tools: Sequence[ToolSchema]) -> Sequence[ToolSchema]:

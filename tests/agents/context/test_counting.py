@@ -41,13 +41,14 @@ def test_a_message_is_estimated_by_its_bytes(message: UserMessage, tokens: int) 
 def test_what_was_counted_says_how_good_the_estimate_is() -> None:
     tally = Tally()
     tally.beside = 50
-    tally.add(UserMessage(text="x" * 176))
+    said = [UserMessage(text="x" * 176)]
+    tally.take(said)
     assert (tally.total, tally.is_counted) == (100, False)
     tally.counted(0)
     assert (tally.total, tally.is_counted) == (100, False)
     tally.counted(200)
     assert (tally.total, tally.is_counted, tally.ratio) == (200, True, 2.0)
-    tally.add(UserMessage(text="x" * 176))
+    tally.take([*said, UserMessage(text="x" * 176)])
     assert tally.total == 300
     tally.begin()
     assert tally.total == 100

@@ -82,7 +82,7 @@ def open_calls(messages: Sequence[ChatMessage]) -> list[AssistantMessage]:
 
 def compacted(said: list[ChatMessage], policy: ContextPolicy, request: int, limit: int) -> Compacting:
     tally = Tally()
-    shown = Shown(View(request=request), policy.result_limit, tally)
+    shown = Shown(View(request=request), policy.result_limit)
     shown.grow(said)
     return Compacting("a", policy, said, shown, tally)
 
@@ -99,7 +99,7 @@ def test_what_has_to_stay_stays_whatever_a_compaction_says(
     view = work.make_room(10)
     if view.due is not None:
         view = view.without(view.due.places, view.due.answers)
-    shown = Shown(view, 600, Tally())
+    shown = Shown(view, 600)
     shown.grow(said)
     seen = shown.messages
     places = [place for place in shown.places if place >= 0]

@@ -14,6 +14,7 @@ from stagepost.agents import (
     Budget,
     BudgetExceeded,
     ClearResults,
+    Compaction,
     CompactionFailed,
     ContextPolicy,
     ContextTooLong,
@@ -450,7 +451,7 @@ async def test_a_summary_that_another_policy_wanted_is_written_by_the_agents_own
             raise RuntimeError(f"out of order: {len(request.messages)}")
 
     model = Digger(6)
-    compact = [ClearResults(), Summarize(keep_turns=2, model=Broken())]
+    compact: list[Compaction] = [ClearResults(), Summarize(keep_turns=2, model=Broken())]
     async with MemoryStore() as store:
         agent = digger(model, ContextPolicy(messages=9, compact=compact))
         async with working(agent, store=store) as runner:

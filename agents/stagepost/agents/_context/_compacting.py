@@ -65,6 +65,7 @@ class Compacting:
         self._policy = policy
         self._transcript = transcript
         self._tally = tally
+        tally.take(shown.messages)
         self._extra = extra
 
     @property
@@ -196,8 +197,10 @@ class Compacting:
 
     def _see(self, view: View) -> None:
         if view is not self.shown.view:
-            self.shown = Shown(view, self._policy.result_limit, self._tally)
+            self.shown = Shown(view, self._policy.result_limit)
             self.shown.grow(self._transcript)
+            self._tally.begin()
+            self._tally.take(self.shown.messages)
 
 
 class _Nothing:

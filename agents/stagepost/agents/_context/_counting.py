@@ -1,6 +1,6 @@
 """How many tokens messages take: the provider's own count as far as there is one, and an estimate for the rest."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pydantic_core import to_json
@@ -52,11 +52,11 @@ class Tally:
         self.estimates.clear()
         self._seen = 0
 
-    def add(self, message: ChatMessage) -> None:
-        """Count a message that comes after the others."""
-        tokens = estimate(message)
-        self.estimates.append(tokens)
-        self._seen += tokens
+    def take(self, messages: Sequence[ChatMessage]) -> None:
+        """Count those that have come after the others."""
+        more = [estimate(message) for message in messages[len(self.estimates) :]]
+        self.estimates += more
+        self._seen += sum(more)
 
     def counted(self, tokens: int, also: int = 0) -> None:
         """What the provider, or a tokenizer, has counted of all that there is now; 0 if nothing is known.

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from .._models._messages import ChatMessage, ToolMessage, UserMessage
-from ._counting import Tally
 from ._excerpt import excerpt
 from ._view import View
 
@@ -18,7 +17,6 @@ class Shown:
     Args:
         view: The view.
         limit: The most characters of a result; None for no limit.
-        tally: Counts the messages.
 
     Attributes:
         view: The view.
@@ -28,24 +26,20 @@ class Shown:
         reads: Whether a part of a result is missing.
     """
 
-    def __init__(self, view: View, limit: int | None, tally: Tally) -> None:
+    def __init__(self, view: View, limit: int | None) -> None:
         self.view = view
         self.messages: list[ChatMessage] = []
         self.places: list[int] = []
         self.reads = view.reads
         self._limit = limit
-        self._tally = tally
         self._length = 0
         self._less: Mapping[int, int] = {
             place: characters for start, stop, characters in view.shrunk for place in range(start, stop)
         }
-        tally.begin()
 
     def grow(self, transcript: Sequence[ChatMessage]) -> None:
         """Lay out what has been added to the transcript since."""
         known, length = self._length, len(transcript)
-        if known == length:
-            return
         self._length = length
         if known or not self.view.hidden:
             for place in range(known, length):
@@ -55,11 +49,12 @@ class Shown:
 
     def _lay_out(self, transcript: Sequence[ChatMessage], length: int) -> None:
         """The same for the first time, with messages hidden."""
-        note = self._note()
+        note: UserMessage | None = self._note()
         for place in self.view.shown(length):
             self._add(place, transcript[place])
             if note is not None:
-                self._show(-1, note)
+                self.messages.append(note)
+                self.places.append(-1)
                 note = None
 
     def _add(self, place: int, message: ChatMessage) -> None:
@@ -69,14 +64,10 @@ class Shown:
         elif self._limit is not None and isinstance(message, ToolMessage) and len(message.text) > self._limit:
             message = message.model_copy(update={"text": excerpt(message.text, self._limit, place)})
             self.reads = True
-        self._show(place, message)
-
-    def _show(self, place: int, message: ChatMessage) -> None:
         self.messages.append(message)
         self.places.append(place)
-        self._tally.add(message)
 
-    def _note(self) -> UserMessage | None:
+    def _note(self) -> UserMessage:
         said = _SUMMARY if self.view.summary else _NOTE
         return UserMessage(text=said.format(count=self.view.count, summary=self.view.summary))
 

@@ -94,17 +94,20 @@ class RunState:
         given: The state.
     """
 
-    __slots__ = ("_given", "_spent", "_turn")
+    __slots__ = ("_given", "_messages", "_spent", "_turn")
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given
-        self._spent: Spent | None = None  # these two are read often, so their values are cached
+        self._messages: Sequence[ChatMessage] | None = None  # these are read often, so their values are cached
+        self._spent: Spent | None = None
         self._turn: int | None = None
 
     @property
     def messages(self) -> Sequence[ChatMessage]:
         """What was said."""
-        said: Sequence[ChatMessage] = self._given["messages"]
+        said = self._messages
+        if said is None:
+            said = self._messages = self._given["messages"]
         return said
 
     @property

@@ -80,9 +80,10 @@ class Asking:
         if self._member.agent.servers:
             system = instructed(system, context.resources, self._member.name)
         sight = self._viewing.look(state, context, news)
-        view = await sight.make_room(self._viewing.beside(system, tools))
+        if sight.needs_count:
+            await sight.make_room(self._viewing.beside(system, tools))
         settings = settings_of(self._member, state, context, tools)
-        while view.due is None:
+        while sight.view.due is None:
             said = await self._messages(sight, state, context)
             messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
             told = self._viewing.with_reading(tools) if sight.reads and not is_last else tools
@@ -90,11 +91,11 @@ class Asking:
             try:
                 response = await self._answer(request, state.turn, context)
             except ContextTooLong as error:
-                view = sight.after_refusal(error)
+                sight.after_refusal(error)
             else:
                 sight.answered(response.usage)
                 return Asked(_clean(response, context), sight.changes)
-        return Asked(None, {"view": view})
+        return Asked(None, {"view": sight.view})
 
     async def _messages(self, sight: Sight, state: RunState, context: StepContext) -> Sequence[ChatMessage]:
         """What the model sees of the transcript, with the bytes of parts."""

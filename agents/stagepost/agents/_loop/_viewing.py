@@ -41,7 +41,7 @@ class Sight:
         self._extra = 0
         self._stored = view
         self._stored_read = self._read = read
-        self._shown = Shown(view, self._policy.result_limit, self._tally)
+        self._shown = Shown(view, self._policy.result_limit)
 
     @property
     def messages(self) -> Sequence[ChatMessage]:
@@ -56,7 +56,8 @@ class Sight:
     @property
     def changes(self) -> Changes:
         """What has to be stored: the view, and what the provider has counted, where that has changed and matters."""
-        changes: Changes = {} if self.view == self._stored else {"view": self.view}
+        view = self._shown.view
+        changes: Changes = {} if view is self._stored or view == self._stored else {"view": view}
         if self._read != self._stored_read:
             changes["read"] = self._read
         return changes
@@ -75,7 +76,8 @@ class Sight:
         """
         view, transcript = state.view, state.messages
         if self.view is not view and self.view != view:
-            self._shown = Shown(view, self._policy.result_limit, self._tally)
+            self._shown = Shown(view, self._policy.result_limit)
+            self._tally.begin()
         self._stored, self._stored_read = view, state.read
         self._transcript = transcript
         self._extra = sum(map(estimate, news)) if news else 0
@@ -86,31 +88,34 @@ class Sight:
         """Whether a part of a result is missing, which the model may read."""
         return self._shown.reads
 
-    async def make_room(self, beside: int) -> View:
-        """Leave out what is too much, as the policy says.
+    @property
+    def needs_count(self) -> bool:
+        """Whether there is a limit to what the model sees, so that it has to be known how much that is."""
+        policy = self._policy
+        return bool(policy.compact) and (policy.messages is not None or self._limit is not None)
+
+    async def make_room(self, beside: int) -> None:
+        """Leave out what is too much, as the policy says; if a summary is due then, nothing was left out yet.
 
         Args:
             beside: The estimate for the prompt and the tools.
-
-        Returns:
-            The view; if a summary is due, nothing was left out yet.
         """
-        self._tally.beside = beside
-        if self._stored_read and not self._tally.is_counted:
-            self._tally.counted_before(self._stored_read, self._answered)
-        if self.view.tries or not self._policy.compact:
-            return self.view
-        limit = self._limit
+        tally = self._tally
+        tally.beside = beside
         compacting = self._compacting()
-        if limit is not None and not self._tally.is_counted and compacting.total * BYTES > limit:
+        if self._stored_read and not tally.is_counted:
+            tally.counted_before(self._stored_read, self._answered)
+        if self.view.tries:
+            return
+        limit = self._limit
+        if limit is not None and not tally.is_counted and compacting.total * BYTES > limit:
             await self._count()
         if not compacting.is_within(limit, self._policy.messages):
             before = compacting.total
             compacting.make_room(limit)
             self._take(compacting, before)
-        return self.view
 
-    def after_refusal(self, error: ContextTooLong) -> View:
+    def after_refusal(self, error: ContextTooLong) -> None:
         """Leave out more, after the provider has said that the prompt is too long.
 
         Raises:
@@ -121,13 +126,14 @@ class Sight:
         if compacting.after_refusal(self._limit) is None:
             raise error.final(may_compact=bool(self._policy.compact)) from error
         self._take(compacting, before)
-        return self.view
 
     def answered(self, usage: Usage) -> None:
         """Take in how many tokens the provider has counted."""
-        self._tally.counted(usage.input_tokens, self._extra)
         limit = self._limit
-        self._read = 0 if limit is None or usage.input_tokens * _NEAR < limit else usage.input_tokens
+        if limit is not None:
+            self._tally.take(self._shown.messages)
+            self._tally.counted(usage.input_tokens, self._extra)
+            self._read = usage.input_tokens if usage.input_tokens * _NEAR >= limit else 0
         if self.view.tries:
             self._shown.view = replace(self.view, tries=0)
 

@@ -20,52 +20,63 @@ class Shown:
 
     Attributes:
         view: The view.
-        messages: The messages. The first one is the first request; a note or a summary stands after it, if there is
-            one.
-        places: Where each of them stands in the transcript; -1 for the note.
+        messages: The messages: the transcript itself, while all of it is shown. The first one is the first request; a
+            note or a summary stands after it, if there is one.
         reads: Whether a part of a result is missing.
     """
 
     def __init__(self, view: View, limit: int | None) -> None:
         self.view = view
-        self.messages: list[ChatMessage] = []
-        self.places: list[int] = []
+        self.messages: Sequence[ChatMessage] = ()
         self.reads = view.reads
         self._limit = limit
         self._length = 0
+        self._made: list[ChatMessage] | None = [] if view.hidden or view.shrunk else None
+        self._places: list[int] = []
         self._less: Mapping[int, int] = {
             place: characters for start, stop, characters in view.shrunk for place in range(start, stop)
         }
 
+    @property
+    def places(self) -> Sequence[int]:
+        """Where each of the messages stands in the transcript; -1 for the note."""
+        return range(self._length) if self._made is None else self._places
+
     def grow(self, transcript: Sequence[ChatMessage]) -> None:
         """Lay out what has been added to the transcript since."""
-        known, length = self._length, len(transcript)
-        self._length = length
+        known, self._length = self._length, len(transcript)
+        added = transcript[known:]
+        if self._made is None and (self._limit is None or not any(_is_long(each, self._limit) for each in added)):
+            self.messages = transcript
+            return
+        if self._made is None:
+            self._made, self._places = list(transcript[:known]), list(range(known))
         if known or not self.view.hidden:
-            for place in range(known, length):
-                self._add(place, transcript[place])
+            for place, message in enumerate(added, known):
+                self._add(place, message, self._made)
         else:
-            self._lay_out(transcript, length)
+            self._lay_out(transcript, self._made)
+        self.messages = self._made
 
-    def _lay_out(self, transcript: Sequence[ChatMessage], length: int) -> None:
+    def _lay_out(self, transcript: Sequence[ChatMessage], made: list[ChatMessage]) -> None:
         """The same for the first time, with messages hidden."""
         note: UserMessage | None = self._note()
-        for place in self.view.shown(length):
-            self._add(place, transcript[place])
+        for place in self.view.shown(self._length):
+            self._add(place, transcript[place], made)
             if note is not None:
-                self.messages.append(note)
-                self.places.append(-1)
+                made.append(note)
+                self._places.append(-1)
                 note = None
 
-    def _add(self, place: int, message: ChatMessage) -> None:
+    def _add(self, place: int, message: ChatMessage, made: list[ChatMessage]) -> None:
         less = self._less.get(place) if self._less else None
         if less is not None:
             message = _less(message, less, place)
-        elif self._limit is not None and isinstance(message, ToolMessage) and len(message.text) > self._limit:
+        elif self._limit is not None and _is_long(message, self._limit):
             message = message.model_copy(update={"text": excerpt(message.text, self._limit, place)})
             self.reads = True
-        self.messages.append(message)
-        self.places.append(place)
+        made.append(message)
+        self._places.append(place)
 
     def _note(self) -> UserMessage:
         said = _SUMMARY if self.view.summary else _NOTE
@@ -80,3 +91,7 @@ def _less(message: ChatMessage, characters: int, place: int) -> ChatMessage:
             text = f"{text}\n[Its pictures and files are no longer shown.]".lstrip()
         return message.model_copy(update={"text": text, "parts": ()})
     return message.model_copy(update={"text": excerpt(message.text, characters, None)})
+
+
+def _is_long(message: ChatMessage, limit: int) -> bool:
+    return len(message.text) > limit and isinstance(message, ToolMessage)

@@ -83,11 +83,13 @@ class Asking:
         if sight.needs_count:
             await sight.make_room(self._viewing.beside(system, tools))
         settings = settings_of(self._member, state, context, tools)
-        while sight.view.due is None:
+        while sight.shown.view.due is None:
             said = await self._messages(sight, state, context)
             messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
-            told = self._viewing.with_reading(tools) if sight.reads and not is_last else tools
-            request = ModelRequest(messages, told, self._reader.schema, settings=settings, left_out=sight.left_out)
+            told = self._viewing.with_reading(tools) if sight.shown.reads and not is_last else tools
+            request = ModelRequest(
+                messages, told, self._reader.schema, settings=settings, left_out=sight.shown.view.answers
+            )
             try:
                 response = await self._answer(request, state.turn, context)
             except ContextTooLong as error:
@@ -95,13 +97,13 @@ class Asking:
             else:
                 sight.answered(response.usage)
                 return Asked(_clean(response, context), sight.changes)
-        return Asked(None, {"view": sight.view})
+        return Asked(None, {"view": sight.shown.view, "calls": 0})
 
     async def _messages(self, sight: Sight, state: RunState, context: StepContext) -> Sequence[ChatMessage]:
         """What the model sees of the transcript, with the bytes of parts."""
         if not have_parts(state.messages, context):
-            return sight.messages
-        said = await with_bytes(sight.messages, context)
+            return sight.shown.messages
+        said = await with_bytes(sight.shown.messages, context)
         check_parts(self._member.model, asked_parts(said))
         return said
 

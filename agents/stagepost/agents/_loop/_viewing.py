@@ -11,7 +11,6 @@ from .._context._compacting import Compacting
 from .._context._counting import BYTES, Tally, estimate, estimate_tools
 from .._context._excerpt import READ_RESULT_SCHEMA
 from .._context._shown import Shown
-from .._context._view import View
 from .._delegation._state import Changes, RunState
 from .._models._around import count_tokens, model_window
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, Usage, UserMessage
@@ -29,43 +28,33 @@ class Sight:
 
     Args:
         member: The agent.
-        view: The stored view.
-        read: Tokens of the last prompt, as its provider has counted them; 0 if that is not stored.
+        state: The run's state.
+
+    Attributes:
+        shown: The messages that the model sees, and the view that they are made by.
+        needs_count: Whether there is a limit to what the model sees, so that it has to be known how much that is.
     """
 
-    def __init__(self, member: Member, view: View, read: int = 0) -> None:
+    def __init__(self, member: Member, state: RunState) -> None:
         self._member = member
         self._policy = member.context
         self._tally = Tally()
+        self._stored = state.view
         self._transcript: Sequence[ChatMessage] = ()
         self._extra = 0
-        self._stored = view
-        self._stored_read = self._read = read
-        self._shown = Shown(view, self._policy.result_limit)
-
-    @property
-    def messages(self) -> Sequence[ChatMessage]:
-        """The messages that the model sees, without the prompt."""
-        return self._shown.messages
-
-    @property
-    def view(self) -> View:
-        """The view that they are made by."""
-        return self._shown.view
+        self._limit: int | None = None
+        self._stored_read = self._read = 0
+        self.shown = Shown(state.view, self._policy.result_limit)
+        self.needs_count = False
 
     @property
     def changes(self) -> Changes:
         """What has to be stored: the view, and what the provider has counted, where that has changed and matters."""
-        view = self._shown.view
+        view = self.shown.view
         changes: Changes = {} if view is self._stored or view == self._stored else {"view": view}
         if self._read != self._stored_read:
             changes["read"] = self._read
         return changes
-
-    @property
-    def left_out(self) -> int:
-        """How many answers of the model it does not see."""
-        return self.view.answers
 
     def look(self, state: RunState, news: Sequence[UserMessage]) -> None:
         """Take in what has been added to the transcript.
@@ -74,25 +63,17 @@ class Sight:
             state: The run's state.
             news: What is said to the run in this turn.
         """
-        view, transcript = state.view, state.messages
-        if self.view is not view and self.view != view:
-            self._shown = Shown(view, self._policy.result_limit)
+        policy, view = self._policy, state.view
+        if self.shown.view is not view and self.shown.view != view:
+            self.shown = Shown(view, policy.result_limit)
             self._tally.begin()
-        self._stored, self._stored_read = view, state.read
-        self._transcript = transcript
+        self._stored, self._transcript = view, state.messages
         self._extra = sum(map(estimate, news)) if news else 0
-        self._shown.grow(transcript)
-
-    @property
-    def reads(self) -> bool:
-        """Whether a part of a result is missing, which the model may read."""
-        return self._shown.reads
-
-    @property
-    def needs_count(self) -> bool:
-        """Whether there is a limit to what the model sees, so that it has to be known how much that is."""
-        policy = self._policy
-        return bool(policy.compact) and (policy.messages is not None or self._limit is not None)
+        self.shown.grow(self._transcript)
+        self._limit = policy.limit or self._of_window()
+        self.needs_count = bool(policy.compact) and (self._limit is not None or policy.messages is not None)
+        if self._limit is not None:
+            self._stored_read = state.read
 
     async def make_room(self, beside: int) -> None:
         """Leave out what is too much, as the policy says; if a summary is due then, nothing was left out yet.
@@ -100,14 +81,13 @@ class Sight:
         Args:
             beside: The estimate for the prompt and the tools.
         """
-        tally = self._tally
+        tally, limit = self._tally, self._limit
         tally.beside = beside
         compacting = self._compacting()
         if self._stored_read and not tally.is_counted:
             tally.counted_before(self._stored_read, self._answered)
-        if self.view.tries:
+        if self.shown.view.tries:
             return
-        limit = self._limit
         if limit is not None and not tally.is_counted and compacting.total * BYTES > limit:
             await self._count()
         if not compacting.is_within(limit, self._policy.messages):
@@ -129,47 +109,43 @@ class Sight:
 
     def answered(self, usage: Usage) -> None:
         """Take in how many tokens the provider has counted."""
-        limit = self._limit
-        if limit is not None:
-            self._tally.take(self._shown.messages)
+        if self._limit is not None:
+            self._tally.take(self.shown.messages)
             self._tally.counted(usage.input_tokens, self._extra)
-            self._read = usage.input_tokens if usage.input_tokens * _NEAR >= limit else 0
-        if self.view.tries:
-            self._shown.view = replace(self.view, tries=0)
+            self._read = usage.input_tokens if usage.input_tokens * _NEAR >= self._limit else 0
+        if self.shown.view.tries:
+            self.shown.view = replace(self.shown.view, tries=0)
 
     @property
     def _answered(self) -> int:
         """How many of the messages the model was asked with before its last answer."""
-        places = range(len(self.messages) - 1, -1, -1)
-        return next((index for index in places if isinstance(self.messages[index], AssistantMessage)), 0)
+        said = self.shown.messages
+        return next((index for index in range(len(said) - 1, -1, -1) if isinstance(said[index], AssistantMessage)), 0)
 
-    @property
-    def _limit(self) -> int | None:
-        if self._policy.limit is not None:
-            return self._policy.limit
+    def _of_window(self) -> int | None:
         window = model_window(self._member.model)
         return None if window is None else int(window * _OF_WINDOW)
 
     def _compacting(self) -> Compacting:
         name, policy = self._member.agent.name, self._policy
-        return Compacting(name, policy, self._transcript, self._shown, self._tally, extra=self._extra)
+        return Compacting(name, policy, self._transcript, self.shown, self._tally, extra=self._extra)
 
     async def _count(self) -> None:
         """Have the model's tokenizer count what there is, if it has one."""
-        text = "\n".join(text for message in self._shown.messages for text in _texts(message))
+        text = "\n".join(text for message in self.shown.messages for text in _texts(message))
         tokens = await count_tokens(self._member.model, text)
         if tokens:
             self._tally.counted(tokens + self._tally.beside)
 
     def _take(self, compacting: Compacting, before: int) -> None:
-        self._shown = compacting.shown
+        self.shown = compacting.shown
         get_logger("agents").info(
             "context_compacted",
             agent=self._member.agent.name,
             tokens_before=before,
             tokens=compacting.total,
-            hidden=self.view.count,
-            summary_due=self.view.due is not None,
+            hidden=self.shown.view.count,
+            summary_due=self.shown.view.due is not None,
         )
 
 
@@ -195,7 +171,7 @@ class Viewing:
         """
         sight = context.memo.get(_SIGHT)
         if not isinstance(sight, Sight):
-            sight = context.memo[_SIGHT] = Sight(self._member, state.view, state.read)
+            sight = context.memo[_SIGHT] = Sight(self._member, state)
         sight.look(state, news)
         return sight
 

@@ -16,8 +16,13 @@ from stagepost.agents import (
     CallInDoubt,
     ChainResult,
     ChatMessage,
+    ClearResults,
+    Compaction,
+    ContextPolicy,
+    Cut,
     Fallback,
     FunctionModel,
+    KeepLast,
     LiteLLM,
     McpServer,
     Model,
@@ -34,10 +39,12 @@ from stagepost.agents import (
     ReplayModel,
     Retries,
     ScriptedModel,
+    Summarize,
     Task,
     Tasks,
     Tool,
     ToolContext,
+    Window,
     call,
     converse,
     tool,
@@ -249,3 +256,20 @@ async def _asked(request: ModelRequest) -> None:
     assert_type(status_error("echo", 500, {}, "why"), ModelError)
     for check in (*MODEL_CHECKS, *PROVIDER_CHECKS):
         assert_type(check, ModelCheck)
+
+
+class Rarely:
+    def cut(self, window: Window) -> Cut:
+        assert_type(window.messages, Sequence[ChatMessage])
+        assert_type(window.most_tokens, int | None)
+        return Cut(drop=range(window.unread), clear={1, 2}, summarize=True)
+
+
+def policies() -> None:
+    compactions: list[Compaction] = [KeepLast(turns=1), ClearResults(keep=2), Summarize(model="openai/x"), Rarely()]
+    policy = ContextPolicy(limit=1_000, compact=compactions)
+    assert_type(policy.compact, Sequence[Compaction])
+    agent = Agent("a", "A.", context=policy)
+    assert_type(agent.context, ContextPolicy | None)
+    assert_type(LiteLLM("openai/x").context_window, int | None)
+    assert_type(ModelRequest(()).answers, int)

@@ -37,7 +37,6 @@ _SILENT: Final[tuple[tuple[frozenset[str], type[ModelError]], ...]] = (
             {
                 "AuthenticationError",
                 "BadRequestError",
-                "ContextWindowExceededError",
                 "NotFoundError",
                 "PermissionDeniedError",
                 "UnsupportedParamsError",
@@ -74,7 +73,7 @@ class Failures:
         if headers is not None and "ContentPolicyViolationError" not in kinds:
             status = int(getattr(error, "status_code", 500))
             return status_error(self._model, status, headers, detail, attempt=attempt)
-        if is_overflow(None, str(error)):
+        if is_overflow(None, str(error)) or "ContextWindowExceededError" in kinds:
             return ContextTooLong(self._model, detail, attempt=attempt)
         if any(sign in str(error) for sign in _NO_KEY):
             return ModelRejected(self._model, detail, attempt=attempt)

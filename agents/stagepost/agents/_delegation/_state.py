@@ -12,7 +12,7 @@ failure        why the model gave up, if it did
 turn           turns before this run, if it continues another one
 root           the root run, if this is a child run
 conversations  conversations with other agents, by id, if any
-nested         what child runs have used, by their keys, if any
+nested         what child runs that have ended have used, if any: one sum, or more if a former version has stored it
 heard          number of the last message sent to the running task that was read, if any
 said           the message of a conversation with an outside caller that this run answers, if any; see `_tasks`
 settings       settings for its model, if the caller gave some
@@ -42,6 +42,7 @@ OUTPUT: Final = "output"
 FAILURE: Final = "failure"
 ENDED: Final = "ended"
 
+_BELOW: Final = "below"  # the key of what all child runs have used together
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # frozen, and made of texts
 _SETTINGS: Final = TypedCodec(ModelSettings, immutable=True)
 _SPENT: Final = SpentCodec()
@@ -159,10 +160,14 @@ class RunState:
         return {key: Talk.model_validate(talk) for key, talk in self._given.get("conversations", {}).items()}
 
     @property
-    def nested(self) -> Mapping[str, Mapping[str, Any]]:
-        """What child runs have used, as `Spent.stored`."""
-        nested: Mapping[str, Mapping[str, Any]] = self._given.get("nested", {})
-        return nested
+    def below(self) -> Spent:
+        """What child runs that have ended have used."""
+        return _sum(self._given.get("nested", {}).values())
+
+    @property
+    def total(self) -> Spent:
+        """What the run and its child runs have used."""
+        return self.spent + self.below if "nested" in self._given else self.spent
 
     @property
     def heard(self) -> int:
@@ -221,17 +226,21 @@ class RunState:
         """
         changes: Changes = {"messages": messages}
         talks: dict[str, object] = {}
-        nested: dict[str, object] = {}
+        nested: list[Mapping[str, Any]] = []
         for aside in asides:
             if aside.talk is not None:
                 talks[aside.talk[0]] = aside.talk[1].model_dump()
             if aside.nested is not None:
-                nested.update(aside.nested)
+                nested += aside.nested.values()
         if talks:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
         if nested:
-            changes["nested"] = {**self.nested, **nested}
+            changes["nested"] = {_BELOW: (self.below + _sum(nested)).stored()}
         return changes
+
+
+def _sum(stored: Iterable[Mapping[str, Any]]) -> Spent:
+    return sum(map(Spent.read, stored), Spent())
 
 
 def wants_one(given: Mapping[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """What a run may still use: by its agent's own budget, and by the shared budget of the root run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -27,11 +27,11 @@ class Counter:
         return sum(self._used.values(), Spent(turns=self._reserved))
 
     def note(self, run_id: str, spent: Spent) -> None:
-        """Record what a run has used by itself."""
+        """Record what a run has used, with the runs below it that have ended."""
         self._used[run_id] = spent
 
     def settle(self, run_id: str, total: Spent) -> None:
-        """Record what a finished run has used, with all runs below it."""
+        """Record what a run has used with all runs below it, while none of these is in progress."""
         for known in [known for known in self._used if known.startswith(f"{run_id}.")]:
             del self._used[known]
         self._used[run_id] = total
@@ -44,29 +44,6 @@ class Counter:
             yield
         finally:
             self._reserved -= 1
-
-
-class Shares:
-    """What a run counts besides its own turns: child runs, each with its total.
-
-    Args:
-        run_id: The run.
-        nested: Totals of finished child runs, by their keys, as `stored` in the state.
-    """
-
-    def __init__(self, run_id: str, nested: Mapping[str, Mapping[str, float]]) -> None:
-        self._run_id = run_id
-        self._nested = {key: Spent.read(total) for key, total in nested.items()}
-
-    def tell(self, counter: Counter, own: Spent) -> None:
-        """Bring a counter up to date with what the run has used."""
-        counter.note(self._run_id, own)
-        for key, total in self._nested.items():
-            counter.settle(f"{self._run_id}.{key}", total)
-
-    def total(self, own: Spent) -> Spent:
-        """What the run and all below it have used."""
-        return sum(self._nested.values(), own)
 
 
 class Allowance:

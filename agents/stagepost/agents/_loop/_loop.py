@@ -24,7 +24,6 @@ from ..errors import AgentGaveUp
 from ._accounting import Accounting
 from ._asking import Asking
 from ._calling import ToolCalling
-from ._counter import Shares
 from ._member import Member, Team
 from ._news import MESSAGE
 from ._offer import Offer
@@ -34,11 +33,6 @@ from ._summarizing import Summarizing
 from ._turn import Turn
 
 CALLING: Final = ("tool", "tools")  # the places where tools are called
-
-
-def _total(state: RunState) -> Spent:
-    nested = state.nested
-    return Shares("", nested).total(state.spent) if nested else state.spent
 
 
 class AgentLoop(Graph):
@@ -140,12 +134,12 @@ class AgentLoop(Graph):
 
     def total(self, state: State) -> Spent:
         """What a run and all runs below it have used."""
-        return _total(RunState(state))
+        return RunState(state).total
 
     def result(self, state: State) -> AgentResult[Any]:
         """The result of a run, from its final state."""
         known = RunState(state)
-        return AgentResult(known.output, tuple(known.messages), _total(known).usage, known.spent.turns, state)
+        return AgentResult(known.output, tuple(known.messages), known.total.usage, known.spent.turns, state)
 
     def _parts(self, delegation: Delegation) -> tuple[Turn, ToolCalling, Summarizing]:
         """What takes turns, what makes their calls, and what writes summaries."""

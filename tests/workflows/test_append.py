@@ -17,12 +17,14 @@ from stagepost.workflows import (
     DefinitionError,
     Graph,
     ListCodec,
+    MissingKey,
     Parallel,
     State,
     Step,
     step,
 )
 from stagepost.workflows._values._append import Elements, Prefix
+from stagepost.workflows._values._state import store_plain
 
 LOG: Mapping[str, Any] = {"log": Annotated[list[Any], Append]}
 
@@ -293,3 +295,14 @@ def test_the_beginning_of_a_list_stays_as_it_is_when_the_list_grows() -> None:
     prefix = Prefix(letters, 1)
     letters.append("b")
     assert (list(prefix), prefix[-1], "b" in prefix) == (["a"], "a", False)
+
+
+def test_a_state_gives_a_long_list_without_a_copy() -> None:
+    values: Mapping[str, Any] = {"said": SAID.elements([Said(text="1")], "said"), "count": store_plain(1, "count")}
+    state = State(values, {"said": SAID})
+    assert isinstance(state["said"], list)
+    assert isinstance(state.uncopied("said"), Prefix)
+    assert state.uncopied("said") == state["said"]
+    assert state.uncopied("count") == 1
+    with pytest.raises(MissingKey):
+        state.uncopied("nothing")

@@ -30,7 +30,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 from pydantic import BaseModel
 
 from stagepost.checkpoint import TypedCodec
-from stagepost.workflows import ListCodec
+from stagepost.workflows import ListCodec, State
 
 from .._context._view import VIEW, WHOLE, View
 from .._definition._budget import Spent, SpentCodec
@@ -108,7 +108,8 @@ class RunState:
         """What was said."""
         said = self._messages
         if said is None:
-            said = self._messages = self._given["messages"]
+            given = self._given
+            said = self._messages = given.uncopied("messages") if isinstance(given, State) else given["messages"]
         return said
 
     @property

@@ -91,8 +91,12 @@ class Elements:
             self._frozen = FrozenList(self._read[: self.length])
         return self._frozen
 
-    def shared(self, codec: Codec[Any]) -> "Prefix":
-        """The elements as values of their type, not copied: these are immutable, and shared by all who read them."""
+    def shared(self, codec: Codec[Any]) -> list[Any]:
+        """A new list of the elements as values of their type; these are immutable, and shared by all who read them."""
+        return self.uncopied(codec)[:]
+
+    def uncopied(self, codec: Codec[Any]) -> "Prefix":
+        """The same as a sequence that nobody can change, so that nothing has to be copied, however long it is."""
         if len(self._typed) < self.length:
             self._typed += [codec.load(part) for part in self._parts[len(self._typed) : self.length]]
         return Prefix(self._typed, self.length)

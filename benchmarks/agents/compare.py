@@ -190,6 +190,20 @@ LONG: Final = Table(
     ),
 )
 
+LONG_RUNS: Final = Table(
+    "a run of 10,000 turns",
+    (
+        Row("**stagepost**, in memory", "ours", "long run", wanted="≤ 1.3 ×, prompt ≤ 1 ×"),
+        Row('**stagepost**, `SqliteStore`, `durability="process"`', "ours", "long run on disk", wanted="≤ 1.3 ×"),
+    ),
+    (
+        Column("processor, at the 1,000th turn", "early", _micros),
+        Column("at the end", "late", _micros),
+        Column("÷", "growth", _times),
+        Column("largest prompt ÷ limit", "prompt", _times),
+    ),
+)
+
 _DEPENDENCIES: Final = Row("anyio, pydantic, structlog and aiosqlite", "bare", "imports")
 IMPORTS: Final = Table(
     "import of",

@@ -13,6 +13,7 @@ from benchmarks.agents.compare import (
     CALL,
     IMPORTS,
     LONG,
+    LONG_RUNS,
     LOOP,
     TALKS,
     Place,
@@ -28,7 +29,7 @@ from rich.progress import track
 
 BEGIN: Final = "<!-- benchmarks.agents writes from here -->"
 END: Final = "<!-- agents end here -->"
-TABLES: Final[Sequence[Table]] = (LOOP, CALL, TALKS, BURST, LONG, IMPORTS)
+TABLES: Final[Sequence[Table]] = (LOOP, CALL, TALKS, BURST, LONG, LONG_RUNS, IMPORTS)
 
 
 def report(rounds: int, scale: float, *, peers: str = sys.executable, tables: Sequence[Table] = TABLES) -> str:

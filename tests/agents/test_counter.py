@@ -4,7 +4,9 @@ import pytest
 
 from stagepost.agents import Budget, BudgetExceeded
 from stagepost.agents._definition._budget import Spent
-from stagepost.agents._loop._counter import Allowance, Counter, Shares
+from stagepost.agents._delegation._calls import Aside
+from stagepost.agents._delegation._state import RunState
+from stagepost.agents._loop._counter import Allowance, Counter
 
 
 def test_counter_adds_what_its_runs_have_used() -> None:
@@ -22,20 +24,23 @@ def test_turn_under_way_counts_until_it_has_ended() -> None:
     assert counter.spent.turns == 0
 
 
-def test_total_of_a_run_that_has_ended_takes_the_place_of_the_runs_below_it() -> None:
+def test_total_of_a_run_takes_the_place_of_the_runs_below_it() -> None:
     counter = Counter()
     counter.note("root.a", Spent(turns=2))
     counter.note("root.a.b", Spent(turns=3))
     counter.note("root.ab", Spent(turns=7))
-    Shares("root", {"a": Spent(turns=5).stored()}).tell(counter, Spent(turns=1))
-    assert counter.spent.turns == 1 + 5 + 7
-    Shares("root", {"a": Spent(turns=5).stored()}).tell(counter, Spent(turns=2))
-    assert counter.spent.turns == 2 + 5 + 7, "told twice, counted once"
+    for turns in (5, 6):
+        counter.settle("root.a", Spent(turns=turns))
+        assert counter.spent.turns == turns + 7, "told twice, counted once"
 
 
-def test_total_is_a_runs_own_and_all_below() -> None:
-    shares = Shares("root", {"a": Spent(turns=5).stored(), "b": Spent(output_tokens=9).stored()})
-    assert shares.total(Spent(turns=1)) == Spent(turns=6, output_tokens=9)
+def test_total_is_a_runs_own_and_all_below_in_the_form_of_any_version() -> None:
+    former = {"a": Spent(turns=5).stored(), "b": Spent(output_tokens=9).stored()}
+    state = RunState({"messages": [], "spent": Spent(turns=1), "nested": former})
+    assert state.total == Spent(turns=6, output_tokens=9)
+    changes = state.with_results([], [Aside(nested={"c": Spent(tool_calls=2).stored()})])
+    assert changes["nested"] == {"below": Spent(turns=5, output_tokens=9, tool_calls=2).stored()}
+    assert RunState({"messages": [], "spent": Spent(turns=1)}).total == Spent(turns=1)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def test_an_agent_is_described_as_json() -> None:
         "budget": {"turns": 8, "tool_calls": 100, "tokens": None, "cost": None},
         "settings": {"extra": []},
         "approvals": {"rules": ["look"], "within": 604800.0},
+        "context": None,
         "hooks": ["Guard"],
         "toolsets": [],
         "provider_tools": [],

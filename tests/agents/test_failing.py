@@ -8,6 +8,7 @@ import pytest
 from stagepost.agents import (
     AnswerCut,
     ContentRefused,
+    ContextTooLong,
     InfrastructureError,
     ModelError,
     ModelRejected,
@@ -51,7 +52,7 @@ def named(*names: str) -> Exception:
         (404, ModelRejected),
         (408, ModelTimeout),
         (409, ModelUnavailable),
-        (413, ModelRejected),
+        (413, ContextTooLong),
         (422, ModelRejected),
         (429, RateLimitReached),
         (500, ModelUnavailable),

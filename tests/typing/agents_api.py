@@ -16,11 +16,16 @@ from stagepost.agents import (
     CallInDoubt,
     ChainResult,
     ChatMessage,
+    ClearResults,
     ClientCredentials,
+    Compaction,
+    ContextPolicy,
+    Cut,
     ExternalTool,
     Fallback,
     FunctionModel,
     Handoff,
+    KeepLast,
     LiteLLM,
     McpServer,
     Memories,
@@ -44,6 +49,7 @@ from stagepost.agents import (
     ReplayModel,
     Retries,
     ScriptedModel,
+    Summarize,
     Task,
     Tasks,
     Tool,
@@ -51,6 +57,7 @@ from stagepost.agents import (
     ToolProgress,
     Toolset,
     ToolsetContext,
+    Window,
     call,
     converse,
     external_tool,
@@ -323,3 +330,20 @@ class Heard:
 
 
 heard: ProgressHook = Heard()
+
+
+class Rarely:
+    def cut(self, window: Window) -> Cut:
+        assert_type(window.messages, Sequence[ChatMessage])
+        assert_type(window.most_tokens, int | None)
+        return Cut(drop=range(window.unread), clear={1, 2}, summarize=True)
+
+
+def policies() -> None:
+    compactions: list[Compaction] = [KeepLast(turns=1), ClearResults(keep=2), Summarize(model="openai/x"), Rarely()]
+    policy = ContextPolicy(limit=1_000, compact=compactions)
+    assert_type(policy.compact, Sequence[Compaction])
+    agent = Agent("a", "A.", context=policy)
+    assert_type(agent.context, ContextPolicy | None)
+    assert_type(LiteLLM("openai/x").context_window, int | None)
+    assert_type(ModelRequest(()).answers, int)

@@ -1,6 +1,7 @@
 """Lists that only grow: a step saves what it adds, whatever the length of the list."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Annotated, Any
 
 import pytest
@@ -16,12 +17,14 @@ from stagepost.workflows import (
     DefinitionError,
     Graph,
     ListCodec,
+    MissingKey,
     Parallel,
     State,
     Step,
     step,
 )
-from stagepost.workflows._values._append import Elements
+from stagepost.workflows._values._append import Elements, Prefix
+from stagepost.workflows._values._state import store_plain
 
 LOG: Mapping[str, Any] = {"log": Annotated[list[Any], Append]}
 
@@ -267,3 +270,39 @@ def test_what_is_checked_is_read() -> None:
     given = Said(text="1")
     (read,) = checked.elements([given], "said").shared(checked.element)
     assert (read, read is given) == (given, False)
+
+
+LETTERS = list("abcdef")
+
+
+@pytest.mark.parametrize("length", [0, 1, 4, 6])
+def test_the_beginning_of_a_list_is_read_like_a_list(length: int) -> None:
+    prefix, whole = Prefix(LETTERS, length), LETTERS[:length]
+    assert (prefix == whole, prefix == tuple(whole), prefix == Prefix(LETTERS, length)) == (True, True, True)
+    assert (prefix == [*whole, "z"], prefix == "abc", hash(prefix)) == (False, False, hash(tuple(whole)))
+    assert (list(prefix), len(prefix), repr(prefix), bool(prefix)) == (whole, length, repr(whole), bool(whole))
+    for start, stop, by in product([None, -9, -2, 0, 2, 9], [None, -9, -2, 0, 2, 9], [None, -2, -1, 1, 2]):
+        assert prefix[start:stop:by] == whole[start:stop:by]
+    for index in range(-length, length):
+        assert prefix[index] == whole[index]
+    for index in (length, -length - 1):
+        with pytest.raises(IndexError):
+            prefix[index]
+
+
+def test_the_beginning_of_a_list_stays_as_it_is_when_the_list_grows() -> None:
+    letters = ["a"]
+    prefix = Prefix(letters, 1)
+    letters.append("b")
+    assert (list(prefix), prefix[-1], "b" in prefix) == (["a"], "a", False)
+
+
+def test_a_state_gives_a_long_list_without_a_copy() -> None:
+    values: Mapping[str, Any] = {"said": SAID.elements([Said(text="1")], "said"), "count": store_plain(1, "count")}
+    state = State(values, {"said": SAID})
+    assert isinstance(state["said"], list)
+    assert isinstance(state.uncopied("said"), Prefix)
+    assert state.uncopied("said") == state["said"]
+    assert state.uncopied("count") == 1
+    with pytest.raises(MissingKey):
+        state.uncopied("nothing")

@@ -9,6 +9,9 @@ from ._agent._agent_tool import AgentTool
 from ._agent._agents import Agents
 from ._agent._chain import AgentChain, ChainResult
 from ._agent._llm_tool import LLMTool
+from ._context._compactions import ClearResults, KeepLast, Summarize
+from ._context._policy import ContextPolicy
+from ._context._window import Compaction, Cut, SummaryBy, Window
 from ._definition._approvals import Allow, Approvals, Decision, Deny, Preview
 from ._definition._budget import Budget
 from ._definition._hooks import ModelContext, ModelHook, ToolHook
@@ -64,7 +67,9 @@ from .errors import (
     BudgetExceeded,
     CallNotInDoubt,
     ChainedFailure,
+    CompactionFailed,
     ContentRefused,
+    ContextTooLong,
     ConversationOver,
     CostUnknown,
     EventLoopRunning,
@@ -72,6 +77,7 @@ from .errors import (
     InfrastructureError,
     InvalidAgent,
     InvalidAgentData,
+    InvalidCompaction,
     InvalidDecision,
     InvalidHook,
     InvalidModel,
@@ -134,11 +140,17 @@ __all__ = [
     "ChainResult",
     "ChainedFailure",
     "ChatMessage",
+    "ClearResults",
     "ClientCredentials",
+    "Compaction",
+    "CompactionFailed",
     "ContentRefused",
+    "ContextPolicy",
+    "ContextTooLong",
     "Conversation",
     "ConversationOver",
     "CostUnknown",
+    "Cut",
     "Decision",
     "Deny",
     "Dismiss",
@@ -155,6 +167,7 @@ __all__ = [
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",
+    "InvalidCompaction",
     "InvalidDecision",
     "InvalidHook",
     "InvalidModel",
@@ -163,6 +176,7 @@ __all__ = [
     "InvalidSettings",
     "InvalidTool",
     "JsonSchema",
+    "KeepLast",
     "LLMTool",
     "LiteLLM",
     "McpCallFailed",
@@ -217,6 +231,8 @@ __all__ = [
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
+    "Summarize",
+    "SummaryBy",
     "SystemMessage",
     "Task",
     "TaskFinished",
@@ -245,6 +261,7 @@ __all__ = [
     "UnsupportedTool",
     "Usage",
     "UserMessage",
+    "Window",
     "call",
     "converse",
     "external_tool",

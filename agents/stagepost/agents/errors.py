@@ -20,6 +20,8 @@
     ├── ModelMissing                an agent is to run and has no model
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── EventLoopRunning(RuntimeError)  `run_sync` was called where an event loop runs
+    ├── InvalidCompaction(ValueError)   a setting for what a model sees has an invalid value
+    ├── CompactionFailed            a compaction has raised, or returned something invalid
     ├── PromptFailed                a prompt function has raised, or returned no text
     ├── BudgetExceeded              a run exceeds its turns, tool calls, tokens or cost
     ├── CostUnknown                 a run has a cost budget, and its cost is unknown
@@ -45,6 +47,7 @@
     │   │   ├── UnreadableAnswer            the response is not an answer
     │   │   └── AllModelsFailed             no model of a `Fallback` has answered
     │   ├── ModelRejected               its provider refuses the request, or the key
+    │   │   └── ContextTooLong              the prompt is longer than it can read
     │   ├── ContentRefused              the model or its provider refuses to answer
     │   ├── AnswerTooLong               its answer reached the token limit
     │   ├── UnsupportedPart             it cannot take a picture, a sound or a file of the request
@@ -58,6 +61,7 @@
 
 from collections.abc import Sequence
 
+from ._errors._context import CompactionFailed, ContextTooLong, InvalidCompaction
 from ._errors._handoff import HandoffFailed
 from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
 from ._errors._memory import MemoryUnavailable
@@ -114,7 +118,9 @@ __all__ = [
     "BudgetExceeded",
     "CallNotInDoubt",
     "ChainedFailure",
+    "CompactionFailed",
     "ContentRefused",
+    "ContextTooLong",
     "ConversationOver",
     "CostUnknown",
     "EventLoopRunning",
@@ -122,6 +128,7 @@ __all__ = [
     "InfrastructureError",
     "InvalidAgent",
     "InvalidAgentData",
+    "InvalidCompaction",
     "InvalidDecision",
     "InvalidHook",
     "InvalidModel",

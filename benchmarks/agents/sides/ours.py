@@ -9,6 +9,7 @@ import anyio
 from benchmarks.agents.crowd import BURST, TALKS, Ask, late
 from benchmarks.agents.imports import importing
 from benchmarks.agents.long import between_agents, conversation, follow_ups, in_memory, stored
+from benchmarks.agents.long_runs import long_run
 from benchmarks.agents.measure import Figures, Measure, Task, as_opened, cost, times
 from benchmarks.agents.provider import MODEL, provider
 from benchmarks.agents.task import ANSWER, ARGUMENTS, PROMPT, REQUEST, TURNS, add, call_id, check
@@ -23,6 +24,7 @@ from stagepost.agents import (
     ModelRequest,
     ModelResponse,
     SystemMessage,
+    Tasks,
     ToolCall,
     ToolMessage,
     UserMessage,
@@ -130,6 +132,16 @@ def model_call(scale: float) -> Figures:
     return cost(opened, times(200, scale))
 
 
+async def _in_memory(agent: Agent[str]) -> None:
+    await agent.run(REQUEST)
+
+
+async def _on_disk(agent: Agent[str]) -> None:
+    with database() as path:
+        async with SqliteStore(path, durability="process") as store, Runner(store, workflows=[agent]) as runner:
+            await (await Tasks(runner).start(agent, REQUEST)).result()
+
+
 MEASURES: Mapping[str, Measure] = {
     "loop": loop,
     "memory store": memory_store,
@@ -145,5 +157,7 @@ MEASURES: Mapping[str, Measure] = {
     "500 follow-ups": partial(stored, follow_ups, 500),
     "500 messages": partial(between_agents, 500),
     "5,000 in memory": partial(in_memory, 5_000),
+    "long run": partial(long_run, _in_memory),
+    "long run on disk": partial(long_run, _on_disk),
     "imports": partial(importing, ["stagepost.agents"]),
 }

@@ -12,6 +12,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, Observer, check_name
 from stagepost.workflows import Pattern
 
+from .._context._policy import ContextPolicy
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._definition._prompting import PromptFunction
@@ -84,6 +85,7 @@ class Agent(Generic[OutputT_co]):
             Agents below have their own.
         idle: Seconds (or a `timedelta`) without a message after which a conversation with it has ended; ``math.inf``
             for never. By default as the agent above says that asks it, and at the top 5 minutes.
+        context: What its model sees of long results and long runs, also for agents below without a policy of their own.
 
     Raises:
         InvalidAgent: The parts do not fit together.
@@ -108,6 +110,7 @@ class Agent(Generic[OutputT_co]):
     models: Mapping[str, Model | str] = field(repr=False)
     settings: ModelSettings
     idle: float | None
+    context: ContextPolicy | None
 
     @overload
     def __init__(
@@ -130,6 +133,7 @@ class Agent(Generic[OutputT_co]):
         models: Mapping[str, Model | str] = ...,
         settings: ModelSettings = ...,
         idle: Duration | None = None,
+        context: ContextPolicy | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -152,6 +156,7 @@ class Agent(Generic[OutputT_co]):
         models: Mapping[str, Model | str] = ...,
         settings: ModelSettings = ...,
         idle: Duration | None = None,
+        context: ContextPolicy | None = None,
     ) -> None: ...
     def __init__(
         self,
@@ -173,6 +178,7 @@ class Agent(Generic[OutputT_co]):
         models: Mapping[str, Model | str] = _NO_MODELS,
         settings: ModelSettings = _SETTINGS,
         idle: Duration | None = None,
+        context: ContextPolicy | None = None,
     ) -> None:
         check_name("agent name", name)
         vars(self).update(
@@ -191,6 +197,7 @@ class Agent(Generic[OutputT_co]):
             models=MappingProxyType(dict(models)),
             settings=settings,
             idle=read_idle(name, idle),
+            context=context,
         )
         check_agent(self, Agent)
 
@@ -273,18 +280,7 @@ class Agent(Generic[OutputT_co]):
         observer: Observer | None = None,
         override_model: Model | str | None = None,
     ) -> AgentResult[OutputT_co]:
-        """`run` for code that is not async, in an event loop of its own.
-
-        Args:
-            request: As for `run`, like the other arguments.
-            after: As for `run`.
-            model: As for `run`.
-            settings: As for `run`.
-            approve: As for `run`.
-            deps: As for `run`.
-            secrets: As for `run`.
-            observer: As for `run`.
-            override_model: As for `run`.
+        """`run` for code that is not async, in an event loop of its own; it takes what `run` takes.
 
         Raises:
             EventLoopRunning: An event loop runs in this thread already.

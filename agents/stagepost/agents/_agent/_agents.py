@@ -63,8 +63,8 @@ class Agents(Mapping[str, Agent[object]]):
         """Build agents from data, as read from JSON or TOML.
 
         The data has a list ``agents``; each has a ``name``, a ``prompt``, and optionally ``model``, ``tools``,
-        ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals``, ``settings``, ``idle`` and ``description``.
-        Objects of code are names there::
+        ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals``, ``settings``, ``context``, ``idle`` and
+        ``description``. Objects of code are names there::
 
             [[agents]]
             name = "lead"
@@ -75,6 +75,7 @@ class Agents(Mapping[str, Agent[object]]):
             output = "Report"
             budget = { turns = 8 }
             settings = { temperature = 0.2 }
+            context = { limit = 100_000 }
             approvals = ["send_*"]      # or { rules = ["send_*"], within = 3600 }
 
         No name in data imports anything: a name that is in no argument is an error. Only the name of a model that is

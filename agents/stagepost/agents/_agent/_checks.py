@@ -7,6 +7,8 @@ from pydantic import BaseModel
 
 from stagepost.hub import get_logger
 
+from .._context._policy import ContextPolicy
+from .._context._window import summary_by
 from .._definition._budget import Budget
 from .._definition._definition import (
     AgentDefinition,
@@ -41,6 +43,7 @@ def check_agent(agent: AgentDefinition, kind: type[AgentDefinition]) -> None:
         InvalidAgent: They do not.
     """
     check_budget(agent)
+    check_context(agent)
     check_input(agent)
     check_output(agent)
     check_models(agent)
@@ -74,6 +77,24 @@ def check_budget(agent: AgentDefinition) -> None:
     """
     if not isinstance(agent.budget, Budget):
         raise InvalidAgent(agent.name, f"budget={agent.budget!r} is not a Budget: give Budget(turns=…, tool_calls=…)")
+
+
+def check_context(agent: AgentDefinition) -> None:
+    """See that its policy for what the model sees is one, and that the models of its summaries can be asked.
+
+    Raises:
+        InvalidAgent: It is something else, or one cannot.
+    """
+    policy: object = agent.context
+    if policy is None:
+        return
+    if not isinstance(policy, ContextPolicy):
+        why = f"context={policy!r:.80} is not a ContextPolicy: give ContextPolicy(limit=…, result_limit=…)"
+        raise InvalidAgent(agent.name, why)
+    for each in policy.compact:
+        model = summary_by(each).model
+        if model is not None:
+            _check_model(agent.name, f"the model of {type(each).__name__}", model)
 
 
 def check_input(agent: AgentDefinition) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json, to_json
 
+from .._context._policy import ContextPolicy
 from .._definition._definition import AgentDefinition, Delegating, provider_tools_of, toolsets_of
 from .._definition._prompting import prompt_name
 from .._delegation._handoff import Handoff
@@ -45,6 +46,7 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "budget": asdict(agent.budget),
         "approvals": asdict(agent.approvals),
         "settings": _settings(agent.settings),
+        "context": None if agent.context is None else _context(agent.context),
         "hooks": [type(hook).__name__ for hook in agent.hooks],
         **({} if agent.idle is None else {"idle": "inf" if agent.idle == inf else agent.idle}),
     }
@@ -54,6 +56,16 @@ def _model(model: Model | str) -> str:
     """The name of a model, or of its class where it has none."""
     name = model if isinstance(model, str) else getattr(model, "name", None)
     return name if isinstance(name, str) else type(model).__name__
+
+
+def _context(policy: ContextPolicy) -> Mapping[str, object]:
+    """Its numbers, and the classes of its compactions."""
+    return {
+        "limit": policy.limit,
+        "messages": policy.messages,
+        "result_limit": policy.result_limit,
+        "compact": [type(each).__name__ for each in policy.compact],
+    }
 
 
 def _settings(settings: ModelSettings) -> Mapping[str, object]:

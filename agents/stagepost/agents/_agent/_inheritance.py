@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from .._context._policy import ContextPolicy
+from .._context._window import summary_by
 from .._definition._definition import AgentDefinition
 from .._models._as_model import as_model
 from .._models._model import Model
@@ -69,6 +71,19 @@ def model_of_run(agent: AgentDefinition, model: Model | str | None, override: Mo
         "it has a model of its own, which model= does not replace: leave model= out, or give override_model= where "
         "another one is to stand in for it, as in a test",
     )
+
+
+def writers_of(way: Sequence[Link], policy: ContextPolicy, own: Model) -> Sequence[Model]:
+    """The models that write the summaries of each compaction of a policy.
+
+    Args:
+        way: From the root to the agent, both included: a name is looked up in ``models=`` of these, the agent first.
+        policy: The policy.
+        own: The agent's own model, for compactions that name none.
+    """
+    registries = [link.agent.models for link in reversed(way)]
+    named = [_meant(summary_by(each).model, registries) for each in policy.compact]
+    return tuple(own if model is None else as_model(model) for model in named)
 
 
 def _meant(model: Model | str | None, registries: Sequence[Models]) -> Model | str | None:

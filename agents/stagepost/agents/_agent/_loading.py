@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from stagepost._dataclasses import dataclass
 
+from .._context._policy import SHORTEST, ContextPolicy
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._models._model import Model
@@ -20,6 +21,7 @@ from ._given import ToolSource
 
 _APPROVALS: Final = Approvals()
 _BUDGET: Final = Budget()
+_POLICY: Final = ContextPolicy()
 _SETTINGS: Final = ModelSettings()
 
 
@@ -92,6 +94,15 @@ class _Approvals(_Data):
         return {"rules": given} if isinstance(given, list | tuple) else given
 
 
+class _Context(_Data):
+    limit: int | None = Field(default=_POLICY.limit, ge=1)
+    messages: int | None = Field(default=_POLICY.messages, ge=2)
+    result_limit: int | None = Field(default=_POLICY.result_limit, ge=SHORTEST)
+
+    def made(self) -> ContextPolicy:
+        return ContextPolicy(limit=self.limit, messages=self.messages, result_limit=self.result_limit)
+
+
 class _Agent(_Data):
     name: str = Field(pattern="^[A-Za-z0-9_-]{1,100}$")
     prompt: str
@@ -106,6 +117,7 @@ class _Agent(_Data):
     approvals: _Approvals = _Approvals()
     settings: ModelSettings = _SETTINGS
     idle: _Idle = None
+    context: _Context | None = None
 
     def made(self, models: Mapping[str, Model | str]) -> Agent[object]:
         made: Agent[object] = Agent(
@@ -123,6 +135,7 @@ class _Agent(_Data):
             approvals=Approvals(self.approvals.rules, within=self.approvals.within),
             settings=self.settings,
             idle=self.idle,
+            context=None if self.context is None else self.context.made(),
         )
         return made
 

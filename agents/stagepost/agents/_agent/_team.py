@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from .._context._policy import ContextPolicy
 from .._definition._approvals import Approvals
 from .._definition._definition import AgentDefinition, sub_agents_of
 from .._definition._hooks import all_hooks, inherited
@@ -22,7 +23,7 @@ from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._models._settings_keys import settings_secrets
 from ..errors import ModelMissing
-from ._inheritance import Link, resolve_model
+from ._inheritance import Link, resolve_model, writers_of
 
 
 class _Above(NamedTuple):
@@ -31,13 +32,15 @@ class _Above(NamedTuple):
     Attributes:
         approvals: The rules of all agents above it.
         hooks: Those hooks of theirs that are inherited.
+        context: The policy of the nearest of them that has one.
     """
 
     approvals: Approvals
     hooks: Sequence[object]
+    context: ContextPolicy
 
 
-_NOTHING: Final = _Above(Approvals(within=None), ())
+_NOTHING: Final = _Above(Approvals(within=None), (), ContextPolicy())
 
 
 class _Place(NamedTuple):
@@ -56,6 +59,7 @@ class _Place(NamedTuple):
     def member(self, way: Sequence[Link], model: Model, above: _Above) -> Member:
         """The agent that is asked first."""
         agent = way[-1].agent
+        policy = agent.context or above.context
         return Member(
             name=self.name,
             path=tuple(link.agent.name for link in way),
@@ -63,6 +67,8 @@ class _Place(NamedTuple):
             model=model,
             approvals=agent.approvals.with_inherited(above.approvals),
             hooks=all_hooks(above.hooks, agent.hooks),
+            context=policy,
+            writers=writers_of(way, policy, model),
             root=(self.root.name, self.root.budget),
             depth=len(way) - 1,
             is_alone=self.is_alone,
@@ -172,7 +178,8 @@ class Team:
 
     @cached_property
     def _models(self) -> Sequence[Model]:
-        return tuple({id(member.model): member.model for member in self._members}.values())
+        models = [model for member in self._members for model in (member.model, *member.writers)]
+        return tuple({id(model): model for model in models}.values())
 
     def _built(self, way: Sequence[Link], above: _Above, name: str) -> AgentLoop:
         agent = way[-1].agent
@@ -183,7 +190,7 @@ class Team:
         is_alone = len(way) == 1 and not any(sub_agents_of(each) or delegates_of(each) for each in group)
         place = _Place(self._root, name, is_alone=is_alone)
         member = place.member(way, model, above)
-        left = _Above(member.approvals, inherited(member.hooks))
+        left = _Above(member.approvals, inherited(member.hooks), member.context)
         others = [self._taker(place, (*way[:-1], Link(taker, model)), left) for taker in group[1:]]
         loop = AgentLoop(member, self._delegation(way, left, name), self, others)
         self._members += [member, *(other for other, _ in others)]
@@ -195,7 +202,9 @@ class Team:
         model = resolve_model(way)
         assert model is not None  # noqa: S101  # it has at least that of the agent which is asked first
         member = place.taker(way, model, above)
-        return member, self._delegation(way, _Above(member.approvals, inherited(member.hooks)), member.name)
+        return member, self._delegation(
+            way, _Above(member.approvals, inherited(member.hooks), member.context), member.name
+        )
 
     def _delegation(self, way: Sequence[Link], left: _Above, name: str) -> Delegation:
         """What asks the agents below the last one of a way."""

@@ -90,12 +90,16 @@ class Spent:
             _cost(self, other),
         )
 
-    def after(self, usage: Usage, *, tool_calls: int) -> "Spent":
+    def beside(self, usage: Usage) -> "Spent":
+        """The value after an answer that is no turn, such as a summary."""
+        return self.after(usage, tool_calls=0, turns=0)
+
+    def after(self, usage: Usage, *, tool_calls: int, turns: int = 1) -> "Spent":
         """The value after one more turn. Impossible counts are taken as 0, impossible costs as unknown."""
         if not _is_sound(usage):
             usage = _repaired(usage)
         return Spent(
-            self.turns + 1,
+            self.turns + turns,
             self.tool_calls + tool_calls,
             self.input_tokens + usage.input_tokens,
             self.output_tokens + usage.output_tokens,

@@ -5,6 +5,8 @@ from typing import Final, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
+from .._context._excerpt import READ_RESULT
+from .._context._policy import ContextPolicy
 from .._mcp import McpServer
 from .._models._model import Model
 from .._models._provider_tool import ProviderTool
@@ -106,6 +108,11 @@ class AgentDefinition(Protocol):
         ...
 
     @property
+    def context(self) -> ContextPolicy | None:
+        """What its model sees of a run; None for the policy of the agent above it, or the usual one."""
+        ...
+
+    @property
     def hooks(self) -> Sequence[object]:
         """The hooks around its calls of models and tools, the outermost first."""
         ...
@@ -133,7 +140,7 @@ class HandingOver(Protocol):
 
 def reserved(agent: AgentDefinition) -> tuple[str, ...]:
     """Names that no tool of an agent may have, because the agent needs them itself."""
-    own = (*RESERVED, MESSAGE_AGENT) if agent.sub_agents else RESERVED
+    own = (*RESERVED, READ_RESULT, *((MESSAGE_AGENT,) if agent.sub_agents else ()))
     return (*own, SEARCH_TOOLS) if toolsets_of(agent) else own
 
 

@@ -55,6 +55,7 @@ class ModelContext(Generic[DepsT_co]):
         path: Names of the agents from the root to this one.
         turn: Number of the answer, from 1. If a run continues another one, so does the number.
         deps: What the process passed to the runner or to ``run``; never stored.
+        is_summary: Whether a summary is asked for, see `Summarize`, and no answer of the agent.
     """
 
     run_id: str
@@ -62,6 +63,7 @@ class ModelContext(Generic[DepsT_co]):
     path: Sequence[str]
     turn: int
     deps: DepsT_co
+    is_summary: bool = False
 
 
 @runtime_checkable

@@ -12,12 +12,14 @@ failure        why the model gave up, if it did
 turn           turns before this run, if it continues another one
 root           the root run, if this is a child run
 conversations  conversations with other agents, by id, if any
-nested         what child runs of the last answer have used, by their keys, and all before them together, if any
+nested         what child runs that have ended have used, if any: one sum, or more if a former version has stored it
 heard          number of the last message sent to the running task that was read, if any
 said           the message of a conversation with an outside caller that this run answers, if any; see `_tasks`
 handoff        the last handoff, if there was one; see `Handed`
 settings       settings for its model, if the caller gave some
 parts          set if a message has pictures, sounds or files
+view           what the model sees of the transcript, if that is not all of it; see `View`
+read           tokens of the last prompt, as its provider has counted them, if that was near the limit
 ended          set if the run only records that such a conversation has ended
 found          names of the tools that its model has searched for and found, if any
 =============  ==========================================================================================
@@ -31,8 +33,9 @@ from typing import Any, Final, NamedTuple, TypedDict
 from pydantic import BaseModel
 
 from stagepost.checkpoint import TypedCodec
-from stagepost.workflows import ListCodec
+from stagepost.workflows import ListCodec, State
 
+from .._context._view import VIEW, WHOLE, View
 from .._definition._budget import Spent, SpentCodec
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall
 from .._models._settings import ModelSettings
@@ -41,8 +44,8 @@ from ._calls import Aside, Talk
 OUTPUT: Final = "output"
 FAILURE: Final = "failure"
 ENDED: Final = "ended"
-EARLIER: Final = "*"  # no key of a child run
 
+_BELOW: Final = "below"  # the key of what all child runs have used together
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # frozen, and made of texts
 _SETTINGS: Final = TypedCodec(ModelSettings, immutable=True)
 _SPENT: Final = SpentCodec()
@@ -68,6 +71,8 @@ class Changes(TypedDict, total=False):
     handoff: Mapping[str, object]
     settings: ModelSettings
     parts: bool
+    view: View
+    read: int
     ended: bool
     found: Sequence[str]
 
@@ -114,17 +119,21 @@ class RunState:
         given: The state.
     """
 
-    __slots__ = ("_given", "_spent", "_turn")
+    __slots__ = ("_given", "_messages", "_spent", "_turn")
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given
-        self._spent: Spent | None = None  # these two are read often, so their values are cached
+        self._messages: Sequence[ChatMessage] | None = None  # these are read often, so their values are cached
+        self._spent: Spent | None = None
         self._turn: int | None = None
 
     @property
     def messages(self) -> Sequence[ChatMessage]:
         """What was said."""
-        said: Sequence[ChatMessage] = self._given["messages"]
+        said = self._messages
+        if said is None:
+            given = self._given
+            said = self._messages = given.uncopied("messages") if isinstance(given, State) else given["messages"]
         return said
 
     @property
@@ -176,10 +185,14 @@ class RunState:
         return {key: Talk.model_validate(talk) for key, talk in self._given.get("conversations", {}).items()}
 
     @property
-    def nested(self) -> Mapping[str, Mapping[str, Any]]:
-        """What child runs have used, as `Spent.stored`, by their keys; `EARLIER` are those of earlier answers."""
-        nested: Mapping[str, Mapping[str, Any]] = self._given.get("nested", {})
-        return nested
+    def below(self) -> Spent:
+        """What child runs that have ended have used."""
+        return _sum(self._given.get("nested", {}).values())
+
+    @property
+    def total(self) -> Spent:
+        """What the run and its child runs have used."""
+        return self.spent + self.below if "nested" in self._given else self.spent
 
     @property
     def heard(self) -> int:
@@ -209,6 +222,17 @@ class RunState:
         """Names of the tools that the model has searched for and found."""
         found: Sequence[str] = self._given.get("found", ())
         return found
+
+    @property
+    def view(self) -> View:
+        """What the model sees of the transcript."""
+        return self._given.get("view") or WHOLE
+
+    @property
+    def read(self) -> int:
+        """Tokens of the last prompt, as its provider has counted them; 0 if that was far from the limit."""
+        read: int = self._given.get("read", 0)
+        return read
 
     @property
     def output(self) -> Any:
@@ -257,18 +281,16 @@ class RunState:
         """
         changes: Changes = {"messages": messages}
         talks: dict[str, object] = {}
-        nested: dict[str, object] = {}
+        nested: list[Mapping[str, Any]] = []
         found: list[str] = []
         for aside in asides:
             found += aside.found
             if aside.talk is not None:
                 talks[aside.talk[0]] = aside.talk[1].model_dump()
             if aside.nested is not None:
-                nested.update(aside.nested)
+                nested += aside.nested.values()
             if aside.handoff is not None:
-                times = 0 if self.handed is None else self.handed.times
-                at = len(self.messages) + len(messages)
-                changes["handoff"] = {**aside.handoff, "at": at, "times": times + 1}
+                changes.update(self._handed_over(aside.handoff, len(messages)))
         if talks:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
         if not self.has_parts and any(message.parts for message in messages if message.role == "tool"):
@@ -276,13 +298,22 @@ class RunState:
         if found:
             changes["found"] = list(dict.fromkeys((*self.found, *found)))
         if nested:
-            changes["nested"] = {**self._folded(), **nested}
+            changes["nested"] = {_BELOW: (self.below + _sum(nested)).stored()}
         return changes
 
-    def _folded(self) -> Mapping[str, object]:
-        """What child runs of earlier answers have used, as one: a run may have any number of them."""
-        totals = map(Spent.read, self.nested.values())
-        return {EARLIER: sum(totals, Spent()).stored()} if self.nested else {}
+    def _handed_over(self, handoff: Mapping[str, str], results: int) -> Changes:
+        """The changes from a handoff: the agent that takes over looks at the transcript anew."""
+        times = 0 if self.handed is None else self.handed.times
+        changes: Changes = {"handoff": {**handoff, "at": len(self.messages) + results, "times": times + 1}}
+        if self.view is not WHOLE:
+            changes["view"] = WHOLE.for_request(self.view.request)
+        if self.read:
+            changes["read"] = 0
+        return changes
+
+
+def _sum(stored: Iterable[Mapping[str, Any]]) -> Spent:
+    return sum(map(Spent.read, stored), Spent())
 
 
 def wants_one(given: Mapping[str, Any]) -> bool:
@@ -297,6 +328,11 @@ def wants_several(given: Mapping[str, Any]) -> bool:
     return calls > 1
 
 
+def wants_summary(given: Mapping[str, Any]) -> bool:
+    """Whether a summary has to be written before the model is asked."""
+    return "view" in given and given["view"].due is not None
+
+
 def types_of(fields: type[BaseModel] | None, output: object) -> Mapping[str, Any]:
     """The types of keys that are not plain JSON.
 
@@ -304,4 +340,11 @@ def types_of(fields: type[BaseModel] | None, output: object) -> Mapping[str, Any
         fields: Model of the agent's requests.
         output: Type of its answers.
     """
-    return {"messages": _MESSAGES, "spent": _SPENT, "fields": fields, OUTPUT: output, "settings": _SETTINGS}
+    return {
+        "messages": _MESSAGES,
+        "spent": _SPENT,
+        "fields": fields,
+        OUTPUT: output,
+        "settings": _SETTINGS,
+        "view": VIEW,
+    }

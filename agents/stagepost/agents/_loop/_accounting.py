@@ -1,16 +1,20 @@
 """Accounting of what a turn may use, and has used."""
 
 from collections.abc import Awaitable
+from typing import Final, TypeVar
 
 from stagepost.workflows import StepContext
 
 from .._definition._budget import Spent
 from .._delegation._state import RunState
 from .._models._messages import Usage
-from .._models._model import ModelResponse
-from ._counter import COUNTER, Allowance, Counter, Shares
+from ._counter import COUNTER, Allowance, Counter
 from ._member import Member
 from ._session import Session
+
+T = TypeVar("T")
+
+_NOTHING: Final = Spent()
 
 
 class Accounting:
@@ -33,7 +37,7 @@ class Accounting:
         """
         spent, counter = state.spent, None if self._member.is_alone else self._counter(state, context)
         self._allowance.check_turn(spent, spent if counter is None else counter.spent)
-        return Account(self._allowance, context.run_id, spent, counter)
+        return Account(self._allowance, context.run_id, spent, counter, below=state.below)
 
     def check_due(self, state: RunState) -> None:
         """Check that the calls of the last answer may be made.
@@ -62,7 +66,7 @@ class Accounting:
         if not isinstance(counter, Counter):
             session: Session = context.resources
             counter = context.memo[COUNTER] = session.counter(state.root or context.run_id)
-        Shares(context.run_id, state.nested).tell(counter, state.spent)
+        counter.settle(context.run_id, state.total)  # when a turn begins, all that it has called has ended
         return counter
 
 
@@ -74,17 +78,21 @@ class Account:
         run_id: The run.
         spent: What it has used before.
         counter: The counter of all runs below one root; None if this is the only run.
+        below: What runs below it that have ended have used.
 
     Attributes:
         spent: What it has used by itself.
     """
 
-    __slots__ = ("_allowance", "_counter", "_run_id", "spent")
+    __slots__ = ("_allowance", "_below", "_counter", "_run_id", "spent")
 
-    def __init__(self, allowance: Allowance, run_id: str, spent: Spent, counter: Counter | None) -> None:
+    def __init__(
+        self, allowance: Allowance, run_id: str, spent: Spent, counter: Counter | None, *, below: Spent = _NOTHING
+    ) -> None:
         self.spent = spent
         self._allowance = allowance
         self._run_id = run_id
+        self._below = below
         self._counter = counter
 
     @property
@@ -102,7 +110,7 @@ class Account:
         """Whether the calls that were asked for may be made."""
         return self._allowance.may_call(self.spent, self.shared)
 
-    def during(self, asking: Awaitable[ModelResponse]) -> Awaitable[ModelResponse]:
+    def during(self, asking: Awaitable[T]) -> Awaitable[T]:
         """An answer; a turn is reserved for as long as the model is asked."""
         return asking if self._counter is None else _reserved(self._counter, asking)
 
@@ -110,9 +118,15 @@ class Account:
         """Take an answer into account."""
         self.spent = self.spent.after(usage, tool_calls=tool_calls)
         if self._counter is not None:
-            self._counter.note(self._run_id, self.spent)
+            self._counter.note(self._run_id, self.spent + self._below)
+
+    def charge_beside(self, usage: Usage) -> None:
+        """Take what was asked beside the turns into account, such as a summary: it is no turn."""
+        self.spent = self.spent.beside(usage)
+        if self._counter is not None:
+            self._counter.note(self._run_id, self.spent + self._below)
 
 
-async def _reserved(counter: Counter, asking: Awaitable[ModelResponse]) -> ModelResponse:
+async def _reserved(counter: Counter, asking: Awaitable[T]) -> T:
     with counter.turn():
         return await asking

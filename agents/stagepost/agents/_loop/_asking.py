@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -11,23 +11,37 @@ from stagepost.workflows import StepContext
 from .._definition._definition import provider_tools_of
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
-from .._delegation._state import RunState
+from .._delegation._state import Changes, RunState
 from .._models._around import check_parts, check_provider_tools
 from .._models._masking import without_secret_content
-from .._models._messages import AssistantMessage, SystemMessage, UserMessage, asked_parts
+from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage, asked_parts
 from .._models._model import ModelRequest, ModelResponse, ToolSchema
 from .._tools._answer_reader import AnswerReader
+from ..errors import ContextTooLong
 from ._bytes import with_bytes
 from ._call_ids import distinct
-from ._handed import View
+from ._handed import Transcript
 from ._hooked import HookedModel
 from ._keeping import without_secrets
 from ._member import Member
 from ._offer import Offer, keep
 from ._session import instructed
 from ._settings import settings_of
+from ._viewing import Sight, Viewing
 
 _LAST_TURN: Final = UserMessage(text="This is your last turn and there are no more tools: give your final answer now.")
+
+
+class Asked(NamedTuple):
+    """What has come of a turn's question.
+
+    Attributes:
+        response: The answer; None if a summary has to be written first.
+        changes: What of the state changes with what the model sees.
+    """
+
+    response: ModelResponse | None
+    changes: Changes
 
 
 class Asking:
@@ -38,22 +52,23 @@ class Asking:
         brief: Makes its prompt.
         reader: Knows how the model is to end its work.
         offer: Finds what it may call.
-        view: Shows it what was said.
+        transcript: Shows it what was said.
     """
 
-    def __init__(self, member: Member, brief: Brief, reader: AnswerReader, offer: Offer, view: View) -> None:
+    def __init__(
+        self, member: Member, brief: Brief, reader: AnswerReader, offer: Offer, transcript: Transcript
+    ) -> None:
         self._member = member
         self._brief = brief
         self._reader = reader
         self._offer = offer
-        self._view = view
+        self._transcript = transcript
+        self._viewing = Viewing(member)
         self._answer = HookedModel(member)
         self._provider_tools = provider_tools_of(member.agent)
         self._fixed = None if brief.fixed is None else self._instructed(brief.fixed.text)
 
-    async def ask(
-        self, state: RunState, context: StepContext, news: Sequence[UserMessage], *, is_last: bool
-    ) -> ModelResponse:
+    async def ask(self, state: RunState, context: StepContext, news: Sequence[UserMessage], *, is_last: bool) -> Asked:
         """What the model answers in one turn, without the secrets that the runner knows.
 
         Args:
@@ -61,26 +76,51 @@ class Asking:
             context: The step.
             news: What was said to the run since the last turn.
             is_last: Whether there will be no turn after this one: there is nothing to call then.
+
+        Raises:
+            ContextTooLong: The prompt is too long, and nothing more may be left out of it.
         """
         system = self._fixed or await self._system(state, context)
-        said = self._view.of(state)
-        if state.has_parts:
-            said = await with_bytes(said, context)
-            check_parts(self._member.model, asked_parts(said))
         tools: Sequence[ToolSchema] = self._reader.tools
         if not is_last:
             toolbox = self._offer.fixed or await self._offer.now(state, news, context)
             tools = keep(toolbox, context).schemas
         if self._member.agent.servers:
             system = instructed(system, context.resources, self._member.name)
-        messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
+        sight = self._viewing.look(state, self._transcript.of(state), context, news)
+        if sight.needs_count:
+            await sight.make_room(self._viewing.beside(system, tools))
         settings = settings_of(self._member, state, context, tools)
-        request = ModelRequest(
-            messages, tools, self._reader.schema, settings=settings, provider_tools=self._provider_tools
-        )
         if self._provider_tools:
-            check_provider_tools(self._member.model, request)
-        return _clean(await self._answer(request, state.turn, context), context)
+            check_provider_tools(self._member.model, ModelRequest((), provider_tools=self._provider_tools))
+        while sight.shown.view.due is None:
+            said = await self._messages(sight, state, context)
+            messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
+            told = self._viewing.with_reading(tools) if sight.shown.reads and not is_last else tools
+            request = ModelRequest(
+                messages,
+                told,
+                self._reader.schema,
+                settings=settings,
+                provider_tools=self._provider_tools,
+                left_out=sight.shown.view.answers,
+            )
+            try:
+                response = await self._answer(request, state.turn, context)
+            except ContextTooLong as error:
+                sight.after_refusal(error)
+            else:
+                sight.answered(response.usage)
+                return Asked(_clean(response, context), sight.changes)
+        return Asked(None, {"view": sight.shown.view, "calls": 0})
+
+    async def _messages(self, sight: Sight, state: RunState, context: StepContext) -> Sequence[ChatMessage]:
+        """What the model sees of the transcript, with the bytes of parts."""
+        if not state.has_parts:
+            return sight.shown.messages
+        said = await with_bytes(sight.shown.messages, context)
+        check_parts(self._member.model, asked_parts(said))
+        return said
 
     async def _system(self, state: RunState, context: StepContext) -> SystemMessage:
         asked: PromptContext[BaseModel] = PromptContext(

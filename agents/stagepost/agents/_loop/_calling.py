@@ -6,6 +6,7 @@ from typing import Final
 
 from stagepost.workflows import AnswerTypes, Parallel, State, Step, StepContext, step
 
+from .._context._excerpt import READ_RESULT, read_result
 from .._definition._hooks import ToolHook
 from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
@@ -15,6 +16,7 @@ from .._tools._answer_reader import AnswerReader
 from .._tools._invoking import ToolResult
 from ..errors import McpUnavailable, ToolsetFailed
 from ._accounting import Accounting
+from ._handed import Transcript
 from ._keeping import keepable
 from ._made import MADE, MadeCall, in_order, result_message
 from ._member import Member
@@ -23,6 +25,8 @@ from ._one_call import OneCall, leaves_mark, unmade
 from ._pending_calls import PendingCalls
 
 _MOST_AT_ONCE: Final = 100
+_READ_LATER: Final = ToolResult("")
+_USUAL_LIMIT: Final = 20_000  # characters that are read at once, where results have no limit
 
 
 class ToolCalling:
@@ -35,6 +39,7 @@ class ToolCalling:
         delegation: Asks other agents.
         pending: Knows what is to be called in a state.
         offer: Finds what there is to call.
+        transcript: Shows what was said, as the agent sees it.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class ToolCalling:
         *,
         pending: PendingCalls,
         offer: Offer,
+        transcript: Transcript,
     ) -> None:
         self._member = member
         self._accounting = accounting
@@ -53,6 +59,7 @@ class ToolCalling:
         self._delegation = delegation
         self._pending = pending
         self._offer = offer
+        self._transcript = transcript
         self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
 
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:
@@ -76,7 +83,8 @@ class ToolCalling:
         for each in pending:
             call = calls[each.position]
             asides.append(aside := Aside())
-            result = await self._made(call, each, context, aside, state)
+            reads = call.name == READ_RESULT
+            result = self._read(state, call) if reads else await self._made(call, each, context, aside, state)
             messages.append(result_message(each.id, each.name, result))
         return state.with_results(messages, asides)
 
@@ -110,6 +118,8 @@ class ToolCalling:
         complaint = pending.complaint or self._reader.complaint(call)
         if complaint is not None:
             return ToolResult(complaint, is_error=True)
+        if call.name == READ_RESULT:
+            return _READ_LATER
         try:
             toolbox = kept(context) or await self._offer.again(state or RunState(context.outer_state), context)
         except (McpUnavailable, ToolsetFailed) as error:
@@ -119,21 +129,34 @@ class ToolCalling:
             return unmade(call, pending, context, f"there is no tool {call.name!r}; there are: {toolbox.names}")
         return await OneCall(self._member, self._delegation, self._hooks, tool, pending, context, aside).made(call)
 
+    def in_order(self, given: State, results: Sequence[Sequence[MadeCall]]) -> Changes:
+        """The results of the calls that were made at once, in the order of the calls."""
+        state = RunState(given)
+        return in_order(state, [[self._with_reading(state, made) for made in lane] for lane in results])
+
+    def _with_reading(self, state: RunState, made: MadeCall) -> MadeCall:
+        """The result of a call of ``read_result``, which is read where the transcript is known."""
+        if made.tool != READ_RESULT:
+            return made
+        result = self._read(state, state.last_calls[made.index])
+        return replace(made, text=result.text, is_error=result.is_error)
+
+    def _read(self, state: RunState, call: ToolCall) -> ToolResult:
+        limit = self._member.context.result_limit or _USUAL_LIMIT
+        return read_result(self._transcript.of(state), call.arguments, limit)
+
 
 def several(
     lanes: Callable[[State], Sequence[Lane]],
     lane: Callable[[Lane, StepContext], Awaitable[Sequence[MadeCall]]],
+    merge: Callable[[State, Sequence[Sequence[MadeCall]]], Changes],
     answers: AnswerTypes,
 ) -> Parallel:
     """The fan-out over calls that may run at once; the results are in the order of the calls."""
     made = replace(step("call", lane, answers=answers), takes=LANE, gives=MADE)
-    return Parallel("tools", made, over=lanes, merge=_in_order, workers=_MOST_AT_ONCE)
+    return Parallel("tools", made, over=lanes, merge=merge, workers=_MOST_AT_ONCE)
 
 
 def one(in_turn: Callable[[State, StepContext], Awaitable[Changes]], answers: AnswerTypes) -> Step:
     """The step that makes calls one after another: it needs no items, and so fewer commits."""
     return step("tool", in_turn, answers=answers)
-
-
-def _in_order(given: State, results: Sequence[Sequence[MadeCall]]) -> Changes:
-    return in_order(RunState(given), results)

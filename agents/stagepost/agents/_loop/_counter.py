@@ -1,11 +1,10 @@
 """What a run may still use: by its agent's own budget, and by the shared budget of the root run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from .._definition._budget import Budget, Spent
-from .._delegation._state import EARLIER
 from ..errors import BudgetExceeded
 
 COUNTER: Final = "counter"  # where a run keeps its counter while a process works on it
@@ -15,38 +14,27 @@ class Counter:
     """What a root run and all runs below it have used together, as far as this process knows.
 
     A run takes part from its first turn in this process on, including what it used before. Turns are reserved before
-    the model is asked, so that concurrent runs cannot use one turn twice. However many runs a run has below it, it
-    counts but few: those of its last answer, and all before them as one.
+    the model is asked, so that concurrent runs cannot use one turn twice.
     """
 
     def __init__(self) -> None:
         self._used: dict[str, Spent] = {}
-        self._settled: dict[str, dict[str, Spent]] = {}  # of runs that have finished, by the run above them
         self._reserved = 0
 
     @property
     def spent(self) -> Spent:
         """The total, including turns in progress."""
-        total = sum(self._used.values(), Spent(turns=self._reserved))
-        for settled in self._settled.values():
-            total = sum(settled.values(), total)
-        return total
+        return sum(self._used.values(), Spent(turns=self._reserved))
 
     def note(self, run_id: str, spent: Spent) -> None:
-        """Record what a run has used by itself."""
+        """Record what a run has used, with the runs below it that have ended."""
         self._used[run_id] = spent
 
     def settle(self, run_id: str, total: Spent) -> None:
-        """Record what a finished run has used, with all runs below it."""
-        below = f"{run_id}."
-        for known in (self._used, self._settled):
-            for gone in [other for other in known if other == run_id or other.startswith(below)]:
-                del known[gone]
-        self._settled.setdefault(run_id.rpartition(".")[0], {})[run_id] = total
-
-    def fold(self, run_id: str, total: Spent) -> None:
-        """Record what the finished runs below a run have used, instead of each of them that is recorded."""
-        self._settled[run_id] = {run_id: total}
+        """Record what a run has used with all runs below it, while none of these is in progress."""
+        for known in [known for known in self._used if known.startswith(f"{run_id}.")]:
+            del self._used[known]
+        self._used[run_id] = total
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -56,32 +44,6 @@ class Counter:
             yield
         finally:
             self._reserved -= 1
-
-
-class Shares:
-    """What a run counts besides its own turns: child runs, each with its total.
-
-    Args:
-        run_id: The run.
-        nested: Totals of finished child runs, by their keys, as `stored` in the state; `EARLIER` are several as one.
-    """
-
-    def __init__(self, run_id: str, nested: Mapping[str, Mapping[str, float]]) -> None:
-        self._run_id = run_id
-        self._nested = {key: Spent.read(total) for key, total in nested.items()}
-
-    def tell(self, counter: Counter, own: Spent) -> None:
-        """Bring a counter up to date with what the run has used."""
-        counter.note(self._run_id, own)
-        if EARLIER in self._nested:
-            counter.fold(self._run_id, self._nested[EARLIER])
-        for key, total in self._nested.items():
-            if key != EARLIER:
-                counter.settle(f"{self._run_id}.{key}", total)
-
-    def total(self, own: Spent) -> Spent:
-        """What the run and all below it have used."""
-        return sum(self._nested.values(), own)
 
 
 class Allowance:

@@ -13,8 +13,8 @@ from ._member import Member
 _KINDS = (UserMessage, AssistantMessage, ToolMessage)
 
 
-class View:
-    """Shows the messages of a run to the agent that has it.
+class Transcript:
+    """What was said in a run, as the agent that has it sees it.
 
     Args:
         members: The agents that may have it.

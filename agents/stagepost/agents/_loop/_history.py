@@ -29,6 +29,11 @@ def continued(before: Mapping[str, Any], more: Sequence[ChatMessage], run_id: st
     return before.extended(MESSAGES, then) if isinstance(before, State) else [*repaired(said), *more]
 
 
+def next_place(said: Sequence[ChatMessage]) -> int:
+    """Where the first message stands that `continued` adds to a transcript."""
+    return len(said) + len(_missing(said))
+
+
 def _missing(messages: Sequence[ChatMessage]) -> Sequence[ToolMessage]:
     """Results for the calls of the last answer that have none."""
     results = next((n for n, message in enumerate(reversed(messages)) if not isinstance(message, ToolMessage)), 0)

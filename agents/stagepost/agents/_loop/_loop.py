@@ -1,22 +1,22 @@
 """The loop of an agent as a workflow: ask the model, call the tools that it requests, ask again, until it has answered.
 
 Each answer of the model and each tool's result is a commit of its own, and writes only what is new. One call is a step;
-several at once are a fan-out, which takes two more commits, before the first and after the last. The state contains
-everything that the loop knows; see `RunState`.
+several at once are a fan-out, which takes two more commits, before the first and after the last. A summary of what the
+model no longer sees is a step, too. The state contains everything that the loop knows; see `RunState`.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Final, NoReturn, TypeAlias, cast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, NoReturn, cast
 
 from pydantic import JsonValue
 
-from stagepost.workflows import END, Graph, Parallel, Pattern, State, Step, StepContext, key_exists, step
+from stagepost.workflows import END, AnswerTypes, Graph, Pattern, State, key_exists, step
 
 from .._definition._budget import Spent
 from .._definition._request import Brief
 from .._delegation._delegation import Delegation
 from .._delegation._result import AgentResult
-from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of, wants_one, wants_several
+from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of, wants_one, wants_several, wants_summary
 from .._models._model import Model
 from .._output._output import output_of
 from .._tools._answer_reader import AnswerReader
@@ -25,24 +25,17 @@ from ._accounting import Accounting
 from ._answers import answers_of
 from ._asking import Asking
 from ._calling import ToolCalling, one, several
-from ._counter import Shares
-from ._handed import View
+from ._handed import Transcript
 from ._member import Member, Team
 from ._news import MESSAGE
 from ._offer import Offer
 from ._opening import asked, asked_again, over
 from ._pending_calls import PendingCalls
 from ._seats import Seat, Seats
+from ._summarizing import Summarizing
 from ._turn import Turn
 
-TakeTurn: TypeAlias = Callable[[State, StepContext], Awaitable[Mapping[str, object]]]
-
 CALLING: Final = ("tool", "tools")  # the places where tools are called
-
-
-def _total(state: RunState) -> Spent:
-    nested = state.nested
-    return Shares("", nested).total(state.spent) if nested else state.spent
 
 
 class AgentLoop(Graph):
@@ -77,15 +70,10 @@ class AgentLoop(Graph):
         self._brief = Brief(agent.name, agent.prompt, agent.input)
         self._output = output_of(agent.output)
         members = (member, *(other for other, _ in others))
-        view, answers = View(members), answers_of([each.agent for each in members])
-        own = self._seat(member, delegation, view)
-        if not others:
-            calling = own.calling
-            self._draw(own.turn.take, one(calling.in_turn, answers), several(calling.lanes, calling.lane, answers))
-            return
-        seats = {other.holder: self._seat(other, below, view) for other, below in others}
-        all_ = Seats({None: own, agent.name: own, **seats})
-        self._draw(all_.take, one(all_.in_turn, answers), several(all_.lanes, all_.lane, answers))
+        transcript, answers = Transcript(members), answers_of([each.agent for each in members])
+        own = self._seat(member, delegation, transcript)
+        seats = {other.holder: self._seat(other, below, transcript) for other, below in others}
+        self._draw(Seats({None: own, agent.name: own, **seats}) if seats else own, answers)
 
     @property
     def companions(self) -> Sequence[Pattern]:
@@ -104,6 +92,11 @@ class AgentLoop(Graph):
     def model(self) -> Model:
         """What it asks."""
         return self._member.model
+
+    @property
+    def writers(self) -> Sequence[Model]:
+        """The models that write its summaries."""
+        return self._member.writers
 
     def accept(self, payload: object) -> Mapping[str, object]:
         """The initial state of a run for this payload.
@@ -158,7 +151,7 @@ class AgentLoop(Graph):
 
     def total(self, state: State) -> Spent:
         """What a run and all runs below it have used."""
-        return _total(RunState(state))
+        return RunState(state).total
 
     @property
     def idle(self) -> float:
@@ -173,36 +166,42 @@ class AgentLoop(Graph):
             clock: Seconds since 1970, by which the run has told the time.
         """
         known = RunState(state)
-        usage, turns, holder = _total(known).usage, known.spent.turns, self.holder(state)
+        usage, turns, holder = known.total.usage, known.spent.turns, self.holder(state)
         return AgentResult(known.output, tuple(known.messages), usage, turns, state, clock=clock, agent=holder)
 
     def holder(self, state: State) -> str:
         """Name of the agent that has a run: the one that was asked, until it hands over."""
         return RunState(state).holder or self.agent.name
 
-    def _seat(self, member: Member, delegation: Delegation, view: View) -> Seat:
+    def _seat(self, member: Member, delegation: Delegation, transcript: Transcript) -> Seat:
         """What an agent does in a run. The budget is that of the agent which is asked first."""
         agent = member.agent
         reader = AnswerReader(output_of(agent.output), agent.output_mode)
         offer = Offer(member, reader)
         accounting = Accounting(self._member)
         pending = PendingCalls(member, offer.messages)
-        calling = ToolCalling(member, accounting, reader, delegation, pending=pending, offer=offer)
+        calling = ToolCalling(
+            member, accounting, reader, delegation, pending=pending, offer=offer, transcript=transcript
+        )
         brief = self._brief if agent is self.agent else Brief(agent.name, agent.prompt, agent.input)
-        asking = Asking(member, brief, reader, offer, view)
-        return Seat(Turn(accounting, asking, reader, pending, calling), calling)
+        asking = Asking(member, brief, reader, offer, transcript)
+        turn = Turn(accounting, asking, reader, pending, calling)
+        return Seat(turn, calling, Summarizing(member, accounting, transcript))
 
-    def _draw(self, take: TakeTurn, one: Step, several: Parallel) -> None:
-        self.add("infer", step("infer", take, signals={MESSAGE: str}))
-        self.add("tool", one)
-        self.add("tools", several)
+    def _draw(self, seat: Seat | Seats, answers: AnswerTypes) -> None:
+        self.add("infer", step("infer", seat.take, signals={MESSAGE: str}))
+        self.add("summarize", step("summarize", seat.summarize))
+        self.add("tool", one(seat.in_turn, answers))
+        self.add("tools", several(seat.lanes, seat.lane, seat.in_order, answers))
         self.add("give-up", step("give-up", self._give_up, inline=True))
         self.edge("infer", "tool", when=wants_one)
         self.edge("infer", "tools", when=wants_several)
         self.edge("infer", END, when=key_exists(OUTPUT))
         self.edge("infer", "give-up", when=key_exists(FAILURE))
         self.edge("infer", END, when=key_exists(ENDED))
+        self.edge("infer", "summarize", when=wants_summary)
         self.edge("infer", "infer")
+        self.edge("summarize", "infer")
         self.edge("tool", "infer")
         self.edge("tools", "infer")
         self.start("infer")

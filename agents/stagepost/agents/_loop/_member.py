@@ -6,6 +6,7 @@ from typing import Protocol
 
 from stagepost._dataclasses import dataclass
 
+from .._context._policy import ContextPolicy
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._definition._definition import AgentDefinition
@@ -23,6 +24,8 @@ class Member:
         model: What it asks: its own model, or that of the nearest agent above it that has one.
         approvals: Its own rules, and all rules above it.
         hooks: Its own, after those of agents above that are inherited.
+        context: What its model sees: its own policy, or that of the nearest agent above it that has one.
+        writers: The models that write the summaries of each of the policy's compactions.
         root: Name and budget of the agent at the top.
         depth: The number of agents above it.
         is_alone: Whether it is asked by nobody and asks nobody.
@@ -36,6 +39,8 @@ class Member:
     model: Model
     approvals: Approvals
     hooks: Sequence[object]
+    context: ContextPolicy
+    writers: Sequence[Model]
     root: tuple[str, Budget]
     depth: int
     is_alone: bool

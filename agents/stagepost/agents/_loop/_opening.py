@@ -7,7 +7,7 @@ from .._definition._budget import Spent
 from .._definition._request import Brief
 from .._definition._spoken import is_spoken, spoken
 from .._delegation._state import ENDED, Changes, RunState
-from ._history import MESSAGES, continued
+from ._history import MESSAGES, continued, next_place
 
 
 def asked(brief: Brief, payload: object) -> Changes:
@@ -43,7 +43,15 @@ def asked_again(
     before = RunState(given)
     known = before.fields
     message, fields = (spoken(brief.agent, payload), known) if known and is_spoken(payload) else brief.read(payload)
-    state: Changes = {"calls": 0, "spent": Spent(), "turn": before.turn, **before.kept()}
+    state: Changes = {
+        "view": before.view.for_request(next_place(before.messages)),
+        "calls": 0,
+        "spent": Spent(),
+        "turn": before.turn,
+        **before.kept(),
+    }
+    if before.read:
+        state["read"] = before.read
     if root is not None:
         state["root"] = root
     if fields is not None:

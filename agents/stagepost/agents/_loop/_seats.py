@@ -1,7 +1,6 @@
 """The agents that may have a run, each with its own turns and tools: who has it stands in the state."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from stagepost.workflows import State, StepContext
 
@@ -10,19 +9,34 @@ from .._delegation._state import Changes, RunState
 from ..errors import UnknownAgent
 from ._calling import ToolCalling
 from ._made import MadeCall
+from ._summarizing import Summarizing
 from ._turn import Turn
 
 
-class Seat(NamedTuple):
+class Seat:
     """What one agent does in a run.
 
-    Attributes:
+    Args:
         turn: Takes its turns.
         calling: Makes its calls.
+        summarizing: Has summaries written of what its model no longer sees.
+
+    Attributes:
+        take: Takes the next turn.
+        summarize: Has the summary written that is due.
+        in_turn: Makes the calls of the last answer one after another.
+        lanes: The calls of the last answer, grouped by what may run at once.
+        lane: Makes the calls of a group.
+        in_order: The results of all groups.
     """
 
-    turn: Turn
-    calling: ToolCalling
+    def __init__(self, turn: Turn, calling: ToolCalling, summarizing: Summarizing) -> None:
+        self.take = turn.take
+        self.summarize = summarizing.take
+        self.in_turn = calling.in_turn
+        self.lanes = calling.lanes
+        self.lane = calling.lane
+        self.in_order = calling.in_order
 
 
 class Seats:
@@ -37,19 +51,27 @@ class Seats:
 
     async def take(self, given: State, context: StepContext) -> Mapping[str, object]:
         """Take the next turn."""
-        return await self._of(given).turn.take(given, context)
+        return await self._of(given).take(given, context)
+
+    async def summarize(self, given: State, context: StepContext) -> Changes:
+        """Have the summary written that is due."""
+        return await self._of(given).summarize(given, context)
 
     async def in_turn(self, given: State, context: StepContext) -> Changes:
         """Make the calls of the last answer one after another."""
-        return await self._of(given).calling.in_turn(given, context)
+        return await self._of(given).in_turn(given, context)
 
     def lanes(self, given: State) -> Sequence[Lane]:
         """The calls of the last answer, grouped by what may run at once."""
-        return self._of(given).calling.lanes(given)
+        return self._of(given).lanes(given)
 
     async def lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
         """Make the calls of a group."""
-        return await self._at(item[0].holder).calling.lane(item, context)
+        return await self._at(item[0].holder).lane(item, context)
+
+    def in_order(self, given: State, results: Sequence[Sequence[MadeCall]]) -> Changes:
+        """The results of all groups, in the order of the calls."""
+        return self._of(given).in_order(given, results)
 
     def _of(self, given: State) -> Seat:
         return self._at(RunState(given).holder)

@@ -52,7 +52,9 @@ class Turn:
             raise error.after(_complaint(state)) from None
         news = await news_of(context, state.heard) if context.has_signals else NO_NEWS
         asking = self._asking.ask(state, context, news.messages, is_last=account.is_last_turn)
-        response = await account.during(asking)
+        response, seen = await account.during(asking)
+        if response is None:
+            return seen
         answer = as_message(response, state.turn)
         account.charge(response.usage, tool_calls=len(answer.calls))
         verdict = self._reader.judge(answer, is_final=response.is_final)
@@ -60,6 +62,7 @@ class Turn:
         changes: Changes = {
             "messages": [*news.messages, answer, *verdict.messages, *late.messages],
             "spent": account.spent,
+            **seen,
             **self._next(state, answer, verdict, account, context),
         }
         if heard := late.heard or news.heard:

@@ -25,6 +25,19 @@ class Around:
         """The secrets of the wrapped models: see `LiteLLM.secrets`."""
         return tuple(secret for model in self._inside for secret in model_secrets(model))
 
+    @property
+    def context_window(self) -> int | None:
+        """The tokens that each of the wrapped models can read: see `LiteLLM.context_window`."""
+        known = [window for model in self._inside if (window := model_window(model)) is not None]
+        return min(known, default=None)
+
+    async def count_tokens(self, text: str) -> int:
+        """The tokens of a text, by the first of the wrapped models that can count: see `LiteLLM.count_tokens`."""
+        for model in self._inside:
+            if count := await count_tokens(model, text):
+                return count
+        return 0
+
     def check_parts(self, parts: Iterable[Part]) -> None:
         """Check that a wrapped model can take pictures, sounds and files: see `LiteLLM.check_parts`.
 
@@ -65,6 +78,18 @@ class Around:
 def model_secrets(model: Model) -> Sequence[str]:
     """The secrets of a model, if it has an attribute ``secrets``."""
     return tuple(getattr(model, "secrets", ()))
+
+
+def model_window(model: Model) -> int | None:
+    """The tokens that a model can read, if it has an attribute ``context_window`` that says so."""
+    window = getattr(model, "context_window", None)
+    return window if isinstance(window, int) and window > 0 else None
+
+
+async def count_tokens(model: Model, text: str) -> int:
+    """The tokens of a text, if the model has a method ``count_tokens``; otherwise 0."""
+    count = getattr(model, "count_tokens", None)
+    return 0 if count is None else int(await count(text))
 
 
 def check_parts(model: Model, parts: Iterable[Part]) -> None:

@@ -6,7 +6,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from stagepost._dataclasses import dataclass
 
-from ._messages import ChatMessage, ProviderContent, ToolCall, Usage
+from ._messages import AssistantMessage, ChatMessage, ProviderContent, ToolCall, Usage
 from ._provider_tool import ProviderTool
 from ._settings import ModelSettings
 
@@ -74,6 +74,8 @@ class ModelRequest:
             and must not block. The response still has the whole text.
         settings: Settings for the model.
         provider_tools: Tools that the model's provider executes itself; also on the last turn.
+        left_out: How many earlier answers of the model `messages` does not have, because the agent's `ContextPolicy`
+            leaves them out.
     """
 
     messages: Sequence[ChatMessage]
@@ -82,6 +84,12 @@ class ModelRequest:
     on_token: Callable[[Token], None] | None = field(default=None, compare=False, repr=False)
     settings: ModelSettings = _UNSET
     provider_tools: Sequence[ProviderTool] = ()
+    left_out: int = field(default=0, compare=False, repr=False)
+
+    @property
+    def answers(self) -> int:
+        """How often the model has answered before in this conversation."""
+        return self.left_out + [*map(type, self.messages)].count(AssistantMessage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,8 @@ class Model(Protocol):
 
     It may get the same request again after a crash, from another process, and must not rely on the order of requests.
 
-    It may have an attribute ``secrets``, texts such as its key: they are masked in its agents' runs.
+    It may have an attribute ``secrets``, texts such as its key: they are masked in its agents' runs. It may have an
+    attribute ``context_window``, the tokens that it can read, or None: see `ContextPolicy`.
     """
 
     async def answer(self, request: ModelRequest) -> ModelResponse:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeAlias, TypeVar, cast
 
-from ._messages import AssistantMessage, ToolCall
+from ._messages import ToolCall
 from ._model import ModelRequest, ModelResponse
 
 FaultT = TypeVar("FaultT")
@@ -37,11 +37,6 @@ class Script(Generic[FaultT]):
         return self._faults[turn].pop(0) if turn < len(self._faults) and self._faults[turn] else None
 
 
-def turn_of(request: ModelRequest) -> int:
-    """How many answers a request has. Counted without Python code for each message: there may be very many."""
-    return [*map(type, request.messages)].count(AssistantMessage)
-
-
 def as_response(answer: Answer, turn: int | ModelRequest) -> ModelResponse:
     """An answer as a model gives it, its calls with ids that are the same in every process.
 
@@ -53,7 +48,7 @@ def as_response(answer: Answer, turn: int | ModelRequest) -> ModelResponse:
         return answer
     if isinstance(answer, str):
         return ModelResponse(answer)
-    turn = turn if isinstance(turn, int) else turn_of(turn)
+    turn = turn if isinstance(turn, int) else turn.answers
     calls = [answer] if isinstance(answer, ToolCall) else answer
     return ModelResponse(calls=tuple(_named(made, turn, index) for index, made in enumerate(calls)))
 

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from ..errors import ScriptEnded
 from ._messages import ToolCall
 from ._model import ModelRequest, ModelResponse
-from ._script import Answer, Script, turn_of
+from ._script import Answer, Script
 from ._tokens import Tokens
 
 ScriptEntry: TypeAlias = Answer | Exception
@@ -29,9 +29,9 @@ def call(tool: str, /, **arguments: object) -> ToolCall:
 class ScriptedModel:
     """Answers from a script, entry by entry; each conversation starts with the first entry.
 
-    Its answer depends only on how many answers the request already contains, so a new object, in another process after
-    a crash, continues where the old one was. Errors precede the answer that follows them: each is raised once
-    by this object, for the first request for that answer.
+    Its answer depends only on how many answers the conversation has so far (`ModelRequest.answers`), so a new object,
+    in another process after a crash, continues where the old one was. Errors precede the answer that follows them: each
+    is raised once by this object, for the first request for that answer.
 
     Args:
         script: Texts, calls (`call`, or a list of them for several at once), whole `ModelResponse`, or exceptions.
@@ -55,7 +55,7 @@ class ScriptedModel:
         """
         await checkpoint()  # like any real model, let others run
         self._requests.append(request)
-        turn = turn_of(request)
+        turn = request.answers
         error = self._script.fault(turn)
         if error is not None:
             raise error

@@ -6,7 +6,8 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
-from ..errors import ModelError, ModelRejected, ModelTimeout, ModelUnavailable, RateLimitReached
+from ..errors import ContextTooLong, ModelError, ModelRejected, ModelTimeout, ModelUnavailable, RateLimitReached
+from ._overflow import is_overflow
 
 _LONGEST: Final = 500  # characters of a provider's text
 _PASSING: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY})  # and all of a server's own faults
@@ -22,6 +23,8 @@ def status_error(model: str, status: int, headers: Mapping[str, str], detail: st
         detail: What the provider says, without secrets.
         attempt: Which attempt it was, from 1.
     """
+    if is_overflow(status, detail):
+        return ContextTooLong(model, f"status {status}: {detail}", attempt=attempt, status=status)
     after = retry_after(headers)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return RateLimitReached(model, detail, attempt=attempt, retry_after=after)

@@ -1,9 +1,11 @@
 """Lists that only grow: stored one row per element, so that a step saves what it adds and nothing else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
+from operator import eq
 from types import MappingProxyType
-from typing import Annotated, Any, Final, cast, get_args, get_origin
+from typing import Annotated, Any, Final, cast, get_args, get_origin, overload
 
 from pydantic_core import from_json, to_json
 
@@ -97,20 +99,19 @@ class Elements:
 
     def shared(self, codec: Codec[Any]) -> list[Any]:
         """A new list of the elements as values of their type; these are immutable, and shared by all who read them."""
-        return self._read_up(codec)[: self.length]
+        return self.uncopied(codec)[:]
 
     def immutable(self, codec: Codec[Any]) -> tuple[Any, ...]:
         """The same as a tuple, which is shared as well: however often it is asked for, it is made once."""
         if self._shared is None:
-            typed = self._read_up(codec)
-            self._shared = tuple(typed if len(typed) == self.length else typed[: self.length])
+            self._shared = tuple(self.uncopied(codec))
         return self._shared
 
-    def _read_up(self, codec: Codec[Any]) -> list[Any]:
-        """At least the elements of this version, as values of their type."""
+    def uncopied(self, codec: Codec[Any]) -> "Prefix":
+        """The same as a sequence that nobody can change, so that nothing has to be copied, however long it is."""
         if len(self._typed) < self.length:
             self._typed += [codec.load(part) for part in self._parts[len(self._typed) : self.length]]
-        return self._typed
+        return Prefix(self._typed, self.length)
 
     def grown(self, more: "Elements") -> "Elements":
         """A version with more elements; this one stays as it is."""
@@ -145,6 +146,52 @@ class Elements:
         if self.parts[: before.length] != before.parts:
             raise CannotStore(key, "it only grows (Append): return what is to be added, or a list that begins with it")
         return Elements(list(self.parts[before.length :]), blobs=self.blobs)
+
+
+class Prefix(Sequence[Any]):
+    """The beginning of a list that only grows, as a sequence that nobody can change.
+
+    Args:
+        elements: The list; only ever appended to.
+        length: How many of its elements belong to the sequence.
+    """
+
+    __slots__ = ("_elements", "_length")
+
+    def __init__(self, elements: list[Any], length: int) -> None:
+        self._elements = elements
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return self._sliced(*index.indices(self._length))
+        if not -self._length <= index < self._length:
+            raise IndexError("list index out of range")
+        return self._elements[index + self._length if index < 0 else index]
+
+    def _sliced(self, start: int, stop: int, step: int) -> list[Any]:
+        if step < 0:
+            return [self._elements[each] for each in range(start, stop, step)]
+        return self._elements[start : max(start, stop) : step]
+
+    def __iter__(self) -> Iterator[Any]:
+        return islice(self._elements, self._length)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Prefix | list | tuple) and len(self) == len(other) and all(map(eq, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(self._elements[: self._length])
 
 
 class ListCodec(TypedCodec[list[Any]]):

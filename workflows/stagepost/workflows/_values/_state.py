@@ -134,6 +134,20 @@ class State(Mapping[str, Any]):
             self._made[key] = codec.load(value.data)
         return self._made[key]
 
+    def uncopied(self, key: str) -> Any:
+        """The value of a key, as `state[key]` gives it, but without a copy of a long list.
+
+        For steps that read a list on each visit that only grows (`ListCodec`), and whose elements are immutable: the
+        value is a sequence that cannot be changed. For other keys this is `state[key]`.
+
+        Raises:
+            MissingKey: There is no such key.
+        """
+        value, codec = self._values.get(key), self._types.get(key)
+        if isinstance(codec, ListCodec) and codec.is_shared and isinstance(value, Elements):
+            return value.uncopied(codec.element)
+        return self[key]
+
     def read_typed(self) -> list[tuple[str, Any]]:
         """What has been read of values that can be changed in place."""
         return list(self._made.items())

@@ -88,6 +88,7 @@ class LiteLLM:
         self.settings = folded(repr(self), settings, options or {})
         self._vendor: Vendor | None = None
         self._asked: Provider | None = None
+        self._window: int | None = None
 
     def __repr__(self) -> str:
         where = "" if self.api_base is None else f", api_base={shown_address(self.api_base)!r}"
@@ -104,6 +105,23 @@ class LiteLLM:
         headers = self.settings.extra.get("extra_headers") or {}
         address = address_secrets(self.api_base or "", likely=True)
         return tuple(filter(None, [key, *named_secrets(headers, likely=True), *address]))
+
+    @property
+    def context_window(self) -> int | None:
+        """The tokens that the model can read, as litellm knows it; None if it does not, or before `prepare`."""
+        if self._window is None and self._vendor is not None:
+            self._window = self._vendor.window(self.name) or 0
+        return self._window or None
+
+    async def count_tokens(self, text: str) -> int:
+        """The tokens of a text, roughly: the tokenizer is one of OpenAI's for all models. In a thread.
+
+        Raises:
+            ExtraMissing: litellm is not installed.
+            AsyncioRequired: The event loop is another one.
+        """
+        await self.prepare()
+        return await to_thread.run_sync(self._loaded.count, text)
 
     async def prepare(self) -> None:
         """Import litellm now, in a thread, rather than when the model is first asked.

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ...errors import AnswerCut, AnswerTooLong, ContentRefused
+from ...errors import AnswerCut, AnswerTooLong, ContentRefused, ContextTooLong
 from .._messages import ToolCall, Usage
 from .._model import ModelRequest, ModelResponse
-from .._script import turn_of
 from ._ending import Ending, ending
 from ._gathering import Gathered
 from ._provider import Provider
 
+_FULL: Final = "model_context_window_exceeded"  # of Anthropic's
 _FILTERED: Final = "its content filter has ended the answer"
 
 
@@ -30,16 +30,19 @@ def finished(
     Raises:
         ContentRefused: The model does not want to answer, or a filter does not want it to.
         AnswerTooLong: It met the limit of tokens.
+        ContextTooLong: The prompt has left no room for it.
         AnswerCut: The provider has failed in the middle.
     """
     kind, model = ending(reason), provider.model
     if gathered.refusal or kind == "refused":
         raise ContentRefused(model, gathered.refusal or _FILTERED, attempt=attempt)
     if kind == "too-long":
+        if reason is not None and reason.lower() == _FULL:
+            raise ContextTooLong(model, "the answer met the end of what the model can read", attempt=attempt)
         raise AnswerTooLong(model, f"it ended after {len(gathered.text)} characters", attempt=attempt)
     if kind == "cut":
         raise AnswerCut(model, f"the provider ended the answer with {reason!r}", attempt=attempt)
-    turn = turn_of(request)
+    turn = request.answers
     calls = gathered.calls(turn, {tool.name for tool in request.tools})
     return ModelResponse(
         gathered.text,

@@ -13,6 +13,7 @@ from typing import Final
 from ...errors import (
     AnswerCut,
     ContentRefused,
+    ContextTooLong,
     ModelError,
     ModelRejected,
     ModelTimeout,
@@ -21,6 +22,7 @@ from ...errors import (
     UnreadableAnswer,
 )
 from .._masking import KeyMask
+from .._overflow import is_overflow
 from .._statuses import shortened, status_error
 from ._asking import named
 
@@ -35,7 +37,6 @@ _SILENT: Final[tuple[tuple[frozenset[str], type[ModelError]], ...]] = (
             {
                 "AuthenticationError",
                 "BadRequestError",
-                "ContextWindowExceededError",
                 "NotFoundError",
                 "PermissionDeniedError",
                 "UnsupportedParamsError",
@@ -72,6 +73,8 @@ class Failures:
         if headers is not None and "ContentPolicyViolationError" not in kinds:
             status = int(getattr(error, "status_code", 500))
             return status_error(self._model, status, headers, detail, attempt=attempt)
+        if is_overflow(None, str(error)) or "ContextWindowExceededError" in kinds:
+            return ContextTooLong(self._model, detail, attempt=attempt)
         if any(sign in str(error) for sign in _NO_KEY):
             return ModelRejected(self._model, detail, attempt=attempt)
         if "UnsupportedParamsError" in kinds and (setting := named(str(error))) is not None:

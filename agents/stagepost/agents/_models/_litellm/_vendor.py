@@ -12,7 +12,7 @@ from stagepost.workflows import ExtraMissing
 
 from ..._retries import check_retries
 from .._messages import Usage
-from ._counting import counted, price
+from ._counting import counted, number, price
 from ._edits import Edits
 from ._listening import listen, listening
 from ._provider import Provider
@@ -94,6 +94,17 @@ class Vendor:
     def sees(self, model: str) -> bool:
         """Whether litellm knows the model to take pictures."""
         return bool(self._litellm.supports_vision(model=model))
+
+    def window(self, model: str) -> int | None:
+        """The tokens that a model can read; None if litellm does not know it."""
+        try:
+            return number(self._litellm.get_model_info(model=model).get("max_input_tokens")) or None
+        except Exception:  # noqa: BLE001  # litellm raises a plain Exception for a model that it does not know
+            return None
+
+    def count(self, text: str) -> int:
+        """The tokens of a text, roughly: by the one tokenizer that is loaded, since others would be fetched."""
+        return int(self._litellm.token_counter(model="openai/any", text=text))
 
     def knows_schemas(self, model: str) -> bool:
         """Whether the provider makes the model keep to a JSON schema; False if litellm does not know the model."""

@@ -1,0 +1,1 @@
+"""What a model sees of a run: limits for results of tools, and compaction of what was said."""

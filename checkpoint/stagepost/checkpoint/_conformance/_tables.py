@@ -201,6 +201,9 @@ async def check_the_tables_of_the_store_are_left_alone(store: CheckpointStore) -
     ):
         with refuses(StatementFailed, text):
             await store.execute(Statement(text))
+    for total in (2**70, "\ud800"):
+        with refuses(StatementFailed, total):
+            await store.execute(Statement(_INSERT, ("x", total)))
     for text in ("DELETE FROM runs", "no SQL", "SELECT ?", "SELECT 1; SELECT 2", "PRAGMA user_version"):
         with refuses(StatementFailed, text):
             await store.query(text)

@@ -117,7 +117,7 @@ def named(name: str) -> Tool[..., object]:
         (lambda: Agent("w", prompt="", sub_agents=["w"]), "'w' has its own name: no agent can ask itself"),
         (
             lambda: Agent("w", prompt="", hooks=[look]),
-            "which is not a hook: give .* `async def model_call` or `tool_call`",
+            "which is not a hook: give .* `async def model_call`, `tool_call` or `tool_progress`",
         ),
         (lambda: Agent("w", prompt="", hooks=[Guard]), "which is not a hook"),
         (lambda: Agent("w", prompt="", approvals="send_*"), r"approvals: rules='send_\*' is one text"),

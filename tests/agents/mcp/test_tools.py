@@ -80,7 +80,7 @@ def read(path: str) -> str:
         ([found(McpServer.stdio("files"), "fail")], ["every agent", "'fail' of MCP server 'files'"]),
         (
             [found(McpServer.stdio("a"), "x.y"), found(McpServer.stdio("b"), "x_y")],
-            ["'x.y' of MCP server 'a'", "'x_y' of MCP server 'b'", "a prefix"],
+            ["'x.y' of MCP server 'a'", "'x_y' of MCP server 'b'", "prefix="],
         ),
     ],
     ids=["the agent's own", "reserved", "another server's"],

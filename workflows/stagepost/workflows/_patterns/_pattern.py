@@ -48,6 +48,9 @@ class Pattern(ABC):
         name: Unique among its siblings; at the top, the workflow's name.
         version: Declared version of the definition. Old versions may be registered beside new ones.
         state: Model of the states; None for plain `State`.
+        lifespan: Opens what the steps of its runs find as ``context.resources``; None if they need nothing. That of the
+            outermost pattern counts. A runner enters it once, before the first run that needs it is worked on, and
+            leaves it after all runs; lifespans that are equal (``==``) are one.
     """
 
     kind: str

@@ -4,26 +4,23 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import Attachments, Cell, Statement
 from stagepost.hub import Duration, check_name
 
-from .._execution._blobs import Attached, check_blobs
 from .._execution._children import Beginning, Children, Startable
 from .._execution._execution import Execution
 from .._execution._signal_box import Signal
 from .._ids import child_id, place_of
 from .._values._expected import expected
-from ..errors import RunnerRequired
 from ._answered import Question, shown
+from ._beside import Beside
 from ._effects import NotDone, Once
 from ._notes import note, noted
-from ._run_context import RunContext
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
-class StepContext(RunContext):
+class StepContext(Beside):
     """Given to steps that have a parameter named ``context``: all that a step, or a library of steps, needs of its run.
 
     Attributes:
@@ -34,93 +31,14 @@ class StepContext(RunContext):
         outer: Makes `outer_state`; None if it is not the worker of a fan-out.
     """
 
-    path: str
     visit: int
     around: tuple[int, ...] = ()
-    attached: Attached | None = None
     outer: Callable[[], Any] | None = None
 
     @property
     def outer_state(self) -> Any:
         """For a worker of a `Parallel`: the state that the fan-out was given; None for other steps."""
         return None if self.outer is None else self.outer()
-
-    def attach(self, data: bytes) -> str:
-        """Keep bytes beside the state, such as a picture: they are saved together with what this step returns.
-
-        The store has them once, however many runs bring the same, for as long as one of these runs is stored.
-
-        Returns:
-            Their digest, for `blob`: the step puts it into the state.
-
-        Raises:
-            BlobTooLarge: There are more than the store takes (`max_blob`, 20 MB).
-            CannotStore: They hold a secret.
-        """
-        digest = (blobs := Attachments()).add(bytes(data))
-        check_blobs(blobs, repr(self.path), self._execution.limits, self._execution.secrets)
-        self._bearing().update(blobs)
-        return digest
-
-    def write(self, text: str, *values: str | float | bytes | None) -> None:
-        """Write to a table of the application in the store's database, in the transaction that saves this step.
-
-        Its name begins with ``app_``, see `Tables`. Nothing is written if the step fails, or begins again. If the
-        statement fails, for example at a constraint, so does the step, and nothing of it is saved.
-
-        Args:
-            text: SQL, with ``?`` for values.
-            values: What is bound to these.
-
-        Raises:
-            RunnerRequired: The run is in memory, where there are no tables.
-            CannotStore: The statement or a value holds a secret.
-        """
-        if not self.is_durable:
-            raise RunnerRequired(self.workflow, self.path, "writes to a table")
-        for given in (text, *values):
-            if isinstance(given, str):
-                self._execution.secrets.check_text(given, f"what {self.path!r} writes to a table")
-            elif isinstance(given, bytes):
-                self._execution.secrets.check_bytes(given, f"what {self.path!r} writes to a table")
-        bearing = self._bearing()
-        bearing.also = (*bearing.also, Statement(text, values))
-
-    async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
-        """The rows of a SELECT from tables of the application in the store's database.
-
-        What this step has written with `write` is not among them: it is saved together with the step.
-
-        Args:
-            text: SQL, with ``?`` for values.
-            values: What is bound to these.
-
-        Raises:
-            RunnerRequired: The run is in memory, where there are no tables.
-            StatementFailed: It is no SELECT that the database understands.
-        """
-        if not self.is_durable:
-            raise RunnerRequired(self.workflow, self.path, "reads a table")
-        return await self._execution.stored.query(text, *values)
-
-    def begin_again(self) -> None:
-        """Forget what the step has written so far, for the engine."""
-        if self.attached is not None:
-            self.attached.also = ()
-
-    def _bearing(self) -> Attached:
-        self.attached = Attached() if self.attached is None else self.attached
-        return self.attached
-
-    async def blob(self, digest: str) -> bytes:
-        """Bytes that a run of the store refers to, by the digest that `attach` has returned.
-
-        Raises:
-            BlobNotFound: There are none.
-        """
-        if self.attached is not None and (data := self.attached.get(digest)) is not None:
-            return data
-        return await self._execution.blobs.get(digest)
 
     @property
     def place(self) -> str:
@@ -369,7 +287,7 @@ class StepContext(RunContext):
             not_done=not_done,
             secrets=self._execution.secrets,
             prompt=None if show is None else shown(show, self._execution, self.path),
-            attached=self._bearing,
+            attached=self._kept,
         )
         return await once.make(effect, on_unknown)
 

@@ -50,7 +50,7 @@ async def test_a_run_that_was_dear_to_take_up_is_taken_up_once_for_many_answers(
             await runner.answer(f"r/fan[{item}]:ask", item)
         assert (await run.result())["fan"] == list(range(number))
     assert store.loaded == 1
-    assert store.read <= number  # each is read once
+    assert store.read <= 2 * number  # each once, or twice where two were reading when it came
 
 
 async def test_a_run_that_was_cheap_to_take_up_rests_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

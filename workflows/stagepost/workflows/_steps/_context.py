@@ -6,10 +6,10 @@ from typing import Any, TypeVar, overload
 from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, check_name
 
-from .._execution._children import Beginning, Children, Startable
+from .._execution._children import Beginning, Startable
 from .._execution._execution import Execution
 from .._execution._signal_box import Signal
-from .._ids import child_id, place_of
+from .._ids import place_of
 from .._values._expected import expected
 from ._answered import Question, shown
 from ._beside import Beside
@@ -177,29 +177,6 @@ class StepContext(Beside):
         """
         await self._children.cancel(self._execution, workflow.as_workflow(), key)
 
-    def child_id(self, key: str, *, of: str | None = None) -> str:
-        """The id that a child has as a run of its own.
-
-        Args:
-            key: As for `child`.
-            of: Id of the run whose child it is; by default this one.
-        """
-        return child_id(self.run_id if of is None else of, key)
-
-    async def child_state(self, key: str, *, of: str | None = None) -> Any:
-        """The final state of a child of this run that has completed, whichever step has started it; or None.
-
-        Args:
-            key: As for `child`.
-            of: Id of the run whose child it is; by default this one. In memory no other run is known.
-        """
-        return await self._children.state(self.run_id if of is None else of, key)
-
-    @property
-    def has_signals(self) -> bool:
-        """Whether it may be worth asking for `signals`: False only if none was sent to this run."""
-        return not self._execution.signals.is_empty
-
     async def signals(self, name: str, after: int = 0) -> Sequence[Signal]:
         """What was sent to this run as signals of a name, oldest first. None is taken: the next step finds them too.
 
@@ -215,11 +192,6 @@ class StepContext(Beside):
         """
         self._execution.signals.read_at = self.path
         return await self._execution.signals.find(name, after)
-
-    @property
-    def _children(self) -> Children:
-        assert self._execution.children is not None  # noqa: S101  # whoever executes a run sees to it
-        return self._execution.children
 
     @overload
     async def once(

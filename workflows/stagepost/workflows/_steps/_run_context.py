@@ -9,7 +9,9 @@ from stagepost.checkpoint import Limits
 from stagepost.hub import Hub
 
 from .._events import EventKind
+from .._execution._children import Children
 from .._execution._execution import Execution
+from .._ids import child_id
 from .._values._mask import Mask
 
 
@@ -98,9 +100,37 @@ class RunContext:
         """Whether the end of this stored run was requested; False where only its process is to end."""
         return self.is_durable and self._execution.stored.scope.cancel_called
 
+    def child_id(self, key: str, *, of: str | None = None) -> str:
+        """The id that a child has as a run of its own.
+
+        Args:
+            key: As for `StepContext.child`.
+            of: Id of the run whose child it is; by default this one.
+        """
+        return child_id(self.run_id if of is None else of, key)
+
+    async def child_state(self, key: str, *, of: str | None = None) -> Any:
+        """The final state of a child of this run that has completed, whichever step has started it; or None.
+
+        Args:
+            key: As for `StepContext.child`.
+            of: Id of the run whose child it is; by default this one. In memory no other run is known.
+        """
+        return await self._children.state(self.run_id if of is None else of, key)
+
+    @property
+    def has_signals(self) -> bool:
+        """Whether it may be worth asking for `StepContext.signals`: False only if none was sent to this run."""
+        return not self._execution.signals.is_empty
+
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
 
         They are metadata: no value of the state belongs into one.
         """
         self._execution.emit(kind, **details)
+
+    @property
+    def _children(self) -> Children:
+        assert self._execution.children is not None  # noqa: S101  # whoever executes a run sees to it
+        return self._execution.children

@@ -121,7 +121,11 @@ async def test_values_of_all_types_are_told_as_results_of_tools_are(returns: Any
         (Offer, {"price": "much"}, "price"),
         (Offer, {"price": -1}, "more than nothing"),
         (Offer, "free", "valid"),
-        ({"type": "object", "properties": {"n": {"type": "integer"}}}, {"n": 1.5}, "n: it is not of type integer"),
+        (
+            {"type": "object", "properties": {"n": {"type": "integer"}}},
+            {"n": 1.5},
+            'n: it does not fit type: "integer"',
+        ),
         (int, object(), "no JSON form"),
     ],
     ids=["type", "validator", "kind", "schema", "no JSON"],
@@ -241,8 +245,8 @@ async def test_arguments_of_a_schema_are_checked() -> None:
     async with working(agent) as runner:
         await (await Tasks(runner).start(agent, "go")).result()
     assert [text.rpartition("called: ")[2] for text in told(model.requests[-1])] == [
-        "n: it is less than 2 (minimum)",
-        "it is not of type object (type)",
+        "n: it does not fit minimum: 2",
+        'it does not fit type: "object"',
         "n: it is missing (required)",
     ]
 

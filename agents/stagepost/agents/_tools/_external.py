@@ -17,7 +17,7 @@ from .._output._schema import schema_of
 from .._validation import problems
 from ..errors import InvalidTool, NobodyToAnswer
 from ._arguments import InvalidArguments
-from ._fits_schema import misfit
+from ._fits_schema import imported, misfit
 from ._outside import Dismiss, Outside, Question, Refuse, WaitingTool, checked_answer, complaint_of
 from ._returned import ToolResult, as_result
 
@@ -175,6 +175,7 @@ def _parameters(tool: str, given: type[BaseModel] | JsonSchema) -> GivenParamete
 def _value(tool: str, what: str, given: Any) -> Value:
     """What is known of a value by its type, or by its schema."""
     if isinstance(given, Mapping):
+        imported()  # or it would be missed only when a value is checked
         return Value(given, partial(_fitting, given))
     if given is None:
         return Value({}, lambda value: value)

@@ -26,7 +26,7 @@ from stagepost.agents import (
 )
 from stagepost.agents._loop._loop import AgentLoop
 from stagepost.agents._tasks._turns import Turns
-from stagepost.checkpoint import MemoryStore
+from stagepost.checkpoint import LabelRefused, MemoryStore
 from stagepost.hub import InvalidName
 from stagepost.workflows import Chain, DefinitionError, RunConflict, RunFailed, Runner, Sleep, WorkflowNotFound
 
@@ -335,6 +335,8 @@ async def test_a_conversation_that_cannot_be_is_refused() -> None:
             converse(runner, "echo", id="a/b")
         with pytest.raises(ValueError, match="at most 80"):
             converse(runner, "echo", id="a" * 81)
+        with pytest.raises(LabelRefused, match="'conversation' is what converse"):
+            converse(runner, "echo", labels={"conversation": "mine"})
         async with converse(runner, echo()) as talk:
             with pytest.raises(DefinitionError):
                 await talk.send("a")

@@ -84,7 +84,7 @@ def compacted(said: list[ChatMessage], policy: ContextPolicy, request: int, limi
     tally = Tally()
     shown = Shown(View(request=request), policy.result_limit)
     shown.grow(said)
-    return Compacting("a", policy, said, shown, tally)
+    return Compacting("a", policy, said, shown, tally, request=request)
 
 
 @given(transcripts(), CUTS, st.data())

@@ -410,7 +410,10 @@ FILTERS: dict[str, tuple[Any, list[str]]] = {
     "the user's": (of_users, ["user: Hello."]),
     "the end": (last_two, ["user: Hello.", "assistant: Over. 1", "tool: refunds has the conversation now"]),
     "results without calls": (results_only, ["user: Hello."]),
-    "calls without results": (calls_only, ["user: Hello.", "assistant: Look. 0", "assistant: Over. 0"]),
+    "calls without results": (
+        calls_only,
+        ["user: Hello.", "assistant: Look. 0", "assistant: Over. 0", "user: [You have the conversation now: go on.]"],
+    ),
     "one result of two": (
         half,
         [

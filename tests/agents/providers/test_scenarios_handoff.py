@@ -64,6 +64,19 @@ async def test_what_a_filter_leaves_is_taken(place: Place, filtering: Any) -> No
     place.check()
 
 
+def without_results(messages: Any) -> Any:
+    return [message for message in messages if message.role != "tool"]
+
+
+async def test_a_filter_may_leave_an_answer_at_the_end(place: Place) -> None:
+    script: Script = {
+        "You plan.": [Says("One moment.", [OVER]), OVER],
+        "You rhyme.": [BACK, "Cold and bold."],
+    }
+    assert (await run(agents(place, script, filter=without_results))).output == "Cold and bold."
+    place.check()
+
+
 async def test_a_conversation_goes_on_with_the_other_agent_after_a_restart(place: Place, tmp_path: Path) -> None:
     script: Script = {"You plan.": [OVER, "Bye."], "You rhyme.": ["Cold and bold.", "Sun and fun.", BACK]}
     planner = agents(place, script)

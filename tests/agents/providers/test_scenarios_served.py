@@ -1,5 +1,6 @@
 """Tools that the provider executes itself: declared, kept with the answer, and sent back to it alone."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pytest
@@ -16,10 +17,14 @@ from stagepost.agents import (
     Agent,
     AssistantMessage,
     Budget,
+    ChatMessage,
+    ContextPolicy,
     Fallback,
+    HandoffFilter,
     ModelRequest,
     ModelResponse,
     UnsupportedTool,
+    handoff,
     provider_tool,
 )
 
@@ -177,3 +182,30 @@ async def test_gemini_before_version_3_takes_no_tools_beside_its_own(place: Plac
     with pytest.raises(UnsupportedTool, match="only without other tools"):
         await run(searcher(place, ["never said"], tools=[WEB, look]))
     assert place.session.requests == []
+
+
+def half(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    return [message for message in messages if message.role != "tool" or message.text != LOOKED]
+
+
+@pytest.mark.parametrize("filtering", [None, half], ids=["whole", "half"])
+@pytest.mark.parametrize("tools", [[], [WEB]], ids=["without", "with"])
+async def test_what_was_found_is_handed_over(place: Place, tools: list[Any], filtering: HandoffFilter | None) -> None:
+    """The other agent asks the same model: with the provider's tool, or without any."""
+    model = place.model(
+        {
+            "You find things.": [
+                Says("Let me see.", searches=[Search("tides")], calls=[Call("look", {"city": "Oslo"})]),
+                Says("Let me hand over.", searches=[Search("moon")], calls=[Call("transfer_to_poet", {})]),
+            ],
+            "You rhyme.": ["Noon and moon.", "Soon."],
+        },
+        thinking=place.provider is GEMINI,  # the model that takes both is the one that thinks
+    )
+    poet = Agent("poet", "You rhyme.", tools=tools, context=ContextPolicy(messages=4))
+    over = handoff(poet, filter=filtering)
+    finder = Agent("finder", "You find things.", model=model, tools=[WEB, look, over])
+    result = await run(finder)
+    assert (result.output, result.agent) == ("Noon and moon.", "poet")
+    assert (await run(finder, "More?", after=result)).output == "Soon."
+    place.check()

@@ -44,6 +44,7 @@ class Compacting:
         transcript: All that was said.
         shown: What the model sees of it.
         tally: Counts that.
+        request: Where the message stands that the run is to answer.
         extra: The estimate for messages that are not part of the transcript yet.
 
     Attributes:
@@ -58,6 +59,7 @@ class Compacting:
         shown: Shown,
         tally: Tally,
         *,
+        request: int = 0,
         extra: int = 0,
     ) -> None:
         self.shown = shown
@@ -66,6 +68,7 @@ class Compacting:
         self._transcript = transcript
         self._tally = tally
         tally.take(shown.messages)
+        self._request = request
         self._extra = extra
 
     @property
@@ -130,7 +133,7 @@ class Compacting:
         """Have a compaction leave something out, or a summary of it written."""
         messages, places = self._visible()
         cut = self._cut(compaction, self._window(messages, goal))
-        done = allowed(messages, cut, _pinned(places, self.shown.view))
+        done = allowed(messages, cut, _pinned(places, self._request))
         view = self.shown.view.with_less([places[index] for index in done.clear], 0)
         dropped = ranges(places[index] for index in done.drop)
         answers = sum(isinstance(messages[index], AssistantMessage) for index in done.drop)
@@ -143,11 +146,11 @@ class Compacting:
         """Leave out all that may be left out, and show little of what the model has not read, or of older requests."""
         self._leave_out(_Nothing(), 0, Goal(0, None))
         messages, places = self._visible()
-        tail, request = unread(messages), self.shown.view.request
+        tail = unread(messages)
         long = [
             place
             for index, (message, place) in enumerate(zip(messages, places, strict=True))
-            if (index >= tail and _is_long(message)) or (place == 0 and request and len(message.text) > _SHORT)
+            if (index >= tail and _is_long(message)) or (place == 0 and self._request and len(message.text) > _SHORT)
         ]
         self._see(self.shown.view.with_less(long, _SHORT))
 
@@ -211,9 +214,9 @@ class _Nothing:
         return Cut(drop=range(len(window.messages)))
 
 
-def _pinned(places: Sequence[int], view: View) -> Collection[int]:
+def _pinned(places: Sequence[int], request: int) -> Collection[int]:
     """Indices of the requests that stay: the first one, and that of the run."""
-    return {index for index, place in enumerate(places) if place in (0, view.request)}
+    return {index for index, place in enumerate(places) if place in (0, request)}
 
 
 def _part(limit: int | None) -> int | None:

@@ -47,10 +47,10 @@ class Due(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What a model sees of a transcript. All places are those in the transcript.
+    """What a model sees of a transcript. All places are those in the transcript as its agent sees it.
 
     Attributes:
-        request: The message that the run is to answer.
+        request: The message that the run is to answer: its place in the stored transcript, whoever sees it.
         hidden: Messages that it does not see, from the first one to before the second.
         shrunk: Messages of which it sees only a part; later ones count where several name the same.
         answers: How many of those are answers of the model.

@@ -87,7 +87,7 @@ class Asking:
             tools = keep(toolbox, context).schemas
         if self._member.agent.servers:
             system = instructed(system, context.resources, self._member.name)
-        sight = self._viewing.look(state, self._transcript.of(state), context, news)
+        sight = self._viewing.look(state, self._transcript.heard(state), context, news)
         if sight.needs_count:
             await sight.make_room(self._viewing.beside(system, tools))
         settings = settings_of(self._member, state, context, tools)

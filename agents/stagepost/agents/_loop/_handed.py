@@ -1,6 +1,7 @@
 """What an agent sees of the transcript of a run that was handed over to it."""
 
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from stagepost.hub import describe_error
 
@@ -10,7 +11,20 @@ from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, To
 from ..errors import HandoffFailed, UnknownAgent
 from ._member import Member
 
-_KINDS = (UserMessage, AssistantMessage, ToolMessage)
+_KINDS: Final = (UserMessage, AssistantMessage, ToolMessage)
+_GO_ON: Final = UserMessage(text="[You have the conversation now: go on.]")
+
+
+class Heard(NamedTuple):
+    """What an agent sees of the transcript of a run.
+
+    Attributes:
+        said: The messages.
+        request: Where the one stands among them that the run is to answer; 0 if it is not among them.
+    """
+
+    said: Sequence[ChatMessage]
+    request: int
 
 
 class Transcript:
@@ -51,16 +65,31 @@ class Transcript:
             raise HandoffFailed(handed.tool, describe_error(error)) from error
         return (*_valid(shown, before, handed), *after)
 
+    def heard(self, state: RunState) -> Heard:
+        """The same, with the place of the request; raises as `of` does."""
+        said, request, handed = self.of(state), state.view.request, state.handed
+        if handed is None or said is state.messages:
+            return Heard(said, request)
+        before = len(said) - (len(state.messages) - handed.at)
+        if request >= handed.at:
+            return Heard(said, request - handed.at + before)
+        asked = state.messages[request]
+        return Heard(said, max((place for place in range(before) if said[place] == asked), default=0))
+
 
 def _valid(shown: Sequence[ChatMessage], before: Sequence[ChatMessage], handed: Handed) -> Sequence[ChatMessage]:
-    """What a filter returned, as every provider takes it: calls with their results, a request at the beginning."""
+    """What a filter returned, as every provider takes it.
+
+    Calls have their results, a request is at the beginning, and an answer to which nobody has said anything not at the
+    end: several providers refuse that.
+    """
     for message in shown:
         if not isinstance(message, _KINDS) or isinstance(message, SystemMessage):
             raise HandoffFailed(handed.tool, f"it has returned {message!r:.80}, which is no message of a transcript")
     paired = _paired(shown)
-    if paired and isinstance(paired[0], UserMessage):
-        return paired
-    return (*(message for message in before[:1] if isinstance(message, UserMessage)), *paired)
+    if not paired or not isinstance(paired[0], UserMessage):
+        paired = (*(message for message in before[:1] if isinstance(message, UserMessage)), *paired)
+    return (*paired, _GO_ON) if isinstance(paired[-1], AssistantMessage) else paired
 
 
 def _paired(shown: Sequence[ChatMessage]) -> Sequence[ChatMessage]:

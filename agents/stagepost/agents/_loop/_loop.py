@@ -17,7 +17,6 @@ from .._definition._request import Brief
 from .._delegation._delegation import Delegation
 from .._delegation._result import AgentResult
 from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of, wants_one, wants_several, wants_summary
-from .._models._model import Model
 from .._output._output import output_of
 from .._tools._answer_reader import AnswerReader
 from ..errors import AgentGaveUp
@@ -87,16 +86,6 @@ class AgentLoop(Graph):
     def depth(self) -> int:
         """The number of agents above it."""
         return self._member.depth
-
-    @property
-    def model(self) -> Model:
-        """What it asks."""
-        return self._member.model
-
-    @property
-    def writers(self) -> Sequence[Model]:
-        """The models that write its summaries."""
-        return self._member.writers
 
     def accept(self, payload: object) -> Mapping[str, object]:
         """The initial state of a run for this payload.

@@ -16,6 +16,7 @@ from .._models._around import count_tokens, model_window
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, Usage, UserMessage
 from .._models._model import ToolSchema
 from ..errors import ContextTooLong
+from ._handed import Heard
 from ._member import Member
 
 _SIGHT: Final = "sight"  # where a run keeps what its model sees, while a process works on it
@@ -42,6 +43,7 @@ class Sight:
         self._tally = Tally()
         self._stored = state.view
         self._transcript: Sequence[ChatMessage] = ()
+        self._request = 0
         self._extra = 0
         self._limit: int | None = None
         self._stored_read = self._read = 0
@@ -57,21 +59,19 @@ class Sight:
             changes["read"] = self._read
         return changes
 
-    def look(self, state: RunState, transcript: Sequence[ChatMessage], news: Sequence[UserMessage]) -> None:
+    def look(self, state: RunState, heard: Heard, news: Sequence[UserMessage]) -> None:
         """Take in what has been added to the transcript.
 
         Args:
             state: The run's state.
-            transcript: What was said, as the agent sees it.
+            heard: What was said, as the agent sees it.
             news: What is said to the run in this turn.
         """
         policy, view = self._policy, state.view
-        if transcript is not state.messages and view.request:  # of which a handoff shows something else
-            view = replace(view, request=0)
         if self.shown.view is not view and self.shown.view != view:
             self.shown = Shown(view, policy.result_limit)
             self._tally.begin()
-        self._stored, self._transcript = view, transcript
+        self._stored, (self._transcript, self._request) = view, heard
         self._extra = sum(map(estimate, news)) if news else 0
         self.shown.grow(self._transcript)
         self._limit = policy.limit or self._of_window()
@@ -132,7 +132,9 @@ class Sight:
 
     def _compacting(self) -> Compacting:
         name, policy = self.member.agent.name, self._policy
-        return Compacting(name, policy, self._transcript, self.shown, self._tally, extra=self._extra)
+        return Compacting(
+            name, policy, self._transcript, self.shown, self._tally, request=self._request, extra=self._extra
+        )
 
     async def _count(self) -> None:
         """Have the model's tokenizer count what there is, if it has one."""
@@ -165,21 +167,19 @@ class Viewing:
         self._sized: tuple[Sequence[ToolSchema], int] = ((), 0)
         self._extended: tuple[Sequence[ToolSchema], Sequence[ToolSchema]] = ((), (READ_RESULT_SCHEMA,))
 
-    def look(
-        self, state: RunState, transcript: Sequence[ChatMessage], context: StepContext, news: Sequence[UserMessage]
-    ) -> Sight:
+    def look(self, state: RunState, heard: Heard, context: StepContext, news: Sequence[UserMessage]) -> Sight:
         """What the model sees now.
 
         Args:
             state: The run's state.
-            transcript: What was said, as the agent sees it.
+            heard: What was said, as the agent sees it.
             context: The step that asks.
             news: What is said to the run in this turn.
         """
         sight = context.memo.get(_SIGHT)
         if not isinstance(sight, Sight) or sight.member is not self._member:  # it was another agent's until now
             sight = context.memo[_SIGHT] = Sight(self._member, state)
-        sight.look(state, transcript, news)
+        sight.look(state, heard, news)
         return sight
 
     def with_reading(self, tools: Sequence[ToolSchema]) -> Sequence[ToolSchema]:

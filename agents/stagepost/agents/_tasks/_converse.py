@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import anyio
 
-from stagepost.checkpoint import RunNotFound
+from stagepost.checkpoint import LabelRefused, RunNotFound
 from stagepost.hub import Duration, check_name, seconds
 from stagepost.workflows import Run, Runner, State
 
@@ -20,7 +20,7 @@ from .._loop._loop import AgentLoop
 from .._models._messages import ChatMessage
 from ..errors import ConversationOver
 from ._tasks import known_loop
-from ._turns import Turn, Turns
+from ._turns import LABEL, Turn, Turns
 
 OutputT = TypeVar("OutputT")
 OutputT_co = TypeVar("OutputT_co", covariant=True)
@@ -88,9 +88,11 @@ def converse(
         idle: Seconds (or a `timedelta`) after the last answer after which the conversation has ended, whether or not
             anybody had it open; None for no limit; by default the agent's own ``idle``. The value of this opening
             counts, not that of an earlier one.
-        labels: What the runs of the messages that are sent here can be found by, as for `Tasks.start`.
+        labels: What the runs of the messages that are sent here can be found by, as for `Tasks.start`; beside their
+            own label, ``conversation``.
 
     Raises:
+        LabelRefused: One of the labels is ``conversation``.
         WorkflowNotFound: The runner knows no agent of this name.
         NotAnAgent: The name stands for a workflow that is not an agent.
         InvalidName: The id contains characters that are not allowed.
@@ -99,6 +101,8 @@ def converse(
     conversation_id = uuid4().hex if id is None else check_name("conversation id", id)
     if len(conversation_id) > _ID_LENGTH:
         raise ValueError(f"conversation id {conversation_id!r} is too long: give at most {_ID_LENGTH} characters")
+    if labels and LABEL in labels:
+        raise LabelRefused(f"{LABEL!r} is what converse() finds the conversation by: call yours something else")
     loop = known_loop(runner, agent)
     limit = loop.idle if isinstance(idle, _Unsaid) else seconds(idle, "idle")
     return OpenConversation(runner, loop, conversation_id, limit, labels)

@@ -9,7 +9,7 @@ from tests.docs._journeys import JOURNEYS, passed
 TEXT = PAGE.read_text()
 PARTS = {found["name"]: found[0] for found in PART.finditer(TEXT)}
 ROW = re.compile(r"^\| `(?P<module>[\w/]+)` \|", re.MULTILINE)
-LENGTHS = {"commit": 14, "answer": 45, "approval": 72, "recovery": 43, "cancellation": 37}
+LENGTHS = {"commit": 14, "answer": 46, "approval": 79, "recovery": 46, "cancellation": 41}
 NAMED = re.compile(r"`((?:hub|checkpoint|workflows|agents|tests)/[\w/]+\.py)`")
 
 

@@ -12,7 +12,7 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,9 @@ class Doomed:
         if statement == "COMMIT":
             die()
         return cursor
+
+    def executemany(self, statement: str, values: Iterable[tuple[Any, ...]]) -> sqlite3.Cursor:
+        return self._connection.executemany(statement, values)  # for commits that happen to meet in a batch
 
 
 class Killer:

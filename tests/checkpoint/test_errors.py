@@ -17,6 +17,7 @@ NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
     [
         (errors.CannotStore("page.tags[2]", "it is a set"), "page.tags[2] cannot be stored: it is a set"),
         (errors.RunNotFound("r"), "never started here, or was deleted"),
+        (errors.WaitNotFound("r", ""), "'r' is no id of a wait, which is made of the run and the place"),
         (errors.RunNotOpen("r", "failed"), "'r' is failed"),
         (errors.OwnershipLost("r", 1, 2), "epoch 2, ours was 1"),
         (errors.StaleCheckpoint("r", "", "at version 1"), "the root frame is no longer at version 1"),

@@ -9,7 +9,7 @@ from tests.docs._journeys import JOURNEYS, passed
 TEXT = PAGE.read_text()
 PARTS = {found["name"]: found[0] for found in PART.finditer(TEXT)}
 ROW = re.compile(r"^\| `(?P<module>[\w/]+)` \|", re.MULTILINE)
-LENGTHS = {"commit": 14, "answer": 47, "approval": 79, "recovery": 46, "cancellation": 41}
+LENGTHS = {"commit": 14, "answer": 45, "approval": 78, "recovery": 44, "cancellation": 40}
 NAMED = re.compile(r"`((?:hub|checkpoint|workflows|agents|tests)/[\w/]+\.py)`")
 
 

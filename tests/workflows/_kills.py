@@ -100,7 +100,7 @@ async def killed(folder: Path, name: str, point: str, number: int, *mode: str) -
     """Let another process work until it kills itself."""
     with fail_after(PATIENCE):
         done = await forked(_victim.__file__, folder, name, point, number, *mode)
-    assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, ""), (done.returncode, done.stderr)
 
 
 async def left_behind(folder: Path, name: str) -> Snapshot:

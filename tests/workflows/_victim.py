@@ -39,9 +39,8 @@ class Doomed:
         self._connection = connection
         self._point = point
 
-    @property
-    def in_transaction(self) -> bool:
-        return self._connection.in_transaction
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)  # what commits need that happen to meet in a batch is not known here
 
     def execute(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
         if statement == "COMMIT" and self._point == "before the commit":

@@ -58,9 +58,10 @@ async def ended_by(store: Catalogue, run_id: str, place: str) -> str | None:
 async def codec_at(
     store: Catalogue, receives: Receives, run_id: str, place: str, name: str | None
 ) -> Codec[Any] | None:
-    """The codec of an answer to what is asked at a place; None if nothing is: the store refuses the answer then."""
-    if receives.type_of is None:
-        return receives.codec
+    """The codec of an answer, for a step whose answers depend on what it asks.
+
+    None if nothing is asked at the place: the store refuses the answer then.
+    """
     for wait in [found.wait async for found in open_waits(store, run_id=run_id)]:
         if wait.place == place and name in (None, wait.name):
             return receives.codec_of(wait.name, wait.prompt)

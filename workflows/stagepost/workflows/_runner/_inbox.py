@@ -219,7 +219,10 @@ class Sending(ABC):
         if receives is None or receives.kind is not WaitKind.ANSWER:
             raise WaitNotFound(run_id, place)
         asked = name or _asked(receives)
-        return self._stored(value, await codec_at(self._store, receives, run_id, place, asked), where), asked
+        codec: Codec[Any] | None = receives.codec
+        if receives.type_of is not None:
+            codec = await codec_at(self._store, receives, run_id, place, asked)
+        return self._stored(value, codec, where), asked
 
     def _stored(self, value: object, codec: Codec[Any] | None, where: str) -> bytes:
         data = stored(value, where) if codec is None else codec.dump(codec.convert(value, where), where)

@@ -14,6 +14,7 @@ from stagepost.agents import (
     KeepLast,
     ModelRequest,
     ModelResponse,
+    ScriptedModel,
     Summarize,
     call,
     converse,
@@ -113,3 +114,17 @@ async def test_a_result_is_read_on_by_its_place_in_what_the_agent_sees() -> None
     assert "read_result(result=4, offset=" in model.requests[1].messages[-1].text
     assert "the end" in model.requests[2].messages[-1].text
     assert result.messages[-4].text == long
+
+
+@pytest.mark.parametrize("below", [False, True], ids=["taker", "below it"])
+async def test_the_name_of_a_model_that_writes_is_that_of_the_agent_with_the_policy(below: bool) -> None:  # noqa: FBT001  # a table's column
+    writer = ScriptedModel(["a summary"] * 9)
+    policy = ContextPolicy(messages=4, compact=[Summarize(keep_turns=1, model="writer")])
+    inner = Agent("refunds", "R.", model=Says(*LOOKS, "Done."), tools=[look])
+    asks = call("message_agent", agent_name="refunds", message="Look.")
+    outer = Agent("lead", "L.", model=Says(asks, "Done."), sub_agents=[inner]) if below else inner
+    script = Says(call(f"transfer_to_{outer.name}"))
+    triage = Agent("triage", "T.", model=script, tools=[handoff(outer)], context=policy, models={"writer": writer})
+    result = await triage.run("one")
+    assert (result.output, result.agent) == ("Done.", outer.name)
+    assert writer.requests

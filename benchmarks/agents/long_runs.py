@@ -14,6 +14,7 @@ from stagepost.agents import Agent, Budget, ContextPolicy, ModelRequest, ModelRe
 LIMIT: Final = 4_000  # tokens of a prompt
 
 _TURNS: Final = 10_000
+_FEWEST: Final = 40  # that have a beginning and an end
 _EARLY: Final = 0.1  # of the turns: at the thousandth
 _SPAN: Final = 0.05  # of the turns, over which a cost is taken
 _RESULT: Final = "It is 3 degrees in Oslo, with wind from the west. " * 4
@@ -59,7 +60,7 @@ class Watched:
 
 def long_run(running: Running, scale: float) -> Figures:
     """Seconds of processor for a turn, at the thousandth and at the end, and the largest prompt by its limit."""
-    model = Watched(times(_TURNS, scale))
+    model = Watched(max(_FEWEST, times(_TURNS, scale)))
     policy = ContextPolicy(limit=LIMIT)
     agent = Agent("watcher", prompt="Watch the weather.", model=model, tools=[look], budget=_FREE, context=policy)
 

@@ -18,6 +18,7 @@ from stagepost.agents import (
     FunctionModel,
     InvalidAgent,
     InvalidTool,
+    Memory,
     ModelRequest,
     ModelResponse,
     ModelSettings,
@@ -34,6 +35,7 @@ from stagepost.agents import (
     ToolsetFailed,
     call,
     external_tool,
+    handoff,
     tool,
     toolset,
 )
@@ -144,9 +146,11 @@ async def test_a_call_of_a_tool_that_is_not_offered_is_an_error_that_the_model_r
         (lambda _: [look], ToolClash, "'look': a tool of the agent's own, and a tool of toolset 'given'"),
         (lambda _: [named("x"), named("x")], ToolClash, "two tools are named 'x'"),
         (lambda _: [named("search_tools")], ToolClash, "search_tools"),
-        (lambda _: [AgentTool(Agent("other", prompt=""))], InvalidTool, "it asks an agent"),
+        (lambda _: [AgentTool(Agent("other", prompt=""))], InvalidTool, "it brings an agent"),
+        (lambda _: [handoff(Agent("other", prompt=""))], InvalidTool, "it brings an agent"),
+        (lambda _: [Memory(label="x")], InvalidTool, "memories, MCP servers and tools of the provider"),
     ],
-    ids=["raises", "text", "nothing", "no tool", "toolset", "clash", "twice", "reserved", "agent"],
+    ids=["raises", "text", "nothing", "no tool", "toolset", "clash", "twice", "reserved", "agent", "handoff", "memory"],
 )
 async def test_a_set_that_gives_something_else_fails_the_run(
     way: Way, given: Any, error: type[Exception], why: str

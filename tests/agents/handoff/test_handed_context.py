@@ -10,10 +10,13 @@ from tests.agents.handoff.test_handoff import TO_REFUNDS, TO_TRIAGE, Says
 from stagepost.agents import (
     Agent,
     ChatMessage,
+    ClearResults,
     ContextPolicy,
+    ContextTooLong,
     KeepLast,
     ModelRequest,
     ModelResponse,
+    ScriptedModel,
     Summarize,
     call,
     converse,
@@ -113,3 +116,48 @@ async def test_a_result_is_read_on_by_its_place_in_what_the_agent_sees() -> None
     assert "read_result(result=4, offset=" in model.requests[1].messages[-1].text
     assert "the end" in model.requests[2].messages[-1].text
     assert result.messages[-4].text == long
+
+
+@pytest.mark.parametrize("below", [False, True], ids=["taker", "below it"])
+async def test_the_name_of_a_model_that_writes_is_that_of_the_agent_with_the_policy(below: bool) -> None:  # noqa: FBT001  # a table's column
+    writer = ScriptedModel(["a summary"] * 9)
+    policy = ContextPolicy(messages=4, compact=[Summarize(keep_turns=1, model="writer")])
+    inner = Agent("refunds", "R.", model=Says(*LOOKS, "Done."), tools=[look])
+    asks = call("message_agent", agent_name="refunds", message="Look.")
+    outer = Agent("lead", "L.", model=Says(asks, "Done."), sub_agents=[inner]) if below else inner
+    script = Says(call(f"transfer_to_{outer.name}"))
+    triage = Agent("triage", "T.", model=script, tools=[handoff(outer)], context=policy, models={"writer": writer})
+    result = await triage.run("one")
+    assert (result.output, result.agent) == ("Done.", outer.name)
+    assert writer.requests
+
+
+class ReadsLittle(Writes):
+    """Refuses prompts of more than 2,500 characters."""
+
+    async def answer(self, request: ModelRequest) -> ModelResponse:
+        if sum(len(message.text) for message in request.messages) > 2_500:
+            raise ContextTooLong("m", "too long", attempt=1)
+        return await super().answer(request)
+
+
+@pytest.mark.parametrize(
+    "compact", [KeepLast(turns=1), Summarize(keep_turns=1), ClearResults(keep=0)], ids=["last", "summary", "results"]
+)
+@pytest.mark.parametrize("filtering", [None, lambda said: said[:3]], ids=["whole", "filtered"])
+async def test_the_other_agents_model_may_read_less(compact: Any, filtering: Any) -> None:
+    @tool(idempotent=True)
+    async def long_look(number: int) -> str:
+        "Look."
+        return f"{number}" + "y" * 900
+
+    looks = [call("long_look", number=number) for number in range(6)]
+    model = ReadsLittle(*looks[:3], "Done.", "More.")
+    policy = ContextPolicy(compact=[compact])
+    refunds = Agent("refunds", "R.", model=model, tools=[long_look], context=policy)
+    over = handoff(refunds, filter=filtering)
+    triage = Agent("triage", "T.", model=Says(*looks, TO_REFUNDS), tools=[long_look, over])
+    result = await triage.run("one")
+    assert result.output == "Done."
+    assert (await triage.run("two", after=result)).output == "More."
+    assert [model.requests[-1].messages[at].text for at in (1, -1)] == ["one", "two"]

@@ -73,17 +73,17 @@ def model_of_run(agent: AgentDefinition, model: Model | str | None, override: Mo
     )
 
 
-def writers_of(way: Sequence[Link], policy: ContextPolicy, own: Model) -> Sequence[Model]:
-    """The models that write the summaries of each compaction of a policy.
+def writers_of(way: Sequence[Link], policy: ContextPolicy) -> Sequence[Model | None]:
+    """The models that write the summaries of each compaction of a policy; None for the model of whoever has the policy.
 
     Args:
-        way: From the root to the agent, both included: a name is looked up in ``models=`` of these, the agent first.
+        way: From the root to the agent where the policy is written, both included: a name is looked up in ``models=``
+            of these, that agent's first.
         policy: The policy.
-        own: The agent's own model, for compactions that name none.
     """
     registries = [link.agent.models for link in reversed(way)]
     named = [_meant(summary_by(each).model, registries) for each in policy.compact]
-    return tuple(own if model is None else as_model(model) for model in named)
+    return tuple(None if model is None else as_model(model) for model in named)
 
 
 def _meant(model: Model | str | None, registries: Sequence[Models]) -> Model | str | None:

@@ -33,14 +33,26 @@ class _Above(NamedTuple):
         approvals: The rules of all agents above it.
         hooks: Those hooks of theirs that are inherited.
         context: The policy of the nearest of them that has one.
+        writers: The models that write the summaries of each of its compactions; None for the agent's own.
     """
 
     approvals: Approvals
     hooks: Sequence[object]
     context: ContextPolicy
+    writers: Sequence[Model | None]
+
+    def at(self, way: Sequence[Link]) -> "_Above":
+        """The same, with the policy of the last agent of a way, if it has one: names in it mean what they do there."""
+        policy = way[-1].agent.context
+        return self if policy is None else self._replace(context=policy, writers=writers_of(way, policy))
+
+    def below(self, member: Member) -> "_Above":
+        """What is inherited from an agent."""
+        return self._replace(approvals=member.approvals, hooks=inherited(member.hooks))
 
 
-_NOTHING: Final = _Above(Approvals(within=None), (), ContextPolicy())
+_USUAL: Final = ContextPolicy()
+_NOTHING: Final = _Above(Approvals(within=None), (), _USUAL, writers_of((), _USUAL))
 
 
 class _Place(NamedTuple):
@@ -57,9 +69,8 @@ class _Place(NamedTuple):
     is_alone: bool
 
     def member(self, way: Sequence[Link], model: Model, above: _Above) -> Member:
-        """The agent that is asked first."""
+        """The agent that is asked first, with what it has of those above it."""
         agent = way[-1].agent
-        policy = agent.context or above.context
         return Member(
             name=self.name,
             path=tuple(link.agent.name for link in way),
@@ -67,8 +78,8 @@ class _Place(NamedTuple):
             model=model,
             approvals=agent.approvals.with_inherited(above.approvals),
             hooks=all_hooks(above.hooks, agent.hooks),
-            context=policy,
-            writers=writers_of(way, policy, model),
+            context=above.context,
+            writers=tuple(model if writer is None else writer for writer in above.writers),
             root=(self.root.name, self.root.budget),
             depth=len(way) - 1,
             is_alone=self.is_alone,
@@ -189,8 +200,9 @@ class Team:
         group = tuple(group_of(agent).values())
         is_alone = len(way) == 1 and not any(sub_agents_of(each) or delegates_of(each) for each in group)
         place = _Place(self._root, name, is_alone=is_alone)
+        above = above.at(way)
         member = place.member(way, model, above)
-        left = _Above(member.approvals, inherited(member.hooks), member.context)
+        left = above.below(member)
         others = [self._taker(place, (*way[:-1], Link(taker, model)), left) for taker in group[1:]]
         loop = AgentLoop(member, self._delegation(way, left, name), self, others)
         self._members += [member, *(other for other, _ in others)]
@@ -201,10 +213,9 @@ class Team:
         """An agent that a run may be handed over to. What it inherits is that of the agent which is asked first."""
         model = resolve_model(way)
         assert model is not None  # noqa: S101  # it has at least that of the agent which is asked first
+        above = above.at(way)
         member = place.taker(way, model, above)
-        return member, self._delegation(
-            way, _Above(member.approvals, inherited(member.hooks), member.context), member.name
-        )
+        return member, self._delegation(way, above.below(member), member.name)
 
     def _delegation(self, way: Sequence[Link], left: _Above, name: str) -> Delegation:
         """What asks the agents below the last one of a way."""

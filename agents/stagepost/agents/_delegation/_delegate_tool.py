@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from stagepost.hub import Duration, check_name, seconds
 
@@ -53,6 +53,8 @@ class DelegateTool(Tool[..., object], ABC):
     Raises:
         InvalidName: The name contains characters that are not allowed.
     """
+
+    brings_agent: ClassVar[bool] = True
 
     agent: AgentDefinition
     model: Model | str | None

@@ -7,7 +7,7 @@ call has its result.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 from stagepost.hub import check_name
 from stagepost.workflows import StepContext
@@ -37,6 +37,8 @@ class Handoff(Tool[..., object]):
         filter: What the agent sees of the transcript up to here; None for all of it.
         limit: How often a run may be handed over before this tool refuses.
     """
+
+    brings_agent: ClassVar[bool] = True
 
     target: AgentDefinition | str
     filter: HandoffFilter | None

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property, partial
-from typing import Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
+from typing import ClassVar, Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
 
 from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, check_name, seconds
@@ -39,10 +39,13 @@ class Tool(Generic[P, R_co]):
             the model that the outcome is unknown, ``"park"`` parks the run until a person decides.
         retries: When a call is retried after a transient error; None for never. Unless the tool is idempotent, only if
             the error says that nothing was called.
+        brings_agent: Whether it comes with an agent, which has to be known before a run begins.
 
     Raises:
         InvalidTool: The options contradict each other.
     """
+
+    brings_agent: ClassVar[bool] = False
 
     name: str
     description: str

@@ -80,7 +80,7 @@ class Toolset:
     def tools(self, context: ToolsetContext[Any], /) -> Given | Awaitable[Given]:
         """The tools of a turn: tools, or functions that become tools. May be async.
 
-        Agents and prompts as tools (`AgentTool`, `LLMTool`) and MCP servers belong to the agent itself.
+        What is no single tool, or brings an agent (`AgentTool`, `LLMTool`, `handoff`), belongs to the agent itself.
 
         Args:
             context: What is known of the run and the turn.
@@ -267,10 +267,11 @@ def toolset(given: "ToolsFunction | Iterable[ToolLike | Toolset]", /, *, name: s
 
 def _tool(toolset: str, given: object) -> Tool[..., object]:
     if isinstance(given, Toolset) or not callable(given):
-        raise InvalidTool(repr(given)[:80], f"toolset {toolset!r} gives it, and it is neither a tool nor a function")
+        why = f"toolset {toolset!r} gives it, and it is neither a tool nor a function"
+        raise InvalidTool(repr(given)[:80], f"{why}; memories, MCP servers and tools of the provider are for tools=[…]")
     tool = as_tool(given)
-    if getattr(tool, "agent", None) is not None:
-        why = f"toolset {toolset!r} gives it, and it asks an agent: give it to the agent itself, tools=[…]"
+    if tool.brings_agent:
+        why = f"toolset {toolset!r} gives it, and it brings an agent: give it to the agent itself, tools=[…]"
         raise InvalidTool(tool.name, why)
     return tool
 

@@ -274,6 +274,16 @@ async def check_the_history_of_a_list_is_kept(store: CheckpointStore) -> None:
     equal(await _versions(store, "two", after=1, limit=2), [2, 3])
 
 
+async def check_the_history_of_a_migrated_run_is_kept(store: CheckpointStore) -> None:
+    """Its former frames refer to values and lists that the newer version of its workflow no longer has."""
+    lease = await said(store, "run", "ab", ends=None, keep=Keep.ALL)
+    frame = a_frame(2)._replace(refs={"list": Ref(2, 1)})
+    await store.migrate(lease, Migrated(2, [frame], [StoredValue("", 2, 0, b'"c"')]))
+    await append(store, lease, "d")
+    states = [dict(version.frame.state) for version in (await store.history("run")).items]
+    equal((states[0], states[-1]), ({"list": b'["a","b"]'}, {"list": b'["c","d"]'}))
+
+
 async def _versions(store: CheckpointStore, run_id: str, *, after: int, limit: int) -> Sequence[int]:
     return [version.number for version in (await store.history(run_id, after=after, limit=limit)).items]
 
@@ -293,4 +303,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_a_migrated_run_has_a_list_of_its_own,
     check_numbers_of_values_and_lists_are_told,
     check_the_history_of_a_list_is_kept,
+    check_the_history_of_a_migrated_run_is_kept,
 )

@@ -46,7 +46,7 @@ class Shown:
         """Lay out what has been added to the transcript since."""
         known, self._length = self._length, len(transcript)
         added = transcript[known:]
-        if self._made is None and (self._limit is None or not any(_is_long(each, self._limit) for each in added)):
+        if self._made is None and (self._limit is None or not _has_long(added, self._limit)):
             self.messages = transcript
             return
         if self._made is None:
@@ -94,4 +94,12 @@ def _less(message: ChatMessage, characters: int, place: int) -> ChatMessage:
 
 
 def _is_long(message: ChatMessage, limit: int) -> bool:
-    return len(message.text) > limit and isinstance(message, ToolMessage)
+    return isinstance(message, ToolMessage) and len(message.text) > limit
+
+
+def _has_long(messages: Sequence[ChatMessage], limit: int) -> bool:
+    """Whether there is such a message; a conversation begins each turn with all of them."""
+    for message in messages:  # noqa: SIM110  # written out, as there may be very many
+        if type(message) is ToolMessage and len(message.text) > limit:
+            return True
+    return False

@@ -1,6 +1,7 @@
 """Toolsets: tools that depend on the run and the turn, are filtered, renamed, combined, and searched."""
 
 from collections.abc import Callable, Iterable, Sequence
+from inspect import isawaitable
 from typing import Any
 
 import pytest
@@ -173,19 +174,39 @@ def test_wrong_sets_are_refused_where_they_are_built() -> None:
         Agent("a", prompt="", tools=[toolset([look]), named("search_tools")])
 
 
-async def test_a_filter_that_raises_and_a_set_without_tools_fail_the_run() -> None:
+async def test_a_filter_that_raises_fails_the_run() -> None:
     agent, _ = agent_with(
         toolset([look], name="given").filtered(when=lambda _, each: bool(each.name[99])), script=["x"]
     )
     with pytest.raises(ToolsetFailed, match="toolset 'given' has given no tools: when= has raised IndexError"):
         await agent.run("go")
 
+
+def test_a_toolset_without_the_method_tools_is_refused_when_it_is_made() -> None:
     class Nothing(Toolset):
         pass
 
-    agent, _ = agent_with(Nothing(), script=["x"])
-    with pytest.raises(ToolsetFailed, match=r"Nothing has to define tools\(self, context\)"):
-        await agent.run("go")
+    with pytest.raises(TypeError, match=r"abstract class Nothing with.* abstract method '?tools"):
+        Nothing()  # type: ignore[abstract]  # what is tested
+
+
+async def test_the_tools_of_a_composed_set_are_those_that_it_shows() -> None:
+    agent, _ = agent_with(Shown(toolset([look, named("other")]).filtered(exclude=["other"])), script=["x"])
+    assert (await agent.run("go")).output == "x"
+
+
+class Shown(Toolset):
+    """Gives what another set gives by its method `tools`."""
+
+    def __init__(self, inner: Toolset) -> None:
+        self.inner = inner
+
+    async def tools(self, context: ToolsetContext[Any], /) -> Sequence[Tool[..., object]]:
+        found = self.inner.tools(context)
+        assert isawaitable(found)
+        tools = [each for each in await found if isinstance(each, Tool)]
+        assert [each.name for each in tools] == ["look"]
+        return tools
 
 
 async def test_a_prefix_that_makes_a_name_too_long_fails_the_run() -> None:

@@ -1,5 +1,6 @@
 """Sets of tools that depend on the run and the turn."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from inspect import isawaitable
@@ -65,7 +66,7 @@ ToolsFunction: TypeAlias = Callable[[ToolsetContext[Any]], Given | Awaitable[Giv
 """Gives the tools of a turn, sync or async. A sync one runs in the event loop and must not block."""
 
 
-class Toolset:
+class Toolset(ABC):
     """A set of tools that depends on the run and the turn, for ``Agent(tools=[…])``; also made by `toolset`.
 
     A subclass has the method `tools`. It is called for each turn, and again after a crash or a wait for a turn whose
@@ -77,6 +78,7 @@ class Toolset:
 
     name: str = ""
 
+    @abstractmethod
     def tools(self, context: ToolsetContext[Any], /) -> Given | Awaitable[Given]:
         """The tools of a turn: tools, or functions that become tools. May be async.
 
@@ -85,7 +87,6 @@ class Toolset:
         Args:
             context: What is known of the run and the turn.
         """
-        raise NotImplementedError(f"{type(self).__name__} has to define tools(self, context)")
 
     async def offered(self, context: ToolsetContext[Any]) -> Offered:
         """The tools of a turn, those included that the model has to search for.
@@ -159,7 +160,17 @@ class _Fixed(Toolset):
         return self._tools
 
 
-class _Around(Toolset):
+class _Composed(Toolset):
+    """A set made of others, some of whose tools may be hidden."""
+
+    @abstractmethod
+    async def offered(self, context: ToolsetContext[Any]) -> Offered: ...
+
+    async def tools(self, context: ToolsetContext[Any], /) -> Given:
+        return (await self.offered(context)).shown
+
+
+class _Around(_Composed):
     """A set made of another one."""
 
     def __init__(self, inner: Toolset) -> None:
@@ -226,7 +237,7 @@ class _Searched(_Around):
         )
 
 
-class _Combined(Toolset):
+class _Combined(_Composed):
     def __init__(self, name: str, sets: Sequence[Toolset]) -> None:
         self.name = name
         self._sets = sets

@@ -51,6 +51,7 @@ from ._strand import guarded
 from ._threads import in_thread
 from ._values._append import Append, ListCodec
 from ._values._mask import Mask
+from ._values._mask_stream import MaskStream
 from ._values._state import State
 from .errors import (
     BranchError,
@@ -145,6 +146,7 @@ __all__ = [
     "LifespanFailed",
     "ListCodec",
     "Mask",
+    "MaskStream",
     "MaskedError",
     "MergeConflict",
     "MissingKey",

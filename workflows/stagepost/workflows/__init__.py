@@ -55,6 +55,7 @@ from ._strand import guarded
 from ._threads import in_thread
 from ._values._append import Append, ListCodec
 from ._values._mask import Mask
+from ._values._mask_stream import MaskStream
 from ._values._state import State
 from .errors import (
     BranchError,
@@ -151,6 +152,7 @@ __all__ = [
     "ListCodec",
     "Listening",
     "Mask",
+    "MaskStream",
     "MaskedError",
     "MemoryRoom",
     "MergeConflict",

@@ -85,7 +85,8 @@ def cut_texts(draw: st.DrawFn, secrets: Sequence[str]) -> Sequence[str]:
     """Pieces of a text with secrets, parts of them, and what escapes are made of, cut anywhere."""
     parts = []
     for _ in range(draw(st.integers(1, 6))):
-        if secrets and draw(st.booleans()):
+        has_secret = draw(st.booleans())
+        if secrets and has_secret:
             way, secret = draw(st.sampled_from(WAYS)), draw(st.sampled_from(secrets))
             secret = way(secret)
             start = draw(st.integers(0, len(secret)) | st.just(0))

@@ -27,6 +27,7 @@ from ._events import (
     WaitOpened,
 )
 from ._execution._signal_box import Signal
+from ._ids import new_run_id
 from ._lifespans import Lifespan
 from ._listening._listening import Listening
 from ._listening._source import Source
@@ -225,6 +226,7 @@ __all__ = [
     "in_thread",
     "key_equals",
     "key_exists",
+    "new_run_id",
     "not_",
     "own_failure",
     "step",

@@ -115,7 +115,7 @@ class Law:
     def __init__(self, loops: Any, run_id: str) -> None:
         self._loops = loops
         self._run_id = run_id
-        self._random = Random(run_id)
+        self._random = Random(run_id)  # noqa: S311  # which readers are looked at
         self._known: dict[str | None, frozenset[PartKey]] = {None: frozenset()}
         self.parts: list[StreamPart] = []
 

@@ -17,7 +17,8 @@ from .._definition._approvals import APPROVE, expired
 from .._models._messages import ToolCall
 from .._tools._outside import ASKED
 from ._part import StreamPart
-from ._parts import (
+from ._stored import StoredRun
+from ._wait_parts import (
     ApprovalAsked,
     ApprovalDecided,
     DoubtRaised,
@@ -25,7 +26,6 @@ from ._parts import (
     QuestionAnswered,
     QuestionAsked,
 )
-from ._stored import StoredRun
 
 _CALL = "call-"  # how the keys of effects of calls begin
 

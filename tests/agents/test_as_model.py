@@ -8,7 +8,7 @@ from tests.checkpoint._processes import environment
 
 from stagepost.agents import AsyncioRequired, InvalidModel, LiteLLM, Model, ModelRequest, ScriptedModel, UserMessage
 from stagepost.agents._models._as_model import as_model
-from stagepost.workflows._installing import how_to_install
+from stagepost._installing import how_to_install
 
 MISSING = """
 import sys, anyio

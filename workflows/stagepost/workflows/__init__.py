@@ -43,12 +43,14 @@ from ._runner._runner import Runner
 from ._runner._views import RunView
 from ._steps._ask import Ask
 from ._steps._context import StepContext
+from ._steps._outcome import StepOutcome, outcome_of
 from ._steps._receives import AnswerTypes, Receives
 from ._steps._retry import Retry
 from ._steps._step import Step, step
 from ._steps._wait import Receive, Sleep, Wait
 from ._strand import guarded
 from ._threads import in_thread
+from ._tracing import RunTracer, TracedRun, Tracer, TracerFactory, default_tracing, set_default_tracing
 from ._values._append import Append, ListCodec
 from ._values._mask import Mask
 from ._values._state import State
@@ -180,6 +182,7 @@ __all__ = [
     "RunNotHeld",
     "RunParked",
     "RunStarted",
+    "RunTracer",
     "RunView",
     "Runner",
     "RunnerConfig",
@@ -195,10 +198,14 @@ __all__ = [
     "StepCancelled",
     "StepContext",
     "StepEnded",
+    "StepOutcome",
     "StepResultError",
     "StepRetried",
     "StepStarted",
     "StepTimeout",
+    "TracedRun",
+    "Tracer",
+    "TracerFactory",
     "UncleanStep",
     "UnknownField",
     "UnknownSignal",
@@ -210,12 +217,15 @@ __all__ = [
     "WorkflowNotFound",
     "all_of",
     "any_of",
+    "default_tracing",
     "guarded",
     "in_thread",
     "key_equals",
     "key_exists",
     "not_",
+    "outcome_of",
     "own_failure",
+    "set_default_tracing",
     "step",
 ]
 

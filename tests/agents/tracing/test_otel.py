@@ -18,6 +18,7 @@ from tests._otlp import receiver
 
 from stagepost.agents._tracing._observation import ObservationStatus, ObservationType, TraceContext
 from stagepost.agents._tracing._otel import OpenTelemetry
+from stagepost.agents._tracing._telling import ObservedError
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 ROOT = TraceContext(TRACE, "00f067aa0ba902b7")
@@ -360,3 +361,11 @@ def test_without_the_package_one_sentence_and_without_the_sdk_nothing_recorded(m
         [sys.executable, "-c", WITHOUT.format(missing=missing)], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(said)
+
+
+async def test_an_error_that_a_run_tells_of_has_the_class_of_the_original(made: Made) -> None:
+    await made.otel.start_trace("run-x-1", context=ROOT)
+    await made.otel.set_error(ROOT, ObservedError("StepFailed", "by 0"))
+    await made.otel.end_observation(ROOT, "error")
+    span = made.by_id(ROOT)
+    assert (about(span)["error.type"], span.status.description) == ("StepFailed", "by 0")

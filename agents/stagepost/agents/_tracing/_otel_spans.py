@@ -25,6 +25,7 @@ from ._conventions import ERROR_TYPE, Described
 from ._conventions import Span as Spec
 from ._observation import TraceContext
 from ._provider import Attributes
+from ._telling import ObservedError
 
 try:
     from ._otel_ids import GivenIds
@@ -126,11 +127,12 @@ class Spans:
             found.span.set_status(Status(StatusCode.ERROR))
         found.span.end(nanoseconds(at))
 
-    def fail(self, context: TraceContext, error: BaseException, attributes: Mapping[str, str]) -> None:
+    def fail(self, context: TraceContext, error: Exception, attributes: Mapping[str, str]) -> None:
         """Say which error it was."""
         found = self.get(context)
         if found is not None:
-            found.span.set_attributes({ERROR_TYPE: type(error).__qualname__, **attributes})
+            kind = error.kind if isinstance(error, ObservedError) else type(error).__qualname__
+            found.span.set_attributes({ERROR_TYPE: kind, **attributes})
             found.span.set_status(Status(StatusCode.ERROR, str(error)))
 
     def note(self, context: TraceContext, name: str, attributes: Described, at: float | None) -> None:

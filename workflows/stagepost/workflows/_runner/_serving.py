@@ -1,7 +1,9 @@
 """Workflows as agents on the hub."""
 
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Final
 
 import anyio
 
@@ -13,6 +15,9 @@ from .._runs._starting import Order
 from .._values._secrets import Secrets
 from ..errors import HubRequired, RunParked
 from ._dispatcher import Dispatcher
+
+_TRACEPARENT: Final = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+"""W3C Trace Context, level 1."""
 
 
 class Serving:
@@ -73,7 +78,7 @@ async def answered(
     order = Order(
         key=message.id if given is None else given,
         remember_key=given is not None,
-        trace=message.trace,
+        trace=_trace(message),
         keep=keep,
         urgent=True,
     )
@@ -82,3 +87,9 @@ async def answered(
     if await run.settled() is RunStatus.WAITING:
         raise RunParked(run.id, run.waits)
     return workflow.reply(await run.result())
+
+
+def _trace(message: Message[object]) -> str:
+    """The trace that the run of a request belongs to: the one that its sender's tracing names, or the message's own."""
+    given = message.headers.get("traceparent", "")
+    return given if _TRACEPARENT.fullmatch(given) else message.trace

@@ -56,6 +56,16 @@ from ._tools._invoking import ToolResult
 from ._tools._outside import Answer, Dismiss, Refuse
 from ._tools._tool import OnUnknown, Tool, tool
 from ._tools._toolset import Toolset, ToolsetContext, toolset
+from ._tracing._base import BaseTracingProvider
+from ._tracing._current import current_trace_context
+from ._tracing._noop import NoOpTracingProvider
+from ._tracing._observation import ObservationStatus, ObservationType, TraceContext
+from ._tracing._provider import TracingProvider
+from ._tracing._pump import TracingStatistics
+from ._tracing._registry import get_tracing_provider, reset_tracing_provider, set_tracing_provider
+from ._tracing._starting import Starting
+from ._tracing._telling import ObservedError
+from ._tracing._tracing import Tracing
 from .errors import (
     AgentError,
     AgentFailed,
@@ -133,6 +143,7 @@ __all__ = [
     "AssistantMessage",
     "AsyncioRequired",
     "Audio",
+    "BaseTracingProvider",
     "Budget",
     "BudgetExceeded",
     "CallInDoubt",
@@ -203,9 +214,13 @@ __all__ = [
     "ModelSettings",
     "ModelTimeout",
     "ModelUnavailable",
+    "NoOpTracingProvider",
     "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
+    "ObservationStatus",
+    "ObservationType",
+    "ObservedError",
     "OnUnknown",
     "OpenConversation",
     "OutputMode",
@@ -231,6 +246,7 @@ __all__ = [
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
+    "Starting",
     "Summarize",
     "SummaryBy",
     "SystemMessage",
@@ -255,6 +271,10 @@ __all__ = [
     "Toolset",
     "ToolsetContext",
     "ToolsetFailed",
+    "TraceContext",
+    "Tracing",
+    "TracingProvider",
+    "TracingStatistics",
     "UnknownAgent",
     "UnreadableAnswer",
     "UnsupportedPart",
@@ -264,9 +284,13 @@ __all__ = [
     "Window",
     "call",
     "converse",
+    "current_trace_context",
     "external_tool",
+    "get_tracing_provider",
     "handoff",
     "provider_tool",
+    "reset_tracing_provider",
+    "set_tracing_provider",
     "tool",
     "toolset",
 ]

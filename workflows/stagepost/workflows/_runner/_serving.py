@@ -73,7 +73,7 @@ async def answered(
     order = Order(
         key=message.id if given is None else given,
         remember_key=given is not None,
-        trace=message.trace,
+        trace=message.headers.get("traceparent") or message.trace,
         keep=keep,
         urgent=True,
     )

@@ -56,6 +56,18 @@ from ._tools._invoking import ToolResult
 from ._tools._outside import Answer, Dismiss, Refuse
 from ._tools._tool import OnUnknown, Tool, tool
 from ._tools._toolset import Toolset, ToolsetContext, toolset
+from ._tracing._base import BaseTracingProvider
+from ._tracing._current import current_trace_context
+from ._tracing._langfuse import Langfuse
+from ._tracing._noop import NoOpTracingProvider
+from ._tracing._observation import ObservationStatus, ObservationType, TraceContext
+from ._tracing._otel import OpenTelemetry
+from ._tracing._provider import TracingProvider
+from ._tracing._pump import TracingStatistics
+from ._tracing._registry import get_tracing_provider, reset_tracing_provider, set_tracing_provider
+from ._tracing._starting import Starting
+from ._tracing._telling import ObservedError
+from ._tracing._tracing import Tracing
 from .errors import (
     AgentError,
     AgentFailed,
@@ -133,6 +145,7 @@ __all__ = [
     "AssistantMessage",
     "AsyncioRequired",
     "Audio",
+    "BaseTracingProvider",
     "Budget",
     "BudgetExceeded",
     "CallInDoubt",
@@ -178,6 +191,7 @@ __all__ = [
     "JsonSchema",
     "KeepLast",
     "LLMTool",
+    "Langfuse",
     "LiteLLM",
     "McpCallFailed",
     "McpCallLost",
@@ -203,11 +217,16 @@ __all__ = [
     "ModelSettings",
     "ModelTimeout",
     "ModelUnavailable",
+    "NoOpTracingProvider",
     "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
+    "ObservationStatus",
+    "ObservationType",
+    "ObservedError",
     "OnUnknown",
     "OpenConversation",
+    "OpenTelemetry",
     "OutputMode",
     "OutputSchema",
     "Part",
@@ -231,6 +250,7 @@ __all__ = [
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
+    "Starting",
     "Summarize",
     "SummaryBy",
     "SystemMessage",
@@ -255,6 +275,10 @@ __all__ = [
     "Toolset",
     "ToolsetContext",
     "ToolsetFailed",
+    "TraceContext",
+    "Tracing",
+    "TracingProvider",
+    "TracingStatistics",
     "UnknownAgent",
     "UnreadableAnswer",
     "UnsupportedPart",
@@ -264,9 +288,13 @@ __all__ = [
     "Window",
     "call",
     "converse",
+    "current_trace_context",
     "external_tool",
+    "get_tracing_provider",
     "handoff",
     "provider_tool",
+    "reset_tracing_provider",
+    "set_tracing_provider",
     "tool",
     "toolset",
 ]

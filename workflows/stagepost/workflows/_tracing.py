@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from stagepost._dataclasses import dataclass
+from stagepost.hub import InvalidArgument
 
 from ._values._mask import Mask
 
@@ -32,14 +33,14 @@ class TracedRun:
         call: Number of the call (``turn-index``) of the agent above that it answers; None if it answers none.
         labels: What it was labelled with.
         clock: Seconds since 1970.
-        mask: Puts stars where a text shows a secret of the run.
+        mask: Gives what puts stars where a text shows a secret of the run.
     """
 
     run_id: str
     workflow: str
     trace: str
     clock: Callable[[], float] = field(repr=False)
-    mask: Mask = field(repr=False)
+    mask: Callable[[], Mask] = field(repr=False)
     created_at: float
     saved_at: float
     agent: str | None = None
@@ -99,6 +100,17 @@ class TracerFactory(Protocol):
     def opened(self) -> AbstractAsyncContextManager[Tracer | None]:
         """Trace runs until this is left, by which all is handed on that was told; None if nothing is to be traced."""
         ...
+
+
+def checked_tracing(given: TracerFactory | None) -> TracerFactory | None:
+    """What was given as ``tracing=``.
+
+    Raises:
+        InvalidArgument: It cannot trace.
+    """
+    if given is None or callable(getattr(given, "opened", None)):
+        return given
+    raise InvalidArgument("tracing", given, "give a provider made from BaseTracingProvider, or Tracing(provider)")
 
 
 class _Default:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue, SecretStr
 
 from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, Observer, check_name
-from stagepost.workflows import Pattern
+from stagepost.workflows import Pattern, TracerFactory
 
 from .._context._policy import ContextPolicy
 from .._definition._approvals import Approvals
@@ -213,6 +213,8 @@ class Agent(Generic[OutputT_co]):
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
         override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+        trace: str | None = None,
     ) -> AgentResult[OutputT_co]:
         """Run in memory: nothing is stored, and a crash loses the run.
 
@@ -229,6 +231,9 @@ class Agent(Generic[OutputT_co]):
             observer: Gets the run's events.
             override_model: Replaces the agent's own model, mainly in tests. Agents below without a model of their own
                 ask it too.
+            tracing: What traces the run and those below it: a provider of traces, or a `Tracing` of one. By default
+                what `set_tracing_provider` was given, if it was given any.
+            trace: The trace that it belongs to, such as a W3C ``traceparent``; by default its own.
 
         Raises:
             ModelMissing: It, or an agent below it, has no model.
@@ -246,7 +251,15 @@ class Agent(Generic[OutputT_co]):
         note_team(team)
         opened = team.open(approve, stronger, self._opened.connections)
         return await run_in_memory(
-            team.loop, opened, request, after=after, deps=deps, secrets=secrets, observer=observer
+            team.loop,
+            opened,
+            request,
+            after=after,
+            deps=deps,
+            secrets=secrets,
+            observer=observer,
+            tracing=tracing,
+            trace=trace,
         )
 
     async def __aenter__(self) -> Self:
@@ -279,6 +292,8 @@ class Agent(Generic[OutputT_co]):
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
         override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+        trace: str | None = None,
     ) -> AgentResult[OutputT_co]:
         """`run` for code that is not async, in an event loop of its own; it takes what `run` takes.
 
@@ -288,7 +303,7 @@ class Agent(Generic[OutputT_co]):
         """
         run = partial(self.run, request, after=after, model=model, settings=settings, approve=approve)
         given = partial(run, deps=deps, secrets=secrets, observer=observer, override_model=override_model)
-        return run_alone(self.name, given)
+        return run_alone(self.name, partial(given, tracing=tracing, trace=trace))
 
     def then(
         self,

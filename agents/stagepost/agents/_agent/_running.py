@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from stagepost.hub import Observer
-from stagepost.workflows import PatternError
+from stagepost.workflows import PatternError, TracerFactory
 
 from .._delegation._result import AgentResult, with_blobs
 from .._loop._loop import AgentLoop
@@ -26,6 +26,8 @@ async def run_in_memory(
     deps: Any,
     secrets: Mapping[str, str | SecretStr] | None,
     observer: Observer | None,
+    tracing: TracerFactory | None,
+    trace: str | None,
 ) -> AgentResult[Any]:
     """Run an agent's loop; see `Agent.run`.
 
@@ -37,6 +39,8 @@ async def run_in_memory(
         deps: Given to tools.
         secrets: Given to tools, and masked.
         observer: Gets the run's events.
+        tracing: What traces the run.
+        trace: The trace that it belongs to.
 
     Raises:
         AgentError: What went wrong.
@@ -47,7 +51,16 @@ async def run_in_memory(
     blobs = {} if after is None else dict(after.blobs)
     async with opened as session:
         try:
-            state = await loop.run(start, deps=deps, secrets=secrets, observer=observer, resources=session, blobs=blobs)
+            state = await loop.run(
+                start,
+                deps=deps,
+                secrets=secrets,
+                observer=observer,
+                resources=session,
+                blobs=blobs,
+                tracing=tracing,
+                trace=trace,
+            )
         except PatternError as error:
             failure = failure_of(loop.name, error)
         else:

@@ -7,6 +7,7 @@ from stagepost.workflows import StepContext
 from .._definition._hooks import ModelContext, ModelHook, model_chain
 from .._models._model import ModelRequest, ModelResponse
 from ._member import Member
+from ._traced import traced_answer
 
 
 class HookedModel:
@@ -29,6 +30,14 @@ class HookedModel:
             number: Turns before this one, including those of runs that this one continues.
             context: The step that asks.
         """
+        asked = self._asked(request, number, context)
+        tracing = context.tracing
+        if tracing is None:
+            return asked
+        member = self._member
+        return traced_answer(asked, tracing, request, number, context, member=member, model=member.model)
+
+    def _asked(self, request: ModelRequest, number: int, context: StepContext) -> Awaitable[ModelResponse]:
         if not self._hooks:
             return self._answer(request)
         member = self._member

@@ -29,6 +29,11 @@ class AgentSpans(RunSpans):
         self._iteration = self._inner
         self._before: object = None
 
+    @property
+    def tells_content(self) -> bool:
+        """Whether the provider is told what was said."""
+        return self._tell.content
+
     def ended(self, status: str, error: BaseException | None) -> None:
         """This process no longer works on the run."""
         self._end_turn(self.end_of(status))

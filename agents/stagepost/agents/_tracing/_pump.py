@@ -165,7 +165,7 @@ class Pumping:
         await self._pump.run()
 
     async def __aexit__(self, *_raised: object) -> None:
+        self._group.cancel_scope.shield = True  # whoever cancels the block gets to it after this
         self._group.cancel_scope.cancel()
-        with anyio.CancelScope(shield=True):
-            await self._group.__aexit__(None, None, None)
+        await self._group.__aexit__(None, None, None)
         await self._pump.finish(self._within)

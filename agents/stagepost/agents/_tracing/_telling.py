@@ -41,10 +41,15 @@ class Telling:
     ) -> None:
         self._provider = provider
         self._pump = pump
-        self._mask = run.mask
+        self._mask_of = run.mask
         self._clock = run.clock
         self.content = content
         self.debug = debug
+
+    @property
+    def _mask(self) -> Mask:
+        """Puts stars where a text shows a secret; more may become known while the run is traced."""
+        return self._mask_of()
 
     def now(self) -> float:
         """Seconds since 1970."""

@@ -192,7 +192,7 @@ class FanOut:
         context.outer = self._branch.view
         try:
             value = item.input.read(self._pattern.item_codec)
-            made = await perform(worker, value, context, guard, self._run.ledger)
+            made = await perform(worker, value, context, guard, self._run)
             outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
             blobs = self._blobs(outcome, context)
         except BaseException as error:  # noqa: BLE001  # what is no failure is raised again

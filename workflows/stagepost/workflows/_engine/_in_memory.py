@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import anyio
 from pydantic import BaseModel
+from pydantic_core import from_json
 
 from stagepost.checkpoint import Codec, Frame
 from stagepost.hub import Emitter, Hub, Observer
@@ -19,12 +20,14 @@ from .._ids import child_id
 from .._lifespans import Lifespan, entered
 from .._pattern_errors import describe
 from .._plans._plan import Plan
+from .._tracing import TracerFactory, default_tracing
 from .._values._secrets import Given, Secrets
 from .._values._state import Values, release
 from ..errors import ChildFailed, LifespanFailed, WorkflowError
 from ._branch import Branch, first_position
 from ._engine import check_hub, observed
 from ._intermediates import Intermediate
+from ._traced import in_memory
 
 
 class Workflow(Protocol):
@@ -48,6 +51,11 @@ class Workflow(Protocol):
         ...
 
     @property
+    def traced_agent(self) -> str | None:
+        """Name of the agent whose work it is."""
+        ...
+
+    @property
     def signals(self) -> Mapping[str, Codec[Any]]:
         """What its runs may be sent."""
         ...
@@ -66,6 +74,7 @@ async def run_in_memory(
     resources: object,
     check_states: bool,
     blobs: dict[str, bytes] | None,
+    tracing: TracerFactory | None,
 ) -> Any:
     """Run a workflow without a store; returns the final state."""
     execution = Execution(f"memory-{token_hex(16)}", workflow.name, Emitter(observer), deps, hub, trace=trace or "")
@@ -77,8 +86,22 @@ async def run_in_memory(
     execution.secrets.check_text(trace, "the trace of the run")
     branch = _first_branch(workflow, {} if state is None else state, execution)
     around = () if resources is None or workflow.lifespan is None else ((workflow.lifespan, resources),)
-    await _MemoryChildren({}, around).execute(workflow, branch)
+    factory = default_tracing() if tracing is None else tracing
+    if factory is None:
+        await _MemoryChildren({}, around).execute(workflow, branch)
+    else:
+        async with factory.opened() as execution.tracer:
+            _trace(execution, workflow, branch)
+            await _MemoryChildren({}, around).execute(workflow, branch)
     return branch.view()
+
+
+def _trace(execution: Execution, workflow: Workflow, branch: Branch) -> None:
+    """Have a run traced, if its runs are."""
+    if execution.tracer is not None:
+        call = branch.values.get("call")
+        number = None if call is None else from_json(call.data)
+        execution.tracing = execution.tracer.run(in_memory(execution, workflow.traced_agent, number))
 
 
 def _first_branch(workflow: Workflow, state: Input, execution: Execution) -> Branch:
@@ -176,6 +199,8 @@ class _MemoryChildren:
         child = self._known[run_id] = _Child()
         try:
             branch = _first_branch(workflow, await begun_with(start), _execution(parent, run_id, workflow))
+            if parent.tracing is not None:
+                _trace(branch.execution, workflow, branch)
             await self._work(child, workflow, branch)
         finally:
             child.ended.set()
@@ -228,4 +253,5 @@ def _execution(parent: Execution, run_id: str, workflow: Workflow) -> Execution:
         trace=parent.trace,
         check_states=parent.check_states,
         kept=parent.blobs.known,
+        tracer=parent.tracer,
     )

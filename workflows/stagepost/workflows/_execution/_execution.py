@@ -26,6 +26,7 @@ from stagepost.hub import Emitter, Hub, get_logger, traceback_text
 from .._bell import Bell
 from .._events import Checkpointed, EventKind
 from .._pattern_errors import describe
+from .._tracing import RunTracer, Tracer
 from .._values._secrets import NO_SECRETS, Secrets
 from .._values._state import Value
 from ._blobs import Blobs
@@ -80,6 +81,8 @@ class Execution:
         kept: Bytes beside the state of a run in memory, by digest.
         labels: What it can be found by, and its children too.
         numbers: Counts its values and lists with rows of their own.
+        tracer: Traces the runs of its runner, or those below it; None if they are not traced.
+        tracing: What traces it; None if it is not traced.
     """
 
     run_id: str
@@ -113,6 +116,8 @@ class Execution:
     kept: dict[str, bytes] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=partial(count, 1))
+    tracer: Tracer | None = None
+    tracing: RunTracer | None = None
     _blobs: Blobs | None = None
     _signals: SignalBox | None = None
     _told: Bell = field(default_factory=Bell)

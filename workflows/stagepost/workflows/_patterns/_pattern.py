@@ -22,6 +22,7 @@ from .._plans._plan import Plan, PlanBuilder
 from .._plans._shape import is_plain, shape_of
 from .._plans._within import Within
 from .._steps._step import Step, StepFunction, own_name, step, wants_context
+from .._tracing import TracerFactory, checked_tracing
 from .._values._schema import ModelSchema, PlainSchema, Schema
 from .._values._secrets import Given
 from .._values._state import Types
@@ -91,6 +92,11 @@ class Pattern(ABC):
         runs of a runner that knows the workflow.
         """
         return tuple(chain.from_iterable(part.hidden for part in self.parts if isinstance(part, Pattern)))
+
+    @property
+    def traced_agent(self) -> str | None:
+        """Name of the agent whose work its runs are, for whoever traces them; None for other workflows."""
+        return None
 
     @property
     def parts(self) -> Sequence["Node"]:
@@ -263,6 +269,7 @@ class Pattern(ABC):
         resources: object = None,
         check_states: bool = False,
         blobs: dict[str, bytes] | None = None,
+        tracing: TracerFactory | None = None,
     ) -> Any:
         """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
 
@@ -280,6 +287,8 @@ class Pattern(ABC):
             check_states: Fail steps that change their state in place without returning it, which is lost; for tests.
             blobs: Bytes beside the state, by digest, that the run may refer to without bringing them; what it and its
                 steps bring goes in there.
+            tracing: What traces it and the runs below it: a provider of traces, or a `Tracing` of one. By default what
+                `set_tracing_provider` was given, if it was given any.
 
         Returns:
             The final state: a `State`, or the model given as ``state=``.
@@ -301,6 +310,7 @@ class Pattern(ABC):
             resources=resources,
             check_states=check_states,
             blobs=blobs,
+            tracing=checked_tracing(tracing),
         )
 
     def mermaid(self) -> str:

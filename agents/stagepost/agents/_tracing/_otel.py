@@ -1,6 +1,7 @@
 """Traces for OpenTelemetry."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from pydantic import JsonValue
@@ -53,9 +54,11 @@ class OpenTelemetry(BaseTracingProvider):
 
     def ambient(self) -> TraceContext | None:
         """The span that is current in OpenTelemetry: what a run that is started now belongs below."""
-        from ._otel_spans import ambient  # noqa: PLC0415  # an extra
+        return self._spans.ambient()
 
-        return ambient()
+    def within(self, context: TraceContext) -> AbstractContextManager[object]:
+        """Make a span the current one of OpenTelemetry, so that what tools and libraries trace is below it."""
+        return self._spans.within(context)
 
     async def begin_trace(
         self,

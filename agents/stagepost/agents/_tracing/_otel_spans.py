@@ -1,13 +1,13 @@
 """Spans of OpenTelemetry with ids and times that are given: the one module that makes them."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 import anyio
 from opentelemetry import trace
-from opentelemetry.context import Context
+from opentelemetry.context import Context, attach, get_current
 from opentelemetry.trace import (
     NonRecordingSpan,
     Span,
@@ -20,11 +20,11 @@ from opentelemetry.trace import (
     TracerProvider,
     TraceState,
 )
+from pydantic import JsonValue
 
 from ._conventions import ERROR_TYPE, Described
 from ._conventions import Span as Spec
 from ._observation import TraceContext
-from ._provider import Attributes
 from ._telling import ObservedError
 
 try:
@@ -66,6 +66,7 @@ class Spans:
         self._schema = schema
         self._made: tuple[TracerProvider, Tracer, GivenIds | None] | None = None
         self._open: OrderedDict[tuple[str, str], Open] = OrderedDict()
+        self._flags: OrderedDict[str, TraceFlags] = OrderedDict()  # of traces: whether they are sampled
 
     @property
     def provider(self) -> TracerProvider:
@@ -86,16 +87,15 @@ class Spans:
         inherited = handed_down if above is None else above.handed_down | (handed_down or {})
         attributes = spec.attributes if not inherited else inherited | spec.attributes
         tracer, ids = self._tracer()
-        with _giving(ids, context):
-            span = tracer.start_span(
-                spec.name,
-                _below(parent, above),
-                _KINDS[spec.kind],
-                attributes,
-                start_time=nanoseconds(at),
-                record_exception=False,
-                set_status_on_exception=False,
-            )
+        if ids is not None:
+            ids.give(int(context.trace_id, 16), int(context.span_id, 16))
+        span = tracer.start_span(
+            spec.name, _below(parent, above), _KINDS[spec.kind], attributes, start_time=nanoseconds(at)
+        )
+        if parent is None or above is None:
+            self._flags[context.trace_id] = span.get_span_context().trace_flags
+            if len(self._flags) > _MOST_OPEN:
+                self._flags.popitem(last=False)
         self._open[_key(context)] = Open(span, inherited or {}, spec.attributes.get("gen_ai.operation.name"))
         if len(self._open) > _MOST_OPEN:
             self._open.popitem(last=False)
@@ -141,6 +141,26 @@ class Spans:
         if found is not None:
             found.span.add_event(name, attributes, nanoseconds(at))
 
+    def ambient(self) -> TraceContext | None:
+        """The span that is current in OpenTelemetry."""
+        found = trace.get_current_span().get_span_context()
+        if not found.is_valid:
+            return None
+        data: dict[str, JsonValue] | None = None if found.trace_flags.sampled else {"sampled": False}
+        return TraceContext(f"{found.trace_id:032x}", f"{found.span_id:016x}", data)
+
+    @contextmanager
+    def within(self, context: TraceContext) -> Iterator[None]:
+        """Make a span current. It may not have begun, and may be left in another task than it was entered in."""
+        before = get_current()
+        flags = self._flags.get(context.trace_id, _SAMPLED)
+        current = SpanContext(int(context.trace_id, 16), int(context.span_id, 16), is_remote=False, trace_flags=flags)
+        attach(trace.set_span_in_context(NonRecordingSpan(current)))
+        try:
+            yield
+        finally:
+            attach(before)  # not `detach`, which complains in another task
+
     async def flush(self, seconds: float) -> None:
         """Have sent what has ended."""
         flush = getattr(self.provider, "force_flush", None)
@@ -154,15 +174,6 @@ class Spans:
             tracer = provider.get_tracer(_SCOPE, schema_url=self._schema)
             self._made = provider, tracer, _given_ids(tracer)
         return self._made[1:]
-
-
-def ambient() -> TraceContext | None:
-    """The span that is current in OpenTelemetry."""
-    found = trace.get_current_span().get_span_context()
-    if not found.is_valid:
-        return None
-    data: Attributes | None = None if found.trace_flags.sampled else {"sampled": False}
-    return TraceContext(f"{found.trace_id:032x}", f"{found.span_id:016x}", None if data is None else dict(data))
 
 
 def nanoseconds(at: float | None) -> int | None:
@@ -183,10 +194,6 @@ def _given_ids(tracer: Tracer) -> "GivenIds | None":
     ids = GivenIds(others)
     tracer.id_generator = ids  # type: ignore[attr-defined]  # it has this attribute, see above
     return ids
-
-
-def _giving(ids: "GivenIds | None", context: TraceContext) -> AbstractContextManager[None]:
-    return nullcontext() if ids is None else ids.giving(int(context.trace_id, 16), int(context.span_id, 16))
 
 
 def _below(parent: TraceContext | None, above: Open | None) -> Context:

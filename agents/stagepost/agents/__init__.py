@@ -58,11 +58,14 @@ from ._tools._tool import OnUnknown, Tool, tool
 from ._tools._toolset import Toolset, ToolsetContext, toolset
 from ._tracing._base import BaseTracingProvider
 from ._tracing._current import current_trace_context
+from ._tracing._log import TraceLog
 from ._tracing._noop import NoOpTracingProvider
 from ._tracing._observation import ObservationStatus, ObservationType, TraceContext
 from ._tracing._provider import TracingProvider
 from ._tracing._pump import TracingStatistics
+from ._tracing._recorder import Recorder, TraceMode
 from ._tracing._registry import get_tracing_provider, reset_tracing_provider, set_tracing_provider
+from ._tracing._span import Span, SpanEvent
 from ._tracing._starting import Starting
 from ._tracing._telling import ObservedError
 from ._tracing._tracing import Tracing
@@ -239,6 +242,7 @@ __all__ = [
     "RateLimitReached",
     "RateLimited",
     "ReasoningEffort",
+    "Recorder",
     "RecordingMissing",
     "Refuse",
     "ReplayModel",
@@ -246,6 +250,8 @@ __all__ = [
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
+    "Span",
+    "SpanEvent",
     "Starting",
     "Summarize",
     "SummaryBy",
@@ -272,6 +278,8 @@ __all__ = [
     "ToolsetContext",
     "ToolsetFailed",
     "TraceContext",
+    "TraceLog",
+    "TraceMode",
     "Tracing",
     "TracingProvider",
     "TracingStatistics",

@@ -59,12 +59,15 @@ from ._tools._toolset import Toolset, ToolsetContext, toolset
 from ._tracing._base import BaseTracingProvider
 from ._tracing._current import current_trace_context
 from ._tracing._langfuse import Langfuse
+from ._tracing._log import TraceLog
 from ._tracing._noop import NoOpTracingProvider
 from ._tracing._observation import ObservationStatus, ObservationType, TraceContext
 from ._tracing._otel import OpenTelemetry
 from ._tracing._provider import TracingProvider
 from ._tracing._pump import TracingStatistics
+from ._tracing._recorder import Recorder, TraceMode
 from ._tracing._registry import get_tracing_provider, reset_tracing_provider, set_tracing_provider
+from ._tracing._span import Span, SpanEvent
 from ._tracing._starting import Starting
 from ._tracing._telling import ObservedError
 from ._tracing._tracing import Tracing
@@ -243,6 +246,7 @@ __all__ = [
     "RateLimitReached",
     "RateLimited",
     "ReasoningEffort",
+    "Recorder",
     "RecordingMissing",
     "Refuse",
     "ReplayModel",
@@ -250,6 +254,8 @@ __all__ = [
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
+    "Span",
+    "SpanEvent",
     "Starting",
     "Summarize",
     "SummaryBy",
@@ -276,6 +282,8 @@ __all__ = [
     "ToolsetContext",
     "ToolsetFailed",
     "TraceContext",
+    "TraceLog",
+    "TraceMode",
     "Tracing",
     "TracingProvider",
     "TracingStatistics",

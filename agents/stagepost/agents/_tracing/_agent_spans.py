@@ -113,6 +113,8 @@ class AgentSpans(RunSpans):
             metadata=self._about(turn),
             at=self._run.saved_at if goes_on else None,
         )
+        if goes_on:
+            self.go_on(self._iteration)
         if self._before is not None:
             self._tell.state(self._iteration, self._before)
             self._before = None

@@ -85,8 +85,8 @@ class RunSpans:
             name = f"sub-workflow-{run.workflow}" if is_plain else f"sub-agent-{run.agent}"
             kind = ObservationType.SPAN if is_plain else ObservationType.AGENT
             self._tell.start(name, kind, self._root, self._parent(self._above), metadata=metadata, at=run.created_at)
-        if run.killed:
-            self._tell.event(self._inner, "recovered", {"epoch": run.epoch, "killed": run.killed})
+        for context in {self._root.span_id: self._root, self._inner.span_id: self._inner}.values():
+            self.go_on(context)
 
     def ended(self, status: str, error: BaseException | None) -> None:
         """This process no longer works on the run."""
@@ -138,6 +138,12 @@ class RunSpans:
         begin(context=own, parent=parent, metadata=metadata)
         self._open[place] = own
         return Leaf(self._tell, own, context, partial(self._leave, key, place))
+
+    def go_on(self, context: TraceContext) -> None:
+        """Say so of what is started again by another process, or after a wait."""
+        run = self._run
+        if run.epoch > 1:
+            self._tell.event(context, "recovered" if run.killed else "resumed", {"epoch": run.epoch})
 
     def end_of(self, status: str) -> ObservationStatus:
         """How what stands for the whole run ends in this process."""

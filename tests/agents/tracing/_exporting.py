@@ -20,14 +20,21 @@ REMOTE_TRACE, REMOTE_SPAN = REMOTE.split("-")[1:3]
 
 
 @contextmanager
-def exporting(url: str) -> Iterator[BaseTracingProvider]:
-    """A provider that sends each span to a collector as it ends."""
+def tracer_provider(url: str) -> Iterator[TracerProvider]:
+    """Sends each span to a collector as it ends."""
     sdk = TracerProvider(shutdown_on_exit=False)
     sdk.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(f"{url}/v1/traces")))
     try:
-        yield OpenTelemetry(sdk)
+        yield sdk
     finally:
         sdk.shutdown()
+
+
+@contextmanager
+def exporting(url: str) -> Iterator[BaseTracingProvider]:
+    """A provider that does."""
+    with tracer_provider(url) as sdk:
+        yield OpenTelemetry(sdk)
 
 
 def langfuse(url: str) -> Langfuse:

@@ -8,11 +8,21 @@ import anyio
 import pytest
 from anyio import fail_after
 from tests._otlp import Arrived, Receiver, receiver
-from tests.agents.tracing._exporting import REMOTE, REMOTE_SPAN, REMOTE_TRACE, exporting, second_life
+from tests.agents.tracing._exporting import (
+    REMOTE,
+    REMOTE_SPAN,
+    REMOTE_TRACE,
+    exporting,
+    second_life,
+    tracer_provider,
+)
 from tests.checkpoint._processes import running
 
-from stagepost.agents import Agent, ScriptedModel, ScriptEnded, Tracing, call, tool
-from stagepost.workflows import Chain, step
+from stagepost.agents import Agent, OpenTelemetry, ScriptedModel, ScriptEnded, Tracing, call, tool
+from stagepost.checkpoint import MemoryStore
+from stagepost.hub import Hub
+from stagepost.hub.otel import OpenTelemetryMiddleware
+from stagepost.workflows import Chain, Runner, step
 
 LIFE = "import sys, anyio; from tests.agents.tracing._exporting import first_life; anyio.run(first_life, *sys.argv[1:])"
 REQUIRED = {
@@ -138,6 +148,42 @@ async def test_a_plain_workflow_is_a_tree_of_its_steps() -> None:
     assert {"one", "two"} <= {span.name for span in collector.spans} | {
         span.name.removeprefix("step-") for span in collector.spans
     }
+
+
+async def test_what_a_tool_traces_by_itself_is_below_its_call() -> None:
+    with fail_after(30), receiver() as collector, tracer_provider(collector.url) as sdk:
+
+        @tool
+        async def fetch() -> str:
+            """Fetch, as an instrumented library does."""
+            with sdk.get_tracer("a library").start_as_current_span("GET"):
+                return "fetched"
+
+        model = ScriptedModel([call("fetch"), "done"])
+        agent = Agent("fetcher", "", model=model, tools=[fetch])
+        with sdk.get_tracer("a service").start_as_current_span("POST /ask"):
+            await agent.run("go", tracing=OpenTelemetry(sdk))
+    (inside,) = [span for span in collector.spans if span.name == "GET"]
+    assert inside.parent_id == collector.named("execute_tool fetch").span_id
+    assert inside.trace_id == collector.named("execute_tool fetch").trace_id
+
+
+async def test_a_request_over_the_hub_and_the_task_that_it_starts_are_one_trace() -> None:
+    model = ScriptedModel(["fine"])
+    with fail_after(30), receiver() as collector, tracer_provider(collector.url) as sdk:
+        async with (
+            MemoryStore() as store,
+            Hub(middleware=[OpenTelemetryMiddleware(sdk)]) as hub,
+            Runner(store, hub=hub, tracing=OpenTelemetry(sdk)) as runner,
+        ):
+            await runner.serve(Agent("weather", "", model=model))
+            with sdk.get_tracer("a service").start_as_current_span("POST /ask"):
+                assert await hub.request("weather", "Miami?", expect=str) == "fine"
+    assert collector.orphans() == []
+    asked = collector.named("request weather")
+    assert asked.parent_id == collector.named("POST /ask").span_id
+    assert sorted(collector.children(asked)) == ["invoke_agent weather", "process weather"]
+    assert len({span.trace_id for span in collector.spans}) == 1
 
 
 HELD = {  # where a process is killed: how many spans have ended before, and how many were open that are repeated

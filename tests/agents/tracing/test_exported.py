@@ -165,7 +165,21 @@ async def test_what_a_tool_traces_by_itself_is_below_its_call() -> None:
             await agent.run("go", tracing=OpenTelemetry(sdk))
     (inside,) = [span for span in collector.spans if span.name == "GET"]
     assert inside.parent_id == collector.named("execute_tool fetch").span_id
-    assert inside.trace_id == collector.named("execute_tool fetch").trace_id
+    assert root(collector).name == "POST /ask"
+    assert collector.children(root(collector)) == ["invoke_agent fetcher"]
+
+
+async def test_a_stored_run_is_below_the_span_that_it_was_started_in() -> None:
+    work = Chain("work", [step("one", lambda _: {"a": 1})])
+    with fail_after(30), receiver() as collector, tracer_provider(collector.url) as sdk:
+        async with MemoryStore() as store, Runner(store, tracing=OpenTelemetry(sdk)) as runner:
+            with sdk.get_tracer("a service").start_as_current_span("POST /work"):
+                run = await runner.start(work, {})
+            await run.result()
+            await (await runner.start(work, {}, trace="mine")).result()
+    posted = collector.named("POST /work")
+    roots = [span for span in collector.spans if span.name == "invoke_workflow work"]
+    assert sorted(span.parent_id for span in roots) == sorted([posted.span_id, ""])
 
 
 async def test_a_request_over_the_hub_and_the_task_that_it_starts_are_one_trace() -> None:
@@ -182,7 +196,8 @@ async def test_a_request_over_the_hub_and_the_task_that_it_starts_are_one_trace(
     assert collector.orphans() == []
     asked = collector.named("request weather")
     assert asked.parent_id == collector.named("POST /ask").span_id
-    assert sorted(collector.children(asked)) == ["invoke_agent weather", "process weather"]
+    assert collector.children(asked) == ["process weather"]
+    assert collector.children(collector.named("process weather")) == ["invoke_agent weather"]
     assert len({span.trace_id for span in collector.spans}) == 1
 
 

@@ -369,3 +369,11 @@ async def test_an_error_that_a_run_tells_of_has_the_class_of_the_original(made: 
     await made.otel.end_observation(ROOT, "error")
     span = made.by_id(ROOT)
     assert (about(span)["error.type"], span.status.description) == ("StepFailed", "by 0")
+
+
+def test_a_traceparent_says_whether_the_trace_is_recorded() -> None:
+    for flag in ("00", "01"):
+        text = f"00-{TRACE}-{ROOT.span_id}-{flag}"
+        context = TraceContext.from_traceparent(text)
+        assert context is not None
+        assert context.traceparent == text

@@ -212,7 +212,7 @@ class Within:
             found: AbstractContextManager[object] = within(self._context)
             found.__enter__()
         except Exception as error:  # noqa: BLE001  # a provider harms no run
-            _warn(error)
+            warn("within", error)
         else:
             self._entered = found
 
@@ -224,11 +224,12 @@ class Within:
         try:
             entered.__exit__(None, None, None)
         except Exception as error:  # noqa: BLE001  # a provider harms no run
-            _warn(error)
+            warn("within", error)
 
 
-def _warn(error: Exception) -> None:
-    get_logger("agents").warning("tracing_failed", call="within", error=type(error).__name__)
+def warn(call: str, error: Exception) -> None:
+    """Say that a provider has failed where a run asks it something."""
+    get_logger("agents").warning("tracing_failed", call=call, error=type(error).__name__)
 
 
 def masked(value: JsonValue, mask: Mask) -> JsonValue:

@@ -172,7 +172,7 @@ async def test_what_a_tool_traces_by_itself_is_below_its_call() -> None:
 async def test_a_stored_run_is_below_the_span_that_it_was_started_in() -> None:
     work = Chain("work", [step("one", lambda _: {"a": 1})])
     with fail_after(30), receiver() as collector, tracer_provider(collector.url) as sdk:
-        async with MemoryStore() as store, Runner(store, tracing=OpenTelemetry(sdk)) as runner:
+        async with MemoryStore() as store, Runner(store, workflows=[work], tracing=OpenTelemetry(sdk)) as runner:
             with sdk.get_tracer("a service").start_as_current_span("POST /work"):
                 run = await runner.start(work, {})
             await run.result()

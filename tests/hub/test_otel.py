@@ -7,6 +7,13 @@ from typing import Any
 
 import pytest
 from anyio import Event, create_task_group, fail_after
+from tests.hub._agents import Ping, Pong, echo, fail
+
+from stagepost.hub import AgentNotFound, Context, HandlerFailed, Hub, Message, Proceed
+from stagepost.hub.testing import idle
+
+pytest.importorskip("opentelemetry.sdk", reason="the extra is not installed")
+
 from hub_bridge import Bridge
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -15,12 +22,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode, format_span_id, format_trace_id
 from tests._otlp import receiver
-from tests.hub._agents import Ping, Pong, echo, fail
 
 import stagepost.hub.otel
-from stagepost.hub import AgentNotFound, Context, HandlerFailed, Hub, Message, Proceed
 from stagepost.hub.otel import OpenTelemetryMiddleware
-from stagepost.hub.testing import idle
 
 REMOTE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

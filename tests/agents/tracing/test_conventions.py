@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as known
 
 from stagepost.agents._tracing._conventions import (
     generation_ended,
@@ -14,6 +13,10 @@ from stagepost.agents._tracing._conventions import (
 )
 from stagepost.agents._tracing._gen_ai_messages import input_messages, output_messages
 from stagepost.agents._tracing._observation import ObservationType
+
+pytest.importorskip("opentelemetry.semconv", reason="the extra is not installed")
+
+from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as known
 
 FULL: dict[str, Any] = {
     "agent": "A",

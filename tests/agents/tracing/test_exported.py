@@ -7,6 +7,15 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio import fail_after
+from tests.checkpoint._processes import running
+
+from stagepost.agents import Agent, OpenTelemetry, ScriptedModel, ScriptEnded, Tracing, call, tool
+from stagepost.checkpoint import MemoryStore
+from stagepost.hub import Hub
+from stagepost.workflows import Chain, Runner, step
+
+pytest.importorskip("langfuse", reason="the extra is not installed")
+
 from tests._otlp import Arrived, Receiver, receiver
 from tests.agents.tracing._exporting import (
     REMOTE,
@@ -16,13 +25,8 @@ from tests.agents.tracing._exporting import (
     second_life,
     tracer_provider,
 )
-from tests.checkpoint._processes import running
 
-from stagepost.agents import Agent, OpenTelemetry, ScriptedModel, ScriptEnded, Tracing, call, tool
-from stagepost.checkpoint import MemoryStore
-from stagepost.hub import Hub
 from stagepost.hub.otel import OpenTelemetryMiddleware
-from stagepost.workflows import Chain, Runner, step
 
 LIFE = "import sys, anyio; from tests.agents.tracing._exporting import first_life; anyio.run(first_life, *sys.argv[1:])"
 REQUIRED = {

@@ -7,14 +7,17 @@ import sys
 from typing import Any
 
 import pytest
-from langfuse import LangfuseOtelSpanAttributes
-from tests._otlp import Receiver, receiver
-from tests.agents.tracing.test_otel import BELOW, CALL, CHAT, LIFE, META, REMOTE, ROOT, TRACE, TURN
 
 from stagepost.agents._tracing import _langfuse_attributes as names
 from stagepost.agents._tracing._langfuse import Langfuse
 from stagepost.agents._tracing._observation import ObservationStatus, ObservationType, TraceContext
 from stagepost.hub import InvalidArgument
+
+pytest.importorskip("langfuse", reason="the extra is not installed")
+
+from langfuse import LangfuseOtelSpanAttributes
+from tests._otlp import Receiver, receiver
+from tests.agents.tracing.test_otel import BELOW, CALL, CHAT, LIFE, META, REMOTE, ROOT, TRACE, TURN
 
 
 def langfuse(collector: Receiver) -> Langfuse:

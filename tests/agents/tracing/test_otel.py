@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from stagepost.agents._tracing._observation import ObservationStatus, ObservationType, TraceContext
+from stagepost.agents._tracing._otel import OpenTelemetry
+from stagepost.agents._tracing._telling import ObservedError
+
+pytest.importorskip("opentelemetry.sdk", reason="the extra is not installed")
+
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -15,10 +22,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import SpanKind, StatusCode
 from tests._otlp import receiver
-
-from stagepost.agents._tracing._observation import ObservationStatus, ObservationType, TraceContext
-from stagepost.agents._tracing._otel import OpenTelemetry
-from stagepost.agents._tracing._telling import ObservedError
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 ROOT = TraceContext(TRACE, "00f067aa0ba902b7")

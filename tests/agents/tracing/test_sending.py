@@ -4,13 +4,16 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
+
+from stagepost.agents import Langfuse, OpenTelemetry, TracingProvider
+from stagepost.agents.testing import KEEPING_CHECKS, TRACING_CHECKS, KeepingCheck, KeptSpan, TracingCheck
+
+pytest.importorskip("langfuse", reason="the extra is not installed")
+
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from tests._otlp import Receiver, receiver
-
-from stagepost.agents import Langfuse, OpenTelemetry, TracingProvider
-from stagepost.agents.testing import KEEPING_CHECKS, TRACING_CHECKS, KeepingCheck, KeptSpan, TracingCheck
 
 
 class Sending:

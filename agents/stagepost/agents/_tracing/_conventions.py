@@ -57,7 +57,7 @@ _NAMED: Final[Mapping[str, str]] = {  # keys of metadata that have a name in the
 }
 
 
-class Span(NamedTuple):
+class NewSpan(NamedTuple):
     """A span that is about to begin.
 
     Attributes:
@@ -73,7 +73,7 @@ class Span(NamedTuple):
 
 def trace_span(
     name: str, *, session_id: str | None, user_id: str | None, metadata: Attributes, tags: Sequence[str]
-) -> Span:
+) -> NewSpan:
     """The root of a trace: an agent's task, or a run of another workflow."""
     told = metadata_attributes(metadata)
     if session_id is not None:
@@ -88,11 +88,11 @@ def trace_span(
         return _agent(agent, told)
     if isinstance(workflow, str):
         told |= {OPERATION: "invoke_workflow", "gen_ai.workflow.name": workflow}
-        return Span(f"invoke_workflow {workflow}", "internal", told)
-    return Span(name, "internal", told)
+        return NewSpan(f"invoke_workflow {workflow}", "internal", told)
+    return NewSpan(name, "internal", told)
 
 
-def observation_span(name: str, kind: ObservationType, metadata: Attributes, content: JsonValue) -> Span:
+def observation_span(name: str, kind: ObservationType, metadata: Attributes, content: JsonValue) -> NewSpan:
     """An observation: a turn, a question to a model, a call of a tool, an agent below."""
     told = metadata_attributes(metadata)
     told["stagepost.observation"] = name
@@ -104,7 +104,7 @@ def observation_span(name: str, kind: ObservationType, metadata: Attributes, con
         return _agent(str(metadata.get("agent") or name.removeprefix("sub-agent-")), told)
     if content is not None:
         told["stagepost.input"] = _json(content)
-    return Span(name, "internal", told)
+    return NewSpan(name, "internal", told)
 
 
 def generation_ended(output: Mapping[str, JsonValue], usage: Mapping[str, int | float] | None) -> Described:
@@ -141,24 +141,24 @@ def provider_of(model: str) -> str:
     return next((provider for family, provider in _FAMILIES if model.startswith(family)), _OURS)
 
 
-def _agent(agent: str, told: Described) -> Span:
+def _agent(agent: str, told: Described) -> NewSpan:
     told |= {OPERATION: "invoke_agent", PROVIDER: _OURS, AGENT: agent}
-    return Span(f"invoke_agent {agent}", "internal", told)
+    return NewSpan(f"invoke_agent {agent}", "internal", told)
 
 
-def _chat(metadata: Attributes, content: JsonValue, told: Described) -> Span:
+def _chat(metadata: Attributes, content: JsonValue, told: Described) -> NewSpan:
     model = str(metadata.get("model") or "")
     told |= {OPERATION: "chat", PROVIDER: provider_of(model)}
     if isinstance(content, list):
         told["gen_ai.input.messages"] = _json(input_messages(content))
-    return Span(f"chat {model}".rstrip(), "client", told)
+    return NewSpan(f"chat {model}".rstrip(), "client", told)
 
 
-def _tool(tool: str, content: JsonValue, told: Described) -> Span:
+def _tool(tool: str, content: JsonValue, told: Described) -> NewSpan:
     told |= {OPERATION: "execute_tool", "gen_ai.tool.name": tool, "gen_ai.tool.type": "function"}
     if content is not None:
         told["gen_ai.tool.call.arguments"] = _text(content)
-    return Span(f"execute_tool {tool}", "internal", told)
+    return NewSpan(f"execute_tool {tool}", "internal", told)
 
 
 def metadata_attributes(metadata: Attributes) -> Described:

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from ._conventions import Described, Span
+from ._conventions import Described, NewSpan
 from ._observation import ObservationStatus, ObservationType
 from ._provider import Attributes
 
@@ -45,7 +45,7 @@ def handed_down(
     return told
 
 
-def observation(name: str, kind: ObservationType, metadata: Attributes, content: JsonValue) -> Span:
+def observation(name: str, kind: ObservationType, metadata: Attributes, content: JsonValue) -> NewSpan:
     """An observation of Langfuse's own type."""
     told: Described = {TYPE: kind.value}
     for key, value in metadata.items():
@@ -56,7 +56,7 @@ def observation(name: str, kind: ObservationType, metadata: Attributes, content:
         told[MODEL] = model
     if content is not None:
         told[INPUT] = _text(content)
-    return Span(name, "internal", told)
+    return NewSpan(name, "internal", told)
 
 
 def ended(status: ObservationStatus, output: JsonValue) -> Described:

@@ -22,8 +22,7 @@ from opentelemetry.trace import (
 )
 from pydantic import JsonValue
 
-from ._conventions import ERROR_TYPE, Described
-from ._conventions import Span as Spec
+from ._conventions import ERROR_TYPE, Described, NewSpan
 from ._observation import TraceContext
 from ._telling import ObservedError
 
@@ -76,7 +75,7 @@ class Spans:
     def begin(
         self,
         context: TraceContext,
-        spec: Spec,
+        spec: NewSpan,
         *,
         parent: TraceContext | None,
         at: float | None,

@@ -74,7 +74,9 @@ class Careless(Recorder):
         output_data: JsonValue = None,
         at: float | None = None,
     ) -> None:
-        await super().end_observation(context, "suspended" if status == "suspended" else "ok", at=at)
+        await super().end_observation(
+            context, "suspended" if status == "suspended" else "ok", output_data=output_data, at=at
+        )
 
 
 async def test_a_check_fails_where_the_promise_is_broken() -> None:

@@ -8,13 +8,13 @@ import anyio
 
 from stagepost._dataclasses import dataclass
 from stagepost.hub import get_logger
-from stagepost.workflows import guarded
+from stagepost.workflows import guarded, own_failure
 
 from ._provider import TracingProvider
 
 Call: TypeAlias = Callable[[], Awaitable[object]]
 
-_AT_EXIT: Final = 0.01  # seconds that a provider gets at least, even if there are none left
+_AT_LEAST: Final = 0.01  # seconds that a provider gets at the end, even if it is given none
 
 
 @dataclass(slots=True)
@@ -57,6 +57,7 @@ class Pump:
         self._unknown: set[str] = set()
         self._news = anyio.Event()
         self._is_closed = False
+        self._is_calling = False
         self._has_logged = False
 
     def start(self, span: str, parent: str | None, call: Call) -> None:
@@ -95,22 +96,23 @@ class Pump:
         self._news.set()
 
     async def run(self) -> None:
-        """Hand on what comes, until cancelled."""
+        """Hand on what comes, until `close` is called; then what is left, and have it sent."""
         while True:
             await self._hand_on()
+            if self._is_closed:
+                break
             self._news = anyio.Event()
             await self._news.wait()
+        await self._make(self._provider.flush)
 
-    async def finish(self, within: float) -> None:
-        """Hand on what is left, and have it sent; `run` was cancelled.
-
-        Args:
-            within: Seconds that this may take.
-        """
-        with anyio.move_on_after(max(within, _AT_EXIT), shield=True):
-            await self._hand_on()
-            await self._make(self._provider.flush)
+    def close(self) -> None:
+        """Take nothing more."""
         self._is_closed = True
+        self._news.set()
+
+    def give_up(self) -> None:
+        """Count what was not handed on."""
+        self._statistics.timed_out += self._is_calling
         self._statistics.dropped += len(self._waiting)
         self._waiting.clear()
 
@@ -119,14 +121,17 @@ class Pump:
             await self._make(self._waiting.popleft())
 
     async def _make(self, call: Call) -> None:
+        self._is_calling = True
         with anyio.move_on_after(self._patience) as limit:
             try:
                 await guarded("tracing", call, is_own=True)
-            except Exception as error:  # noqa: BLE001  # a provider's failure harms no run
+            except BaseException as error:  # noqa: BLE001  # what is no failure of the provider's is raised again
+                failure = own_failure(error)
                 self._statistics.failed += 1
-                self._log(type(error).__name__)
+                self._log(type(failure).__name__)
             else:
                 self._statistics.told += 1
+        self._is_calling = False
         if limit.cancelled_caught:
             self._statistics.timed_out += 1
             self._log("timeout")
@@ -155,6 +160,7 @@ class Pumping:
         self._pump = pump
         self._within = within
         self._group = anyio.create_task_group()
+        self._scope = anyio.CancelScope(shield=True)  # whoever cancels the block gets to it after this
 
     async def __aenter__(self) -> Pump:
         await self._group.__aenter__()
@@ -162,10 +168,12 @@ class Pumping:
         return self._pump
 
     async def _work(self) -> None:
-        await self._pump.run()
+        with self._scope:
+            await self._pump.run()
 
     async def __aexit__(self, *_raised: object) -> None:
-        self._group.cancel_scope.shield = True  # whoever cancels the block gets to it after this
-        self._group.cancel_scope.cancel()
+        self._group.cancel_scope.shield = True
+        self._scope.deadline = anyio.current_time() + max(self._within, _AT_LEAST)
+        self._pump.close()
         await self._group.__aexit__(None, None, None)
-        await self._pump.finish(self._within)
+        self._pump.give_up()

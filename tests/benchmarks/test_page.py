@@ -10,9 +10,9 @@ from benchmarks.hub import report as hub
 from benchmarks.page import PAGE, write
 from benchmarks.workflows import report as workflows
 
-each_report = pytest.mark.parametrize(
-    "report", [hub, workflows, agents, imports, tracing], ids=lambda report: report.__name__
-)
+REPORTS = [hub, workflows, agents, imports, tracing]
+
+each_report = pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.__name__)
 
 
 @each_report

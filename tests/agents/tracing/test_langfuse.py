@@ -12,6 +12,7 @@ from stagepost.agents._tracing import _langfuse_attributes as names
 from stagepost.agents._tracing._langfuse import Langfuse
 from stagepost.agents._tracing._observation import ObservationStatus, ObservationType, TraceContext
 from stagepost.hub import InvalidArgument
+from stagepost.workflows import ExtraMissing
 
 pytest.importorskip("langfuse", reason="the extra is not installed")
 
@@ -238,3 +239,19 @@ def test_without_the_package_there_is_one_sentence(missing: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Langfuse needs langfuse, which is not installed: ")
     assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("missing", "error"),
+    [
+        ("langfuse._client.span_processor", ExtraMissing),
+        ("stagepost.agents._tracing._langfuse_sdk", ModuleNotFoundError),
+    ],
+)
+def test_a_missing_extra_is_told_from_any_other_module(
+    missing: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "stagepost.agents._tracing._langfuse_sdk", raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(error):
+        Langfuse(public_key="p", secret_key="s")  # noqa: S106  # a test's

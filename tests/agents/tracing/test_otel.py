@@ -11,6 +11,7 @@ import pytest
 from stagepost.agents._tracing._observation import ObservationStatus, ObservationType, TraceContext
 from stagepost.agents._tracing._otel import OpenTelemetry
 from stagepost.agents._tracing._telling import ObservedError
+from stagepost.workflows import ExtraMissing
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra is not installed")
 
@@ -380,3 +381,29 @@ def test_a_traceparent_says_whether_the_trace_is_recorded() -> None:
         context = TraceContext.from_traceparent(text)
         assert context is not None
         assert context.traceparent == text
+
+
+async def test_what_is_never_ended_is_forgotten_in_the_end(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stagepost.agents._tracing._otel_spans._MOST_OPEN", 2)
+    contexts = [TraceContext(f"{number:032x}", f"{number:016x}") for number in range(1, 5)]
+    for context in contexts:
+        await made.otel.start_trace("run-x-1", context=context)
+    for context in contexts:
+        await made.otel.end_observation(context)
+    assert [each.context.trace_id for each in made.ended] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("missing", "error", "said"),
+    [
+        ("opentelemetry", ExtraMissing, "needs opentelemetry-api, which is not installed"),
+        ("stagepost.agents._tracing._conventions", ModuleNotFoundError, "_conventions"),
+    ],
+)
+def test_a_missing_extra_is_told_from_any_other_module(
+    missing: str, error: type[Exception], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "stagepost.agents._tracing._otel_spans")
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(error, match=said):
+        OpenTelemetry()

@@ -5,7 +5,7 @@ runner or run; this gives each run a `RunTracer`, which stands in its `Execution
 without waiting, and what is told must not raise. The contexts are those of steps, which know this module.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import field
 from types import MappingProxyType
@@ -73,6 +73,14 @@ class RunTracer(Protocol):
             name: The step's.
             value: The state or the item that it is given.
             context: What it is given beside that.
+        """
+        ...
+
+    def resumed(self, places: Sequence[str]) -> None:
+        """A fan-out goes on.
+
+        Args:
+            places: Those of the items that are begun first, as they were before.
         """
         ...
 

@@ -1,7 +1,7 @@
 """The spans of one run in this process: the run itself, and the steps of a plain workflow."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final, Protocol
@@ -107,6 +107,11 @@ class RunSpans:
         metadata: dict[str, JsonValue] = {"run_id": run.run_id, "workflow": run.workflow, "path": context.path}
         return self.leaf(context.place, self._inner, context, begin, metadata=metadata)
 
+    def resumed(self, places: Sequence[str]) -> None:
+        """A fan-out goes on: if a process was killed, it worked on these items."""
+        if self._run.killed:
+            self._open_at_kill.update(places)
+
     def child(self, run_id: str, context: StepContext) -> None:
         """A step is about to start a run."""
         self._parents.note(run_id, self._open.get(context.place, self._inner))
@@ -132,7 +137,7 @@ class RunSpans:
         run, place = self._run, context.place
         if run.killed and not self._gets_on:
             self._open_at_kill.add(place)
-        if place in self._open_at_kill:
+        if place in self._open_at_kill and key not in self._repeats:
             self._interrupt(key, parent, begin, metadata)
         own = self._context(self._leaf_id(key, run.epoch, self._repeats.get(key, 0)))
         begin(context=own, parent=parent, metadata=metadata)
@@ -154,13 +159,10 @@ class RunSpans:
     def _interrupt(
         self, key: str, parent: TraceContext, begin: Callable[..., None], metadata: dict[str, JsonValue]
     ) -> None:
-        """End what was under way when the processes before this one were killed."""
-        for epoch in range(self._run.epoch - self._run.killed, self._run.epoch):
-            if self._repeats.get(key, 0):
-                return
-            before = self._context(self._leaf_id(key, epoch, 0))
-            begin(context=before, parent=parent, metadata=metadata, at=self._run.saved_at)
-            self._tell.end(before, "interrupted")
+        """End what was under way when the process before this one was killed; that one has done so for those before."""
+        before = self._context(self._leaf_id(key, self._run.epoch - 1, 0))
+        begin(context=before, parent=parent, metadata=metadata, at=self._run.saved_at)
+        self._tell.end(before, "interrupted")
 
     def _leave(self, key: str, place: str) -> None:
         """A leaf has ended; if it is repeated in this process, it gets another id."""

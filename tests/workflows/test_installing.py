@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from stagepost.workflows import ExtraMissing
 from stagepost._installing import Installation
+from stagepost.workflows import ExtraMissing
 
 PIP = "/venv/bin/python -m pip install"
 VCS = {"url": "https://git.example/stagepost", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}

@@ -210,7 +210,7 @@ HELD = {  # where a process is killed: how many spans have ended before, and how
     "between answers": (["ask 1"], 4, 1),
     "in a second tool": (["look Rome"], 5, 1),
     "at the last answer": (["ask 2"], 7, 1),
-    "in both tools": (["look Oslo", "send ann"], 1, 1),  # whether Ann was sent to nobody knows: an error, not repeated
+    "in both tools": (["look Oslo", "send ann"], 1, 2),  # whether Ann was sent to nobody knows: told as an error
 }
 
 

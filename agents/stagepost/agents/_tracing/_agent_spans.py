@@ -1,6 +1,6 @@
 """The spans of an agent's run: turns, questions to its model, calls of tools."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from pydantic import JsonValue
@@ -41,8 +41,8 @@ class AgentSpans(RunSpans):
 
     def step(self, name: str, value: object, context: StepContext) -> None:  # noqa: ARG002  # the loop tells more
         """A step of the loop begins."""
-        if self._tell.debug:
-            self._before = value
+        if self._tell.debug and isinstance(value, Mapping):
+            self._before = dict(value)
 
     def child(self, run_id: str, context: StepContext) -> None:
         """A call is about to start a run: that of another agent stands for the call, below the turn."""

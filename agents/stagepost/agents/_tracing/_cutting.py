@@ -14,7 +14,9 @@ def cut(value: JsonValue, depth: int = 0) -> JsonValue:
     """A JSON value, with long texts and lists cut and a note of what is missing."""
     match value:
         case str() if len(value) > _LONGEST:
-            return f"{value[:_LONGEST]}... ({len(value) - _LONGEST:,} more characters)"
+            return f"{cut(value[:_LONGEST])}... ({len(value) - _LONGEST:,} more characters)"
+        case str():
+            return value if value.isascii() else value.encode(errors="replace").decode()
         case list() | dict() if depth >= _DEEPEST:
             return f"... ({len(value):,} more inside)"
         case list():

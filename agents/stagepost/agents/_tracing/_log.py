@@ -75,7 +75,7 @@ class TraceLog:
             ValueError: A line is no span.
         """
         spans: dict[str, Span] = {}
-        for line in text.splitlines():
+        for line in text.split("\n"):  # texts may hold other line ends
             if line.strip():
                 span = _SPAN.validate_json(line)
                 spans[span.span_id] = span

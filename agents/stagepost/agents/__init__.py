@@ -85,6 +85,21 @@ from ._tools._invoking import ToolResult
 from ._tools._outside import Answer, Dismiss, Refuse
 from ._tools._tool import OnUnknown, Tool, tool
 from ._tools._toolset import Toolset, ToolsetContext, toolset
+from ._tracing._base import BaseTracingProvider
+from ._tracing._current import current_trace_context
+from ._tracing._langfuse import Langfuse
+from ._tracing._log import TraceLog
+from ._tracing._noop import NoOpTracingProvider
+from ._tracing._observation import ObservationStatus, ObservationType, TraceContext
+from ._tracing._otel import OpenTelemetry
+from ._tracing._provider import TracingProvider
+from ._tracing._pump import TracingStatistics
+from ._tracing._recorder import Recorder, TraceMode
+from ._tracing._registry import get_tracing_provider, reset_tracing_provider, set_tracing_provider
+from ._tracing._span import Span, SpanEvent
+from ._tracing._starting import Starting
+from ._tracing._telling import ObservedError
+from ._tracing._tracing import Tracing
 from .errors import (
     AgentError,
     AgentFailed,
@@ -169,6 +184,7 @@ __all__ = [
     "AssistantMessage",
     "AsyncioRequired",
     "Audio",
+    "BaseTracingProvider",
     "Budget",
     "BudgetExceeded",
     "CallInDoubt",
@@ -221,6 +237,7 @@ __all__ = [
     "JsonSchema",
     "KeepLast",
     "LLMTool",
+    "Langfuse",
     "LiteLLM",
     "McpCallFailed",
     "McpCallLost",
@@ -247,11 +264,16 @@ __all__ = [
     "ModelSettings",
     "ModelTimeout",
     "ModelUnavailable",
+    "NoOpTracingProvider",
     "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
+    "ObservationStatus",
+    "ObservationType",
+    "ObservedError",
     "OnUnknown",
     "OpenConversation",
+    "OpenTelemetry",
     "OutputMode",
     "OutputSchema",
     "Part",
@@ -272,6 +294,7 @@ __all__ = [
     "RateLimitReached",
     "RateLimited",
     "ReasoningEffort",
+    "Recorder",
     "RecordingMissing",
     "Refuse",
     "ReplayModel",
@@ -279,6 +302,9 @@ __all__ = [
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
+    "Span",
+    "SpanEvent",
+    "Starting",
     "StreamNotOver",
     "StreamPart",
     "Summarize",
@@ -313,6 +339,12 @@ __all__ = [
     "Toolset",
     "ToolsetContext",
     "ToolsetFailed",
+    "TraceContext",
+    "TraceLog",
+    "TraceMode",
+    "Tracing",
+    "TracingProvider",
+    "TracingStatistics",
     "TurnBegan",
     "UnknownAgent",
     "UnreadableAnswer",
@@ -323,10 +355,14 @@ __all__ = [
     "Window",
     "call",
     "converse",
+    "current_trace_context",
     "external_tool",
+    "get_tracing_provider",
     "handoff",
     "part_from_dict",
     "provider_tool",
+    "reset_tracing_provider",
+    "set_tracing_provider",
     "sse",
     "tool",
     "toolset",

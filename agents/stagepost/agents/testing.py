@@ -17,6 +17,17 @@ the promise is kept, and raises `AssertionError` if it is not::
     @pytest.mark.parametrize("check", [*MODEL_CHECKS, *PROVIDER_CHECKS], ids=lambda check: check.__name__)
     async def test_my_model_conforms(check):
         await check(opened)
+
+The same for providers of traces: `TRACING_CHECKS` is what every provider promises, and `KEEPING_CHECKS` what those
+promise beside that whose spans can be read where they send them::
+
+    @asynccontextmanager
+    async def opened():
+        yield MyProvider()
+
+    @pytest.mark.parametrize("check", TRACING_CHECKS, ids=lambda check: check.__name__)
+    async def test_my_provider_conforms(check):
+        await check(opened)
 """
 
 from typing import Final
@@ -37,16 +48,25 @@ from ._models._local import (
     Status,
     main,
 )
+from ._tracing._conformance._keeping import KEEPING_CHECKS
+from ._tracing._conformance._protocol import TRACING_CHECKS
+from ._tracing._conformance._words import Keeping, KeepingCheck, KeepingOpened, KeptSpan, TracingCheck, TracingOpened
 
 __all__ = [
+    "KEEPING_CHECKS",
     "MODEL_CHECKS",
     "MODEL_KEY",
     "MODEL_RETRIES",
     "PROVIDER_CHECKS",
+    "TRACING_CHECKS",
     "Cut",
     "Drip",
     "Garbage",
     "Hang",
+    "Keeping",
+    "KeepingCheck",
+    "KeepingOpened",
+    "KeptSpan",
     "LocalServer",
     "ModelCheck",
     "Opened",
@@ -55,6 +75,8 @@ __all__ = [
     "ServerScript",
     "Slow",
     "Status",
+    "TracingCheck",
+    "TracingOpened",
 ]
 
 MODEL_CHECKS: Final[tuple[ModelCheck, ...]] = _answers.CHECKS

@@ -48,6 +48,7 @@ from ._runner._runner import Runner
 from ._runner._views import RunView
 from ._steps._ask import Ask
 from ._steps._context import StepContext
+from ._steps._outcome import StepOutcome, outcome_of
 from ._steps._receives import AnswerTypes, Receives
 from ._steps._retry import Retry
 from ._steps._step import Step, step
@@ -66,6 +67,7 @@ from ._streams._parts import (
 )
 from ._streams._stream import RunStream
 from ._threads import in_thread
+from ._tracing import RunTracer, TracedRun, Tracer, TracerFactory, default_tracing, set_default_tracing
 from ._values._append import Append, ListCodec
 from ._values._mask import Mask
 from ._values._mask_stream import MaskStream
@@ -208,6 +210,7 @@ __all__ = [
     "RunPart",
     "RunStarted",
     "RunStream",
+    "RunTracer",
     "RunView",
     "Runner",
     "RunnerConfig",
@@ -225,6 +228,7 @@ __all__ = [
     "StepCancelled",
     "StepContext",
     "StepEnded",
+    "StepOutcome",
     "StepResultError",
     "StepRetried",
     "StepSaved",
@@ -233,6 +237,9 @@ __all__ = [
     "StepTold",
     "Told",
     "ToldMissed",
+    "TracedRun",
+    "Tracer",
+    "TracerFactory",
     "UncleanStep",
     "UnknownField",
     "UnknownSignal",
@@ -246,13 +253,16 @@ __all__ = [
     "WorkflowNotFound",
     "all_of",
     "any_of",
+    "default_tracing",
     "guarded",
     "in_thread",
     "key_equals",
     "key_exists",
     "new_run_id",
     "not_",
+    "outcome_of",
     "own_failure",
+    "set_default_tracing",
     "step",
 ]
 

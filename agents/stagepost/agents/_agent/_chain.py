@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from secrets import token_hex
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import SecretStr
 
 from stagepost._dataclasses import dataclass
 from stagepost.hub import Observer, check_name
-from stagepost.workflows import Pattern
+from stagepost.workflows import Pattern, TracerFactory
 
 from .._definition._definition import AgentDefinition
 from .._delegation._result import AgentResult
@@ -38,6 +39,8 @@ class Chainable(AgentDefinition, Protocol[OutputT_co]):
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
         override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+        trace: str | None = None,
     ) -> AgentResult[OutputT_co]:
         """Run in memory."""
         ...
@@ -104,6 +107,8 @@ class AgentChain(Generic[OutputT_co]):
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
         override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+        trace: str | None = None,
     ) -> ChainResult[OutputT_co]:
         """Run the agents in memory, one after another; each has its own budget.
 
@@ -115,6 +120,8 @@ class AgentChain(Generic[OutputT_co]):
             secrets: As for `Agent.run`, of all of them.
             observer: As for `Agent.run`, of all of them.
             override_model: Replaces the model of each of them.
+            tracing: As for `Agent.run`, of all of them; they are in one trace.
+            trace: As for `Agent.run`, of all of them.
 
         Raises:
             ModelMissing: One of them, or an agent below it, has no model; nothing was asked.
@@ -124,11 +131,19 @@ class AgentChain(Generic[OutputT_co]):
         """
         models = self._models(model, override_model)
         results: list[AgentResult[Any]] = []
+        shared = trace or f"{self.name}-{token_hex(16)}"
         for index, link in enumerate(self._links):
             try:
                 asked = request if index == 0 else link.request_for(results[-1].output)
                 result = await link.agent.run(
-                    asked, **models[index], approve=approve, deps=deps, secrets=secrets, observer=observer
+                    asked,
+                    **models[index],
+                    approve=approve,
+                    deps=deps,
+                    secrets=secrets,
+                    observer=observer,
+                    tracing=tracing,
+                    trace=shared,
                 )
             except Exception as error:  # kept as the cause, whatever it is
                 if index == 0 and isinstance(error, InvalidRequest):
@@ -147,6 +162,8 @@ class AgentChain(Generic[OutputT_co]):
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
         override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+        trace: str | None = None,
     ) -> ChainResult[OutputT_co]:
         """`run` for code that is not async, in an event loop of its own.
 
@@ -158,6 +175,8 @@ class AgentChain(Generic[OutputT_co]):
             secrets: As for `run`.
             observer: As for `run`.
             override_model: As for `run`.
+            tracing: As for `run`.
+            trace: As for `run`.
 
         Raises:
             EventLoopRunning: An event loop runs in this thread already.
@@ -172,6 +191,8 @@ class AgentChain(Generic[OutputT_co]):
             secrets=secrets,
             observer=observer,
             override_model=override_model,
+            tracing=tracing,
+            trace=trace,
         )
         return run_alone(self.name, run)
 

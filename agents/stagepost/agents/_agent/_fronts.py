@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic import SecretStr
 
 from stagepost.hub import Observer
+from stagepost.workflows import TracerFactory
 
 from .._delegation._result import AgentResult
 from .._loop._loop import AgentLoop
@@ -63,6 +64,8 @@ class Fronts(ABC, Generic[OutputT_co]):
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
         override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+        trace: str | None = None,
     ) -> AgentResult[OutputT_co]:
         """Run in memory: nothing is stored, and a crash loses the run.
 
@@ -79,6 +82,9 @@ class Fronts(ABC, Generic[OutputT_co]):
             observer: Gets the run's events.
             override_model: Replaces the agent's own model, mainly in tests. Agents below without a model of their own
                 ask it too.
+            tracing: What traces the run and those below it: a provider of traces, or a `Tracing` of one. By default
+                what `set_tracing_provider` was given, if it was given any.
+            trace: The trace that it belongs to, such as a W3C ``traceparent``; by default its own.
 
         Raises:
             ModelMissing: It, or an agent below it, has no model.
@@ -91,7 +97,17 @@ class Fronts(ABC, Generic[OutputT_co]):
             AgentFailed: Something else went wrong, such as the model; the cause says what.
         """
         loop, opened = self._readied(model, settings, approve, override_model)
-        return await run_in_memory(loop, opened, request, after=after, deps=deps, secrets=secrets, observer=observer)
+        return await run_in_memory(
+            loop,
+            opened,
+            request,
+            after=after,
+            deps=deps,
+            secrets=secrets,
+            observer=observer,
+            tracing=tracing,
+            trace=trace,
+        )
 
     def stream(
         self,
@@ -105,6 +121,8 @@ class Fronts(ABC, Generic[OutputT_co]):
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
         override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+        trace: str | None = None,
         include_thinking: bool = True,
         include_tool_events: bool = True,
         below: bool = True,
@@ -135,6 +153,8 @@ class Fronts(ABC, Generic[OutputT_co]):
             secrets: As for `run`.
             observer: As for `run`.
             override_model: As for `run`.
+            tracing: As for `run`.
+            trace: As for `run`.
             include_thinking: As for `Tasks.stream`, like the following.
             include_tool_events: As for `Tasks.stream`.
             below: As for `Tasks.stream`.
@@ -148,7 +168,8 @@ class Fronts(ABC, Generic[OutputT_co]):
         """
         loop, opened = self._readied(model, settings, approve, override_model)
         begin = beginning(loop, request, after)
-        run = bind(run_loop, loop, begin, deps=deps, secrets=secrets, observer=observer)
+        given = bind(run_loop, loop, begin, deps=deps, secrets=secrets, observer=observer)
+        run = bind(given, tracing=tracing, trace=trace)
         choice = Choice(
             include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial
         )
@@ -166,6 +187,8 @@ class Fronts(ABC, Generic[OutputT_co]):
         secrets: Mapping[str, str | SecretStr] | None = None,
         observer: Observer | None = None,
         override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+        trace: str | None = None,
     ) -> AgentResult[OutputT_co]:
         """`run` for code that is not async, in an event loop of its own; it takes what `run` takes.
 
@@ -175,4 +198,4 @@ class Fronts(ABC, Generic[OutputT_co]):
         """
         run = bind(self.run, request, after=after, model=model, settings=settings, approve=approve)
         given = bind(run, deps=deps, secrets=secrets, observer=observer, override_model=override_model)
-        return run_alone(self.name, given)
+        return run_alone(self.name, bind(given, tracing=tracing, trace=trace))

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from time import time
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
 from stagepost.hub import Observer
-from stagepost.workflows import MemoryRoom, PatternError
+from stagepost.workflows import MemoryRoom, PatternError, TracerFactory
 
 from .._delegation._result import AgentResult, with_blobs
 from .._loop._loop import AgentLoop
@@ -26,6 +27,8 @@ async def run_in_memory(
     deps: Any,
     secrets: Mapping[str, str | SecretStr] | None,
     observer: Observer | None,
+    tracing: TracerFactory | None,
+    trace: str | None,
 ) -> AgentResult[Any]:
     """Run an agent's loop; see `Agent.run`.
 
@@ -37,13 +40,16 @@ async def run_in_memory(
         deps: Given to tools.
         secrets: Given to tools, and masked.
         observer: Gets the run's events.
+        tracing: What traces the run.
+        trace: The trace that it belongs to.
 
     Raises:
         AgentError: What went wrong.
     """
     begin = beginning(loop, request, after)
+    run = partial(run_loop, loop, begin, deps=deps, secrets=secrets, observer=observer)
     async with opened as session:
-        return await run_loop(loop, begin, session, deps=deps, secrets=secrets, observer=observer)
+        return await run(session, tracing=tracing, trace=trace)
 
 
 class Beginning(NamedTuple):
@@ -79,6 +85,8 @@ async def run_loop(
     deps: Any,
     secrets: Mapping[str, str | SecretStr] | None,
     observer: Observer | None,
+    tracing: TracerFactory | None,
+    trace: str | None,
 ) -> AgentResult[Any]:
     """Run an agent's loop to its end.
 
@@ -90,6 +98,8 @@ async def run_loop(
         deps: Given to tools.
         secrets: Given to tools, and masked.
         observer: Gets the run's events.
+        tracing: What traces the run.
+        trace: The trace that it belongs to.
 
     Raises:
         AgentError: What went wrong.
@@ -97,7 +107,15 @@ async def run_loop(
     start, blobs = begin
     try:
         state = await loop.run(
-            start, deps=deps, secrets=secrets, observer=observer, resources=session, blobs=blobs, room=room
+            start,
+            deps=deps,
+            secrets=secrets,
+            observer=observer,
+            resources=session,
+            blobs=blobs,
+            room=room,
+            tracing=tracing,
+            trace=trace,
         )
     except PatternError as error:
         failure = failure_of(loop.name, error)

@@ -14,7 +14,7 @@ from stagepost.checkpoint import BlobNotFound
 from stagepost.workflows import ChildFailed, Servable, State, StepContext
 
 from .._definition._budget import Spent
-from .._definition._definition import AgentDefinition
+from .._definition._definition import MESSAGE_AGENT, AgentDefinition
 from .._tools._invoking import ToolResult
 from ..errors import AgentError
 from ._calls import Aside, PendingCall, Place, Talk
@@ -89,6 +89,10 @@ class Delegation:
     def has_agents(self) -> bool:
         """Whether there is somebody to speak to."""
         return bool(self._agents)
+
+    def answers(self, tool: str) -> bool:
+        """Whether another agent answers the calls of a tool."""
+        return tool in self._tools or (tool == MESSAGE_AGENT and self.has_agents)
 
     async def ask(
         self,

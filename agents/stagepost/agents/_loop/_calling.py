@@ -23,6 +23,7 @@ from ._member import Member
 from ._offer import Offer, kept
 from ._one_call import OneCall, leaves_mark, unmade
 from ._pending_calls import PendingCalls
+from ._traced import traced_result
 
 _MOST_AT_ONCE: Final = 100
 _READ_LATER: Final = ToolResult("")
@@ -107,7 +108,12 @@ class ToolCalling:
     async def _made(
         self, call: ToolCall, pending: PendingCall, context: StepContext, aside: Aside, state: RunState | None = None
     ) -> ToolResult:
-        result = keepable(await self._result(call, pending, context, aside, state), context)
+        made = self._result(call, pending, context, aside, state)
+        tracing = context.tracing
+        if tracing is not None:
+            is_delegated = self._delegation.answers(call.name)
+            made = traced_result(made, tracing, pending, context, member=self._member, is_delegated=is_delegated)
+        result = keepable(await made, context)
         if result.is_error:  # such as that of a hook: then nothing is handed over
             aside.handoff = None
         return result

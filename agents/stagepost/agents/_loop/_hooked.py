@@ -5,10 +5,11 @@ from functools import partial
 
 from stagepost.workflows import StepContext
 
-from .._definition._hooks import ModelContext, ModelHook, model_chain
+from .._definition._hooks import AnswerModel, ModelContext, ModelHook, model_chain
 from .._models._model import ModelRequest, ModelResponse
 from ._member import Member
 from ._telling import Telling
+from ._traced import traced_answer
 
 
 class HookedModel:
@@ -39,6 +40,16 @@ class HookedModel:
         if telling is not None:
             telling.begin()
             answer = partial(telling.answer, answer)
+        asked = self._asked(answer, request, number, context)
+        tracing = context.tracing
+        if tracing is None:
+            return asked
+        member = self._member
+        return traced_answer(asked, tracing, request, number, context, member=member, model=member.model)
+
+    def _asked(
+        self, answer: AnswerModel, request: ModelRequest, number: int, context: StepContext
+    ) -> Awaitable[ModelResponse]:
         if not self._hooks:
             return answer(request)
         member = self._member

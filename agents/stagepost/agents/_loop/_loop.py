@@ -86,6 +86,11 @@ class AgentLoop(Graph):
         return self._team.hidden
 
     @property
+    def traced_agent(self) -> str:
+        """Name of the agent whose work its runs are."""
+        return self.agent.name
+
+    @property
     def depth(self) -> int:
         """The number of agents above it."""
         return self._member.depth

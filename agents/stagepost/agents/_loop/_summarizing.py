@@ -18,6 +18,7 @@ from ..errors import ContextTooLong
 from ._accounting import Accounting
 from ._handed import Transcript
 from ._member import Member
+from ._traced import traced_answer
 
 _OF_WINDOW: Final = 0.5  # of what the writer can read
 _CHARACTERS: Final = 3  # that a token has at least, roughly
@@ -98,4 +99,9 @@ class Summarizing:
 
         member = self._member
         told = ModelContext(context.run_id, member.agent.name, member.path, turn + 1, context.deps, is_summary=True)
-        return await model_chain(self._hooks, answer, told)(request)
+        asked = model_chain(self._hooks, answer, told)(request)
+        if context.tracing is None:
+            return await asked
+        return await traced_answer(
+            asked, context.tracing, request, turn, context, member=member, model=model, what="summary"
+        )

@@ -39,7 +39,9 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
     if execution.intermediates is not None and not execution.intermediates:
         keep(branch, "")
     execution.emit(RunStarted, recovered=recovered, trace=execution.trace)
-    status = "open"
+    if execution.tracing is not None:
+        execution.tracing.began()
+    status, failure = "open", None
     try:
         await (_to_its_end(execution, branch) if execution.journal.is_stored else advance(branch))
         status = "completed"
@@ -50,11 +52,13 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
         await execution.cancel()
         status = "cancelled"
         raise RunCancelled(execution.run_id) from None
-    except WorkflowError:
-        status = "failed"
+    except WorkflowError as error:
+        status, failure = "failed", error
         raise
     finally:
         execution.emit(RunEnded, status=status, seconds=perf_counter() - started)
+        if execution.tracing is not None:
+            execution.tracing.ended(status, failure)
 
 
 async def _to_its_end(execution: Execution, branch: Branch) -> None:
@@ -107,7 +111,7 @@ async def _run_step(branch: Branch, place: StepPlace) -> None:
     try:
         state = branch.view()
         context = branch.context(path, place.within)
-        result = await perform(place.step, state, context, branch.guard, run.ledger)
+        result = await perform(place.step, state, context, branch.guard, run)
         if run.check_states:
             check_unchanged(branch, result, state, place.step.name)
         if place.step.into is not None:
@@ -136,7 +140,7 @@ async def _take_route(branch: Branch, place: RoutePlace) -> None:
     try:
         state = branch.view()
         context = branch.context(path, place.within)
-        route = await perform(place.step, state, context, branch.guard, branch.execution.ledger)
+        route = await perform(place.step, state, context, branch.guard, branch.execution)
         way, name = _way(place, route)
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = branch.failure(place.within, own_failure(error), state=state)

@@ -1,6 +1,7 @@
 """A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import islice
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -21,6 +22,7 @@ from .._execution._items import ItemRecord
 from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
 from .._execution._sizes import note_size
+from .._ids import place_of
 from .._plans._plan import FanOutPlace, Plan
 from .._steps._context import StepContext
 from .._steps._step import Step
@@ -67,12 +69,15 @@ class FanOut:
             CheckpointError: A commit failed.
             Parked: All that is left to do waits for something.
         """
-        self._items = self._run.items.pop(self._path, []) if self._branch.width is not None else await self._freeze()
+        resumes = self._branch.width is not None
+        self._items = self._run.items.pop(self._path, []) if resumes else await self._freeze()
         self._ending = Ending(self._branch, self._place, self._path, self._visit, self._items)
         for item in self._items:
             self._count(item)
         if self._run.is_observed:
             self._run.emit(ItemsFrozen, path=self._path, total=len(self._items), done=self._done)
+        if resumes and self._run.tracing is not None:
+            self._run.tracing.resumed(self._places())
         queue = ItemQueue(self._path, with_status(self._items, ItemStatus.WAITING))
         self._run.listeners.append(queue.hear)
         try:
@@ -84,6 +89,12 @@ class FanOut:
         if self._done < len(self._items):  # some have failed, or are no longer wanted; the join deletes what is stored
             self._run.forget_below(self._path)
         await self._ending.join()
+
+    def _places(self) -> Sequence[str]:
+        """The places of the items that workers begin with; so did those of a process before this one."""
+        visits = (*self._branch.around, self._visit)
+        begun = islice(with_status(self._items, ItemStatus.WAITING), self._pattern.width(len(self._items)))
+        return [place_of(f"{self._path}[{item.idx}]", visits) for item in begun]
 
     async def _work(self, queue: ItemQueue) -> None:
         """Have the items worked on until each has ended or rests, or enough of them have ended well."""
@@ -195,7 +206,7 @@ class FanOut:
         context.outer = self._branch.view
         try:
             value = item.input.read(self._pattern.item_codec)
-            made = await perform(worker, value, context, guard, self._run.ledger)
+            made = await perform(worker, value, context, guard, self._run)
             outcome = ItemRecord(item.idx, item.input, ItemStatus.OK, self._stored(made, context.path))
             blobs = self._blobs(outcome, context)
         except BaseException as error:  # noqa: BLE001  # what is no failure is raised again

@@ -74,7 +74,7 @@ async def _apply(branch: Branch, place: FoldPlace, item: ItemRecord) -> tuple[Va
     try:
         state = branch.view()
         value = item.input.read(place.source.item_codec)
-        result = await perform(place.step, Pair(state, value), context, branch.guard, branch.execution.ledger)
+        result = await perform(place.step, Pair(state, value), context, branch.guard, branch.execution)
         if branch.execution.check_states:
             check_unchanged(branch, result, state, name)
         updates = branch.plan.schema.updates(result, branch.values, name)

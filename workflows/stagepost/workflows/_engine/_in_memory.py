@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import anyio
 from pydantic import BaseModel
+from pydantic_core import from_json
 
 from stagepost.checkpoint import Codec, Frame
 from stagepost.hub import Emitter, Hub, Observer
@@ -20,6 +21,7 @@ from .._ids import child_id
 from .._lifespans import Lifespan, entered
 from .._pattern_errors import describe
 from .._plans._plan import Plan
+from .._tracing import TracerFactory, default_tracing
 from .._values._secrets import Given, Secrets
 from .._values._state import Values, release
 from ..errors import ChildFailed, LifespanFailed, WorkflowError
@@ -27,6 +29,7 @@ from ._branch import Branch, first_position
 from ._engine import check_hub, observed
 from ._intermediates import Intermediate
 from ._memory_room import MemoryRoom
+from ._traced import in_memory
 
 
 class Workflow(Protocol):
@@ -51,6 +54,11 @@ class Workflow(Protocol):
         ...
 
     @property
+    def traced_agent(self) -> str | None:
+        """Name of the agent whose work it is."""
+        ...
+
+    @property
     def signals(self) -> Mapping[str, Codec[Any]]:
         """What its runs may be sent."""
         ...
@@ -70,6 +78,7 @@ async def run_in_memory(
     check_states: bool,
     blobs: dict[str, bytes] | None,
     room: MemoryRoom | None,
+    tracing: TracerFactory | None,
 ) -> Any:
     """Run a workflow without a store; returns the final state."""
     run_id = f"memory-{token_hex(16)}" if room is None else room.run_id
@@ -84,12 +93,29 @@ async def run_in_memory(
     around = () if resources is None or workflow.lifespan is None else ((workflow.lifespan, resources),)
     try:
         branch = _first_branch(workflow, {} if state is None else state, execution)
-        await _MemoryChildren({}, around, room).execute(workflow, branch)
+        children = _MemoryChildren({}, around, room)
+        factory = default_tracing() if tracing is None else tracing
+        if factory is None:
+            await children.execute(workflow, branch)
+        else:
+            async with factory.opened() as execution.tracer:
+                if trace is None and execution.tracer is not None:
+                    execution.trace = execution.tracer.ambient() or execution.trace
+                _trace(execution, workflow, branch)
+                await children.execute(workflow, branch)
     except BaseException as error:
         if room is not None:
             room.give_up(error)
         raise
     return branch.view()
+
+
+def _trace(execution: Execution, workflow: Workflow, branch: Branch) -> None:
+    """Have a run traced, if its runs are."""
+    if execution.tracer is not None:
+        call = branch.values.get("call")
+        number = None if call is None else from_json(call.data)
+        execution.tracing = execution.tracer.run(in_memory(execution, workflow.traced_agent, number))
 
 
 def _first_branch(workflow: Workflow, state: Input, execution: Execution) -> Branch:
@@ -191,6 +217,8 @@ class _MemoryChildren:
         child = self._known[run_id] = _Child()
         try:
             branch = _first_branch(workflow, await begun_with(start), _execution(parent, run_id, workflow))
+            if parent.tracing is not None:
+                _trace(branch.execution, workflow, branch)
             await self._work(child, workflow, branch)
         finally:
             child.ended.set()
@@ -247,4 +275,5 @@ def _execution(parent: Execution, run_id: str, workflow: Workflow) -> Execution:
         check_states=parent.check_states,
         kept=parent.blobs.known,
         room=parent.room,
+        tracer=parent.tracer,
     )

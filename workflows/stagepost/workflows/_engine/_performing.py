@@ -1,5 +1,6 @@
 """Running a step that may have to wait."""
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,14 +13,22 @@ from .._events import WaitOpened
 from .._execution._signals import Parked, Parks
 from .._strand import is_closing, mend, mend_after
 from ..errors import RunnerRequired, StepCancelled, UncleanStep
+from ._traced import observed_step
 
 if TYPE_CHECKING:
+    from .._execution._execution import Execution
     from .._execution._ledger import Ledger
     from .._steps._context import StepContext
     from .._steps._step import Step
 
 
-async def perform(step: "Step", value: Any, context: "StepContext", guard: TaskGuard, ledger: "Ledger") -> Any:
+def perform(step: "Step", value: Any, context: "StepContext", guard: TaskGuard, run: "Execution") -> Awaitable[Any]:
+    """Run a step on a state or an item, observed by whoever traces the run; see `_perform`."""
+    performed = _perform(step, value, context, guard, run.ledger)
+    return performed if run.tracing is None else observed_step(run.tracing, step, value, context, performed)
+
+
+async def _perform(step: "Step", value: Any, context: "StepContext", guard: TaskGuard, ledger: "Ledger") -> Any:
     """Run a step on a state or an item; what it waits for is saved, and it runs again once that has come.
 
     Args:

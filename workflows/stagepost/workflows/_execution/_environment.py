@@ -7,6 +7,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CheckpointStore
 from stagepost.hub import Emitter, Hub
 
+from .._tracing import Tracer
 from .._values._secrets import Secrets
 from ._stored_lists import StoredLists
 
@@ -24,6 +25,7 @@ class Environment:
         secrets: Given to steps.
         lists: The lists of stored runs that are in memory.
         check_states: Whether steps that change their state in place fail; for tests.
+        tracer: Traces the runs; None if nobody does.
     """
 
     store: CheckpointStore
@@ -34,3 +36,4 @@ class Environment:
     secrets: Secrets
     lists: StoredLists
     check_states: bool = False
+    tracer: Tracer | None = None

@@ -27,6 +27,7 @@ from .._bell import Bell
 from .._events import Checkpointed, EventKind
 from .._listening._room import Room
 from .._pattern_errors import describe
+from .._tracing import RunTracer, Tracer
 from .._values._secrets import NO_SECRETS, Secrets
 from .._values._state import Value
 from ._blobs import Blobs
@@ -83,6 +84,8 @@ class Execution:
         labels: What it can be found by, and its children too.
         numbers: Counts its values and lists with rows of their own.
         room: Those who listen to it, or to the run around it; None if nobody does.
+        tracer: Traces the runs of its runner, or those below it; None if they are not traced.
+        tracing: What traces it; None if it is not traced.
     """
 
     run_id: str
@@ -117,6 +120,8 @@ class Execution:
     labels: Mapping[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=partial(count, 1))
     room: Room | None = None
+    tracer: Tracer | None = None
+    tracing: RunTracer | None = None
     _blobs: Blobs | None = None
     _signals: SignalBox | None = None
     _told: Bell = field(default_factory=Bell)

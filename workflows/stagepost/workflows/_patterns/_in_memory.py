@@ -16,6 +16,7 @@ from .._engine._memory_room import MemoryRoom
 from .._lifespans import Lifespan
 from .._plans._plan import Plan
 from .._streams._memory_stream import MemoryStream
+from .._tracing import TracerFactory, checked_tracing
 from .._values._secrets import Given
 
 
@@ -41,6 +42,11 @@ class InMemory(ABC):
     def signals(self) -> Mapping[str, Codec[Any]]:
         """What its runs may be sent."""
 
+    @property
+    @abstractmethod
+    def traced_agent(self) -> str | None:
+        """Name of the agent whose work it does; None if it is none."""
+
     async def run(
         self,
         state: Mapping[str, object] | BaseModel | None = None,
@@ -55,6 +61,7 @@ class InMemory(ABC):
         check_states: bool = False,
         blobs: dict[str, bytes] | None = None,
         room: MemoryRoom | None = None,
+        tracing: TracerFactory | None = None,
     ) -> Any:
         """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
 
@@ -73,6 +80,8 @@ class InMemory(ABC):
             blobs: Bytes beside the state, by digest, that the run may refer to without bringing them; what it and its
                 steps bring goes in there.
             room: Those who listen to the run.
+            tracing: What traces it and the runs below it: a provider of traces, or a `Tracing` of one. By default what
+                `set_tracing_provider` was given, if it was given any.
 
         Returns:
             The final state: a `State`, or the model given as ``state=``.
@@ -95,6 +104,7 @@ class InMemory(ABC):
             check_states=check_states,
             blobs=blobs,
             room=room,
+            tracing=checked_tracing(tracing),
         )
 
     def stream(
@@ -108,6 +118,7 @@ class InMemory(ABC):
         secrets: Given | None = None,
         resources: object = None,
         blobs: dict[str, bytes] | None = None,
+        tracing: TracerFactory | None = None,
         buffer: int = 1000,
     ) -> MemoryStream:
         """Run in memory, and read what becomes of the run, part by part.
@@ -131,6 +142,7 @@ class InMemory(ABC):
             secrets: See `run`.
             resources: See `run`.
             blobs: See `run`.
+            tracing: See `run`.
             buffer: How many parts that steps only tell are kept for a reader who is slow.
         """
         room = MemoryRoom()
@@ -145,5 +157,6 @@ class InMemory(ABC):
             resources=resources,
             blobs=blobs,
             room=room,
+            tracing=tracing,
         )
         return MemoryStream(room.listen(buffer=buffer, follows=True), work)

@@ -91,6 +91,11 @@ class Pattern(InMemory):
         return tuple(chain.from_iterable(part.hidden for part in self.parts if isinstance(part, Pattern)))
 
     @property
+    def traced_agent(self) -> str | None:
+        """Name of the agent whose work its runs are, for whoever traces them; None for other workflows."""
+        return None
+
+    @property
     def parts(self) -> Sequence["Node"]:
         """Steps and patterns inside, whatever state they work on."""
         return tuple(self.children.values())

@@ -20,6 +20,7 @@ from stagepost.checkpoint import (
 from .._containment import ends_all, own_failure
 from .._engine._branch import Branch
 from .._engine._engine import observed
+from .._engine._traced import of_stored
 from .._execution._children import Children
 from .._execution._environment import Environment
 from .._execution._execution import Execution
@@ -231,6 +232,8 @@ class Executor:
         is_new = lease.epoch == 1
         execution.signal_box = partial(SignalBox, run.run_id, workflow.signals, given.store, is_new=is_new)
         execution.restore(snapshot)
+        if given.tracer is not None:
+            execution.tracing = given.tracer.run(of_stored(execution, workflow.traced_agent, snapshot))
         return execution
 
     def _misfit(self, plan: Plan, wait: StoredWait) -> str | None:

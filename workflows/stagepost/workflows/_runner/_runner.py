@@ -19,6 +19,7 @@ from .._lifespans import open_lifespans
 from .._patterns._pattern import Servable
 from .._runs._fitness import Fitness
 from .._runs._registry import Migrations, Registry
+from .._tracing import TracerFactory, checked_tracing, default_tracing
 from .._values._secrets import Given, Secrets
 from ..errors import RunnerNotOpen
 from ._children import assembled
@@ -63,6 +64,8 @@ class Runner(Requests):
             deleted: starting with them raises `RunForgotten`. None for ever.
         clock: Seconds since 1970, for what waits for the time.
         check_states: Fail steps that change their state in place without returning it, which is lost; for tests.
+        tracing: What traces the runs: a provider of traces, or a `Tracing` of one. By default what
+            `set_tracing_provider` was given, if it was given any when this is entered.
 
     Raises:
         StoreInUse: Another runner works on this store (on entering).
@@ -88,6 +91,7 @@ class Runner(Requests):
         keep_keys: timedelta | None = timedelta(days=400),
         clock: Callable[[], float] = time,
         check_states: bool = False,
+        tracing: TracerFactory | None = None,
     ) -> None:
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
             if value is not None and value < 1:
@@ -106,6 +110,7 @@ class Runner(Requests):
         self._keep_keys = keep_keys
         self._clock = clock
         self._check_states = check_states
+        self._tracing = checked_tracing(tracing)
         self._secrets = Secrets(secrets, hidden=self._registry.hidden)
         self._serving = Serving(hub)
         self._log = get_logger("workflows", mask=self._secrets.mask)
@@ -132,6 +137,7 @@ class Runner(Requests):
         migrations: Migrations | None = None,
         deps: Any = None,
         secrets: Given | None = None,
+        tracing: TracerFactory | None = None,
     ) -> Self:
         """Make a runner from configuration, and from what only code can give.
 
@@ -144,6 +150,7 @@ class Runner(Requests):
             migrations: See above.
             deps: See above.
             secrets: See above.
+            tracing: See above.
 
         Raises:
             InvalidConfig: An observer's name stands for nothing.
@@ -165,6 +172,7 @@ class Runner(Requests):
             keep=config.keep,
             keep_for=config.keep_for,
             keep_keys=config.keep_keys,
+            tracing=tracing,
         )
 
     async def __aenter__(self) -> Self:
@@ -173,9 +181,12 @@ class Runner(Requests):
             if self._hub is not None and self._secrets:
                 stack.enter_context(self._hub.masking(self._secrets.mask))
             lifespans = await stack.enter_async_context(open_lifespans(self._grace, self._secrets.mask))
+            tracing = self._tracing or default_tracing()
+            tracer = None if tracing is None else await stack.enter_async_context(tracing.opened())
             self._group = await stack.enter_async_context(anyio.create_task_group())
             given = (self._store, self._emitter, self._hub, self._deps, self._clock, self._secrets)
-            environment = Environment(*given, StoredLists(self._store), check_states=self._check_states)
+            lists = StoredLists(self._store)
+            environment = Environment(*given, lists, check_states=self._check_states, tracer=tracer)
             self._dispatcher = assembled(environment, owner, self._group, self._fitness, lifespans, self._max_running)
             self._has_recovered = False
             sweeper = Sweeper(self._store, self._clock, self._keep_for, self._keep_keys, log=self._log)

@@ -175,6 +175,8 @@ class StepContext(Beside):
         """
         if self._execution.secrets.has_any:
             self._execution.secrets.check_text(key, f"the key of a child of {self.path}")
+        if self._execution.tracing is not None:
+            self._execution.tracing.child(self.child_id(key), self)
         return await self._children.run(self._execution, workflow.as_workflow(), key, start, place=self.place)
 
     async def cancel_child(self, workflow: Startable, key: str) -> None:

@@ -12,6 +12,7 @@ from .._events import EventKind
 from .._execution._children import Children
 from .._execution._execution import Execution
 from .._ids import child_id
+from .._tracing import RunTracer
 from .._values._mask import Mask
 
 
@@ -89,6 +90,11 @@ class RunContext:
     def trace(self) -> str:
         """The trace that the run belongs to; what `Ask` asks of agents carries it, and so can what you send."""
         return self._execution.trace
+
+    @property
+    def tracing(self) -> RunTracer | None:
+        """What traces the run, for libraries of steps that tell it more than the engine does; None if nothing does."""
+        return self._execution.tracing
 
     @property
     def is_durable(self) -> bool:

@@ -1,0 +1,1 @@
+"""What every provider of traces promises, as coroutine functions that raise `AssertionError`."""

@@ -6,6 +6,7 @@ from stagepost.checkpoint import Continued
 
 from ._containment import own_failure
 from ._engine._intermediates import Intermediate
+from ._engine._memory_room import MemoryRoom
 from ._events import (
     ChainProgress,
     Checkpointed,
@@ -26,7 +27,11 @@ from ._events import (
     WaitOpened,
 )
 from ._execution._signal_box import Signal
+from ._ids import new_run_id
 from ._lifespans import Lifespan
+from ._listening._listening import Listening
+from ._listening._source import Source
+from ._listening._told import Heard, Told
 from ._patterns._chain import Chain
 from ._patterns._conditional import Conditional
 from ._patterns._fold import Fold
@@ -48,9 +53,22 @@ from ._steps._retry import Retry
 from ._steps._step import Step, step
 from ._steps._wait import Receive, Sleep, Wait
 from ._strand import guarded
+from ._streams._parts import (
+    ItemOver,
+    RunOver,
+    RunPart,
+    StateShown,
+    StepSaved,
+    StepTold,
+    ToldMissed,
+    WaitBegan,
+    WaitOver,
+)
+from ._streams._stream import RunStream
 from ._threads import in_thread
 from ._values._append import Append, ListCodec
 from ._values._mask import Mask
+from ._values._mask_stream import MaskStream
 from ._values._state import State
 from .errors import (
     BranchError,
@@ -59,6 +77,7 @@ from .errors import (
     ChildElsewhere,
     ChildFailed,
     ConditionalError,
+    CursorRefused,
     DefinitionError,
     EffectError,
     EffectNotDone,
@@ -123,6 +142,7 @@ __all__ = [
     "Conditional",
     "ConditionalError",
     "Continued",
+    "CursorRefused",
     "DefinitionError",
     "EffectError",
     "EffectNotDone",
@@ -132,6 +152,7 @@ __all__ = [
     "FoldError",
     "Graph",
     "GraphError",
+    "Heard",
     "HubRequired",
     "Inbox",
     "IncompatibleCheckpoint",
@@ -139,13 +160,17 @@ __all__ = [
     "ItemAccounts",
     "ItemEnded",
     "ItemFailure",
+    "ItemOver",
     "ItemsFrozen",
     "LargeValue",
     "Lifespan",
     "LifespanFailed",
     "ListCodec",
+    "Listening",
     "Mask",
+    "MaskStream",
     "MaskedError",
+    "MemoryRoom",
     "MergeConflict",
     "MissingKey",
     "MissingSecret",
@@ -178,8 +203,11 @@ __all__ = [
     "RunForgotten",
     "RunLeftOpen",
     "RunNotHeld",
+    "RunOver",
     "RunParked",
+    "RunPart",
     "RunStarted",
+    "RunStream",
     "RunView",
     "Runner",
     "RunnerConfig",
@@ -189,23 +217,31 @@ __all__ = [
     "Servable",
     "Signal",
     "Sleep",
+    "Source",
     "State",
     "StateChanged",
+    "StateShown",
     "Step",
     "StepCancelled",
     "StepContext",
     "StepEnded",
     "StepResultError",
     "StepRetried",
+    "StepSaved",
     "StepStarted",
     "StepTimeout",
+    "StepTold",
+    "Told",
+    "ToldMissed",
     "UncleanStep",
     "UnknownField",
     "UnknownSignal",
     "UnknownWorkflow",
     "Wait",
+    "WaitBegan",
     "WaitExpired",
     "WaitOpened",
+    "WaitOver",
     "WorkflowError",
     "WorkflowNotFound",
     "all_of",
@@ -214,6 +250,7 @@ __all__ = [
     "in_thread",
     "key_equals",
     "key_exists",
+    "new_run_id",
     "not_",
     "own_failure",
     "step",

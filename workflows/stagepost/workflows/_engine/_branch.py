@@ -35,6 +35,7 @@ from .._values._layout import ALL_INSIDE, LARGE, Layout, lay_out
 from .._values._schema import to_values
 from .._values._state import Stored, Values, merged, release, weigh
 from ..errors import WorkflowError
+from ._saving import tell_saved
 
 NO_REFS: Final[Mapping[str, Ref]] = MappingProxyType({})
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
@@ -77,6 +78,8 @@ class Branch:
         values: All that its steps see.
         guard: Of the task that its steps run in, once it is worked on.
         place: Where it stands; None at the end.
+        frozen: The items of the fan-out where it stands: its path, which visit of it, and they.
+        inner: Branches of these items that are worked on, by their paths, where somebody listens to a run in memory.
     """
 
     def __init__(
@@ -98,6 +101,8 @@ class Branch:
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
         self.guard: TaskGuard
+        self.frozen: tuple[str, int, list[ItemRecord]] | None = None
+        self.inner: dict[str, Branch] = {}
         self._is_worked_on = False
         self._inherited = inherited or {}
         self.values = merged(self._inherited, self.own)
@@ -198,6 +203,8 @@ class Branch:
         refs = self.refs if written is None else await self._save(written, position)
         self.trail.extend(position.entered)
         self._stand(own, seen, position, refs)
+        if joined is not None:
+            self.frozen, self.inner = None, {}
         if run.journal.must_pause and not straight_on:
             await run.journal.pause()
 
@@ -217,7 +224,10 @@ class Branch:
             await journal.save(parts)
         if blobs:
             self.execution.blobs.keep(blobs)
-        self.seq, self.width = self.seq + 1, len(items)
+        self.seq, self.width, self.frozen = self.seq + 1, len(items), (path, visit, items)
+        if (room := self.execution.room) is not None:
+            own, at = (self.own, self.own), (self.position, self.position)
+            tell_saved(room, self.execution.run_id, self.path, self.seq, values=own, positions=at, width=self.width)
         if journal.must_pause:
             await journal.pause()
 
@@ -283,6 +293,9 @@ class Branch:
 
     def _stand(self, own: Values, seen: Values, position: Position, refs: Mapping[str, Ref]) -> None:
         """What it has written and where it stands now: the store knows it, and nothing may come in between."""
+        if (room := self.execution.room) is not None:
+            at = (self.position, position)
+            tell_saved(room, self.execution.run_id, self.path, self.seq + 1, values=(self.own, own), positions=at)
         self.own, self.values, self.refs = own, seen, refs
         self.position, self.seq, self.width = position, self.seq + 1, None
         self.place = self._place()

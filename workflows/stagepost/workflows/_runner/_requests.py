@@ -96,7 +96,7 @@ class Requests(Views):
         """
         report = await Recovery(self._open(), self._fitness, self._max_attempts).recover()
         self._has_recovered = True
-        await self._passed_on()
+        await self._heard()
         return report
 
     async def resume(self, run_id: str) -> Run:
@@ -140,6 +140,10 @@ class Requests(Views):
             WorkflowNotFound: It knows none of this name.
         """
         return self._registry.newest(name)
+
+    def mask(self, text: str) -> str:
+        """A text with three stars in the place of each secret that the runner knows."""
+        return self._secrets.mask(text)
 
     async def serve(self, service: Servable) -> None:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.

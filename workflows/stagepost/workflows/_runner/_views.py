@@ -11,11 +11,13 @@ from anyio.lowlevel import cancel_shielded_checkpoint
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CheckpointStore, CorruptRun, Keep, Page, RunInfo, RunNotFound, RunStatus
 
+from .._listening._listening import Listening
 from .._pattern_errors import describe
 from .._patterns._pattern import Pattern
 from .._plans._run_diagram import run_diagram
 from .._runs._fitness import Fitness
 from .._runs._seeing import see
+from .._streams._stream import RunStream
 from ._dispatcher import Dispatcher
 from ._hints import check_id
 from ._inbox import Sending
@@ -77,7 +79,11 @@ class Views(Sending, ABC):
     def _check_open(self) -> None:
         self._open()
 
-    async def _passed_on(self) -> None:
+    async def _passed_on(self, run_id: str) -> None:
+        self._open().presence.rooms.ring(run_id)
+        await self._heard()
+
+    async def _heard(self) -> None:
         await cancel_shielded_checkpoint()  # the store has told of it by now, and so the watcher has its turn
 
     async def _definition(self, info: RunInfo) -> Pattern:
@@ -120,6 +126,50 @@ class Views(Sending, ABC):
             RunNotFound: There is none.
         """
         return await self._open().store.info(check_id(run_id))
+
+    def listen(self, run_id: str, *, buffer: int = 1000) -> Listening:
+        """Listen to a run and to those that its steps have started, from now on, whatever their status.
+
+        ::
+
+            with runner.listen(run_id) as listening:
+                heard = await listening.next()
+
+        Any number may listen to the same run. Whoever does costs the run nothing that it would wait for.
+
+        Args:
+            run_id: The run.
+            buffer: How many told values are kept until the next call; of more the oldest are dropped and counted.
+
+        Raises:
+            RunnerNotOpen: Nobody works on runs now.
+        """
+        return Listening(check_id(run_id), self._open().presence.rooms, size=buffer)
+
+    def stream(self, run_id: str, *, after: str | None = None, buffer: int = 1000) -> RunStream:
+        """What becomes of a run, part by part, whatever its status: for a page that shows how far it has got.
+
+        ::
+
+            async with runner.stream(run_id, after=cursor) as stream:
+                async for part in stream:
+                    print(part.to_dict())
+
+        Args:
+            run_id: The run.
+            after: `RunPart.cursor` of the last part that the reader knows; None to begin with the state as it is.
+            buffer: How many parts that are stored nowhere are kept for a reader who is slow.
+
+        Raises:
+            RunnerNotOpen: Nobody works on runs now.
+            CursorRefused: `after` is no cursor; one of another run is refused when the first part is read.
+        """
+        rooms = self._open().presence.rooms
+
+        async def outcome() -> Any:
+            return await (await self.get(run_id)).result()
+
+        return rooms.stream(check_id(run_id), after, size=buffer, outcome=outcome)
 
     async def find(
         self,

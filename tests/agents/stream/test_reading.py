@@ -272,9 +272,9 @@ async def test_less_that_a_model_sees_is_told_once_and_without_a_number() -> Non
     told = [
         part
         for before, after in pairwise(batches)
-        for part in compactions(before.views, after.views, task_id="t", at=law.parts[0].timestamp)
+        for part in compactions(before.runs, after.runs, task_id="t", at=law.parts[0].timestamp)
     ]
     assert told
     assert [part.hidden for part in told] == sorted({part.hidden for part in told})
     assert {(part.path, part.seq, part.cursor, part.visit) for part in told} == {(("lead",), None, None, "")}
-    assert compactions({}, batches[-1].views, task_id="t", at=law.parts[0].timestamp) == []
+    assert compactions({}, batches[-1].runs, task_id="t", at=law.parts[0].timestamp) == []

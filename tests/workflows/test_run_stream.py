@@ -22,6 +22,7 @@ from stagepost.workflows import (
     RunCancelled,
     RunFailed,
     RunLeftOpen,
+    Runner,
     RunnerStopped,
     RunOver,
     RunPart,
@@ -417,7 +418,7 @@ async def test_leaving_the_runner_ends_streams(store: Store) -> None:
         with pytest.raises(RunnerStopped):
             parts.extend(await all_parts(stream))
 
-    async with anyio.create_task_group() as group, running(store, work) as runner:
+    async with store, anyio.create_task_group() as group, Runner(store, workflows=[work]) as runner:
         run = await runner.start(work, run_id="r")
         await run.settled()
         group.start_soon(read, run.stream())

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -10,9 +11,10 @@ import pytest
 from anyio import fail_after, wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 from tests.workflows._hearing import CountingStore, Ear, HeldStore, has_ended, is_at_rest, stands_at
+from tests.workflows._other_process import outsider
 from tests.workflows._words import NOTHING, PATIENCE, Counted, Gate, Store, dying, running, take_away
 
-from stagepost.checkpoint import ItemStatus, MemoryStore, OwnershipLost, RunStatus, StoreClosed, WaitStatus
+from stagepost.checkpoint import ItemStatus, MemoryStore, OwnershipLost, RunStatus, SqliteStore, StoreClosed, WaitStatus
 from stagepost.workflows import (
     Chain,
     Heard,
@@ -30,6 +32,8 @@ from stagepost.workflows import (
     Wait,
     step,
 )
+
+SLOW = 60  # seconds: another interpreter starts
 
 
 class Teller:
@@ -640,3 +644,22 @@ async def test_starting_a_run_that_is_there_and_asking_for_handles_ends_no_liste
             ear = await Ear().hear(listening, is_at_rest)
             await runner.answer("r/ask", 1)
             await ear.hear(listening, has_ended)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_what_another_process_writes_rings(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    async with running(SqliteStore(file), asks(), patience=SLOW) as runner:
+        for run_id in ("answered", "cancelled"):
+            await (await runner.start(runner.workflow("asks"), run_id=run_id)).settled()
+        async with outsider(file, "plain") as other:
+            with runner.listen("answered") as listening:
+                ear = await Ear().hear(listening, is_at_rest)
+                assert await other.say("answer", "answered/ask", 17) == "ok"
+                await ear.hear(listening, has_ended)
+            assert ear.last.waits[0].value == b"17"
+            with runner.listen("cancelled") as listening:
+                ear = await Ear().hear(listening, is_at_rest)
+                assert await other.say("cancel", "cancelled") == "ok"
+                await ear.hear(listening, has_ended)
+            assert ear.last.run.status is RunStatus.CANCELLED

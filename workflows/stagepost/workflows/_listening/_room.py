@@ -11,7 +11,7 @@ import anyio.from_thread
 
 from .._ids import is_within
 from ._buffer import Buffer
-from ._saved import Saved
+from ._saved import Saved, SavedItem
 from ._told import Told
 
 _KEPT: Final = 1_000  # told values of one run since its last commit
@@ -113,10 +113,18 @@ class Room:
         """A run has committed its root frame; told as a whole to those who follow it."""
         self.forget(run_id)
         if saved is not None:
-            for listener in self._listeners:
-                if listener.follows and listener.run_id == run_id:
-                    listener.buffer.note(Told(run_id, saved.step or "", saved))
+            self._note(Told(run_id, saved.step or "", saved))
         self.ring()
+
+    def ended(self, run_id: str, saved: SavedItem) -> None:
+        """An item of a fan-out of a run has ended; told to those who follow the run."""
+        self._note(Told(run_id, saved.item.path, saved))
+        self.ring()
+
+    def _note(self, told: Told) -> None:
+        for listener in self._listeners:
+            if listener.follows and listener.run_id == told.run_id:
+                listener.buffer.note(told)
 
     def forget(self, run_id: str) -> None:
         """A run has committed what its steps have done: what they told of it is of no use to whoever comes later."""

@@ -81,6 +81,10 @@ from ._tools._invoking import ToolResult
 from ._tools._outside import Answer, Dismiss, Refuse
 from ._tools._tool import OnUnknown, Tool, tool
 from ._tools._toolset import Toolset, ToolsetContext, toolset
+from ._webhooks._keys import WebhookSecret
+from ._webhooks._signing import verify_webhook
+from ._webhooks._webhook import Webhook, WebhookStatus, WebhookTask
+from ._webhooks._webhooks import Webhooks
 from .errors import (
     AgentError,
     AgentFailed,
@@ -112,6 +116,7 @@ from .errors import (
     InvalidServer,
     InvalidSettings,
     InvalidTool,
+    InvalidWebhook,
     McpCallFailed,
     McpCallLost,
     McpError,
@@ -139,6 +144,9 @@ from .errors import (
     UnreadableAnswer,
     UnsupportedPart,
     UnsupportedTool,
+    WebhookNotFound,
+    WebhookNotVerified,
+    WebhooksNotOpen,
 )
 
 __all__ = [
@@ -213,6 +221,7 @@ __all__ = [
     "InvalidServer",
     "InvalidSettings",
     "InvalidTool",
+    "InvalidWebhook",
     "JsonSchema",
     "KeepLast",
     "LLMTool",
@@ -313,6 +322,14 @@ __all__ = [
     "UnsupportedTool",
     "Usage",
     "UserMessage",
+    "Webhook",
+    "WebhookNotFound",
+    "WebhookNotVerified",
+    "WebhookSecret",
+    "WebhookStatus",
+    "WebhookTask",
+    "Webhooks",
+    "WebhooksNotOpen",
     "Window",
     "call",
     "converse",
@@ -322,4 +339,5 @@ __all__ = [
     "provider_tool",
     "tool",
     "toolset",
+    "verify_webhook",
 ]

@@ -37,6 +37,10 @@
     ├── InvalidPart(ValueError)     data is no part of a stream
     ├── InvalidCursor(ValueError)   a cursor is none of the stream that is to be read after it
     ├── ScriptEnded                 a scripted model has no more answers
+    ├── InvalidWebhook(ValueError)  the URL or the secret of a webhook cannot be used
+    ├── WebhookNotFound(LookupError)    there is no webhook with this id
+    ├── WebhooksNotOpen             `Webhooks` was used before it was entered or after it was left
+    ├── WebhookNotVerified(ValueError)  a received request is not known to come from whoever has the secret
     ├── InvalidModel(ValueError)    a model is described wrongly
     ├── AsyncioRequired             a model's library runs on asyncio only
     ├── RecordingMissing(LookupError)   a replayed model was asked something that is not recorded
@@ -109,6 +113,7 @@ from ._errors._task import (
     TaskFinished,
     TaskNotFinished,
 )
+from ._errors._webhook import InvalidWebhook, WebhookNotFound, WebhookNotVerified, WebhooksNotOpen
 
 __all__ = [
     "AgentError",
@@ -141,6 +146,7 @@ __all__ = [
     "InvalidServer",
     "InvalidSettings",
     "InvalidTool",
+    "InvalidWebhook",
     "McpCallFailed",
     "McpCallLost",
     "McpError",
@@ -168,6 +174,9 @@ __all__ = [
     "UnreadableAnswer",
     "UnsupportedPart",
     "UnsupportedTool",
+    "WebhookNotFound",
+    "WebhookNotVerified",
+    "WebhooksNotOpen",
 ]
 
 

@@ -145,6 +145,20 @@ class Views(Sending, ABC):
         """
         return Listening(check_id(run_id), self._open().presence.rooms, size=buffer)
 
+    async def runs_started(self, *, beyond: int) -> int:
+        """Wait until new runs were stored, whoever has started them; those that steps start do not count.
+
+        Args:
+            beyond: The number of runs that is known already: what this returned before, or -1 to learn the number.
+
+        Returns:
+            How many there were since the runner was entered; among them may be some that could not be stored.
+
+        Raises:
+            RunnerNotOpen: Nobody works on runs now.
+        """
+        return await self._open().presence.stored(beyond=beyond)
+
     async def find(
         self,
         *,

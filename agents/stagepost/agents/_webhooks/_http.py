@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from math import inf
 from typing import Final
 
 import anyio
@@ -12,7 +13,7 @@ from ..errors import InvalidWebhook
 from ._address import host_of, shown_url
 from ._verdict import Failed
 
-_READ: Final = 4096  # bytes of an answer; a connection whose answer is longer is not used again
+_SHORT: Final = 4096  # bytes of an answer; of a longer one nothing is read, and its connection is not used again
 _PATIENCE: Final = 1.0  # seconds for these bytes, and for closing
 
 
@@ -84,14 +85,20 @@ async def opened(timeout: float) -> AsyncIterator[HttpSender]:
 
 
 async def _drain(response: httpx2.Response) -> None:
-    """Read the end of an answer if it is near, so that the connection can be used again; what it says is of no use."""
-    size = 0
+    """Read a short answer, so that the connection can be used again; what it says is of no use."""
     try:
-        with anyio.move_on_after(_PATIENCE), suppress(httpx2.HTTPError):
-            async for chunk in response.aiter_raw():
-                size += len(chunk)
-                if size > _READ:
-                    break
+        if _length(response) <= _SHORT:
+            with anyio.move_on_after(_PATIENCE), suppress(httpx2.HTTPError):
+                async for _ in response.aiter_raw():
+                    pass
     finally:
         with anyio.move_on_after(_PATIENCE, shield=True):
             await response.aclose()
+
+
+def _length(response: httpx2.Response) -> float:
+    """How many bytes an answer has; infinity if it does not say."""
+    if response.status_code == httpx2.codes.NO_CONTENT:
+        return 0
+    told = response.headers.get("content-length", "")
+    return int(told) if told.isascii() and told.isdigit() else inf

@@ -1,7 +1,7 @@
 """The tables of webhooks in the store, as statements.
 
-Which runs are new is asked of the store's own table ``runs``, by ``rk``: these numbers grow in the order of commits, and
-none is used again. Times would not do: a clock that is set back would hide runs.
+Which runs are new is asked of the store's own table ``runs``, by ``rk``: these numbers grow in the order of commits,
+and none is used again. Times would not do: a clock that is set back would hide runs.
 """
 
 from collections.abc import Mapping

@@ -61,9 +61,7 @@ class Said:
             parts.append(TurnBegan(timestamp=AT, task_id=task_id, iteration=len(parts)))
             number = len(parts)
             parts.append(
-                MessageSaid(
-                    timestamp=AT, task_id=task_id, seq=number, cursor=str(number + 1), role="user", text=text
-                )
+                MessageSaid(timestamp=AT, task_id=task_id, seq=number, cursor=str(number + 1), role="user", text=text)
             )
         if end:
             parts.append(TaskCompleted(timestamp=AT, task_id=task_id, cursor=str(len(parts) + 1), result="done"))

@@ -51,6 +51,7 @@ class Receiver:
     Attributes:
         url: Where it is.
         got: All requests, in the order in which they came.
+        under_way: How many are under way.
         most: How many were under way at once, at most.
     """
 
@@ -58,7 +59,7 @@ class Receiver:
         self.url = url
         self.got: list[Got] = []
         self.most = 0
-        self._under_way = 0
+        self.under_way = 0
         self._plans: dict[str, deque[int | Response]] = defaultdict(deque)
         self._gates: dict[str, threading.Event] = {}
         self._changed = threading.Condition()
@@ -74,7 +75,9 @@ class Receiver:
 
     def of(self, path: str = "/hook", *, ok: bool = True) -> list[Got]:
         """The requests to a path that were answered with 2xx, or all."""
-        return [each for each in self.got if each.path == path and (not ok or 200 <= each.status < 300 or each.status == 1)]
+        return [
+            each for each in self.got if each.path == path and (not ok or 200 <= each.status < 300 or each.status == 1)
+        ]
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until something is so of what was received."""
@@ -92,8 +95,10 @@ class Receiver:
     async def answer(self, request: Request) -> Response:
         """Answer a request."""
         body, path = await request.body(), request.url.path
-        self._under_way += 1
-        self.most = max(self.most, self._under_way)
+        with self._changed:
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            self._changed.notify_all()
         try:
             if (gate := self._gates.get(path)) is not None:
                 await anyio.to_thread.run_sync(gate.wait, abandon_on_cancel=True)
@@ -109,7 +114,7 @@ class Receiver:
                 return StreamingResponse(_endless())
             return planned if isinstance(planned, Response) else Response(status_code=planned)
         finally:
-            self._under_way -= 1
+            self.under_way -= 1
 
 
 async def _endless() -> Any:

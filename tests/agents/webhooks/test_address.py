@@ -6,7 +6,12 @@ from stagepost.agents._webhooks._address import checked_url, host_of, shown_url
 
 @pytest.mark.parametrize(
     "url",
-    ["https://example.org/hook", "http://127.0.0.1:8000", "HTTPS://user:pass@example.org/?token=x", "http://[::1]:80/a"],
+    [
+        "https://example.org/hook",
+        "http://127.0.0.1:8000",
+        "HTTPS://user:pass@example.org/?token=x",
+        "http://[::1]:80/a",
+    ],
 )
 def test_http_and_https_are_taken(url: str) -> None:
     assert checked_url(url) == url

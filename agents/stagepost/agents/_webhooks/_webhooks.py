@@ -13,6 +13,7 @@ from stagepost.workflows import ExtraMissing, Runner
 
 from .._loop._loop import AgentLoop
 from .._retries import Retries
+from .._stream._cursor import parse
 from ..errors import NotAnAgent, WebhookNotFound, WebhooksNotOpen
 from ._address import checked_url
 from ._again import check_tenacity
@@ -108,6 +109,7 @@ class Webhooks:
             InvalidWebhook: The URL cannot be used.
             RunNotFound: There is no such task.
             NotAnAgent: The run belongs to a workflow that is not an agent.
+            InvalidCursor: The cursor is none of this task.
             WebhooksNotOpen: This is not open.
         """
         inside = self._open()
@@ -115,6 +117,8 @@ class Webhooks:
         workflow = (await self._runner.info(task_id)).workflow
         if not isinstance(self._runner.workflow(workflow), AgentLoop):
             raise NotAnAgent(workflow, task_id)
+        if after is not None:
+            parse(after, task_id)
         added = await self._book.add(url, task_id=task_id, after=after)
         await inside.deliveries.take_up_new()
         return added

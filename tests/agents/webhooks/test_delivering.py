@@ -1,7 +1,7 @@
 import json
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -11,7 +11,7 @@ from starlette.responses import Response
 from tests.agents.webhooks._hooks import PATIENT, SECRET, SOON, Hooks, Said, lead
 from tests.agents.webhooks._receiver import ENDLESS, NEVER, Got, Receiver
 
-from stagepost.agents import Retries, Tasks, Webhook, verify_webhook
+from stagepost.agents import Retries, StreamPart, Tasks, Webhook, verify_webhook
 from stagepost.checkpoint import MemoryStore
 from stagepost.workflows import Runner
 
@@ -246,14 +246,50 @@ async def test_a_stream_that_fails_is_opened_again(receiver: Receiver) -> None:
     said.error = OSError("the disk")
     said.say("t", "a", end=True)
     with fail_after(30):
-        async with hooks(MemoryStore(), said, "t") as opened:
+        async with hooks(MemoryStore(), said, "t", retries=Retries(first=0.001, jitter=0)) as opened:
             await opened.add("t", f"{receiver.url}/hook")
-            paused = await until(opened, "paused")
-            assert paused.tasks[0].error == "the task cannot be read (OSError)"
+            failed = await until(opened, "failed")
+            assert failed.tasks[0].error == "the task cannot be read (OSError)"
             said.error = None
-            await opened.resume(paused.id, "t")
             await forgotten(opened)
     assert texts(receiver.of()) == ["a", "completed"]
+
+
+async def test_a_task_that_cannot_be_read_is_not_paused_so_that_the_next_process_tries(
+    receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    said, store = Said(), MemoryStore()
+    said.error = OSError("the disk")
+    said.say("t", "a", end=True)
+    with fail_after(30):
+        async with hooks(store, said, "t") as opened:
+            await opened.add("t", f"{receiver.url}/hook")
+            while "webhook_task_unreadable" not in caplog.text:
+                await anyio.wait_all_tasks_blocked()
+            (task,) = (await opened.list())[0].tasks
+            assert (task.status, task.failures) == ("active", 3)
+        said.error = None
+        async with hooks(store, said) as opened:
+            await forgotten(opened)
+    assert texts(receiver.of()) == ["a", "completed"]
+
+
+async def test_a_stream_that_breaks_after_each_part_is_not_given_up(receiver: Receiver) -> None:
+    class Breaking(Said):
+        async def _from(self, task_id: str, number: int) -> AsyncGenerator[StreamPart, None]:
+            async with aclosing(super()._from(task_id, number)) as parts:
+                async for part in parts:
+                    yield part
+                    if part.cursor is not None and not part.is_last:
+                        raise OSError
+
+    said, letters = Breaking(), [str(number) for number in range(9)]
+    said.say("t", *letters, end=True)
+    with fail_after(30):
+        async with hooks(MemoryStore(), said, "t") as opened:
+            await opened.add("t", f"{receiver.url}/hook")
+            await forgotten(opened)
+    assert texts(receiver.got) == [*letters, "completed"]
 
 
 async def test_the_secret_may_depend_on_the_url_and_be_several(receiver: Receiver) -> None:

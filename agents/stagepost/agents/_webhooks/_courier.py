@@ -20,7 +20,7 @@ from ._again import saved, tried_again
 from ._book import Book, Following
 from ._request import Letter, PartLike, headers_of, letter_of
 from ._slots import Slots
-from ._verdict import Failed, Gone, check_answer
+from ._verdict import Failed, Gone, Unreadable, check_answer
 
 OpenStream: TypeAlias = Callable[[str, str | None], AbstractAsyncContextManager[AsyncIterable[PartLike]]]
 """The parts of a task after a cursor; they end with the task."""
@@ -110,6 +110,10 @@ class Courier:
             while (undone := await self._follow()) is not None:
                 await tried_again(undone.failed, undone.attempt, means.retries, self._note)
                 self._failures = 0
+        except Unreadable as last:  # the next process may be able to read it: it stays active
+            await self._note(last, self._failures + 1, 0.0)
+            self._warn("webhook_task_unreadable", last.why)
+            return Outcome.LEFT
         except Failed as last:
             await saved(partial(means.book.pause, number, self._failures + 1, last.why))
             self._warn("webhook_paused", last.why)
@@ -141,7 +145,7 @@ class Courier:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a stream raises concerns this task only
             why = f"the task cannot be read ({type(error).__name__})"
-            return _Undone(Failed(why), self._follow_again)
+            return _Undone(Unreadable(why), self._follow_again)
         return None
 
     async def _follow_again(self) -> None:

@@ -24,6 +24,10 @@ class Failed(Exception):  # a fact that decides about the next attempt; nobody o
         self.retry_after = retry_after
 
 
+class Unreadable(Failed):
+    """An attempt to read a task that has failed: that is not the receiver's fault."""
+
+
 class Gone(Exception):  # as above
     """The receiver wants nothing more, ever."""
 

@@ -11,17 +11,16 @@ from anyio.abc import TaskGroup
 from stagepost.hub import Duration, seconds
 from stagepost.workflows import ExtraMissing, Runner
 
-from .._loop._loop import AgentLoop
 from .._retries import Retries
 from .._stream._cursor import parse
-from ..errors import NotAnAgent, WebhookNotFound, WebhooksNotOpen
+from ..errors import WebhookNotFound, WebhooksNotOpen
 from ._address import checked_url
 from ._again import check_tenacity
 from ._book import Book
 from ._courier import Means
 from ._deliveries import Deliveries
 from ._keys import WebhookSecret, keys_for
-from ._reading import reading
+from ._reading import check_agent, reading
 from ._request import PartLike
 from ._slots import Slots
 from ._webhook import Webhook
@@ -114,9 +113,7 @@ class Webhooks:
         """
         inside = self._open()
         inside.check_url(checked_url(url))
-        workflow = (await self._runner.info(task_id)).workflow
-        if not isinstance(self._runner.workflow(workflow), AgentLoop):
-            raise NotAnAgent(workflow, task_id)
+        await check_agent(self._runner, task_id)
         if after is not None:
             parse(after, task_id)
         added = await self._book.add(url, task_id=task_id, after=after)

@@ -6,9 +6,8 @@ from contextlib import aclosing, asynccontextmanager
 from stagepost.workflows import Listening, Runner
 
 from .._loop._loop import AgentLoop
-from .._stream._finding import loops_of
 from .._stream._part import StreamPart
-from .._stream._read import LoopOf, read
+from .._stream._read import read
 from ..errors import NotAnAgent
 
 
@@ -42,16 +41,21 @@ async def reading(runner: Runner, task_id: str, after: str | None) -> AsyncItera
     """
     await check_agent(runner, task_id)
     with runner.listen(task_id, buffer=1) as listening:
-        async with aclosing(_parts(listening, loops_of(runner), after)) as parts:
+        async with aclosing(_parts(runner, listening, after)) as parts:
             yield parts
 
 
-async def _parts(listening: Listening, loop_of: LoopOf, cursor: str | None) -> AsyncGenerator[StreamPart, None]:
+async def _parts(runner: Runner, listening: Listening, cursor: str | None) -> AsyncGenerator[StreamPart, None]:
+    def loop_of(workflow: str, _version: int) -> AgentLoop:
+        loop = runner.workflow(workflow)
+        if not isinstance(loop, AgentLoop):
+            raise NotAnAgent(workflow)
+        return loop
+
     while True:
-        heard = await listening.next()
-        has_more = heard.rung
+        has_more = (await listening.next()).rung
         while has_more:
-            batch = await read(listening.source, loop_of, listening.run_id, cursor)
+            batch = await read(listening.source, loop_of, listening.run_id, cursor, mask=runner.mask)
             for part in batch.parts:
                 yield part
             cursor, has_more = batch.cursor, batch.has_more

@@ -10,9 +10,6 @@ from stagepost.agents import (
     Agent,
     AgentTool,
     Allow,
-    AssistantMessage,
-    ModelRequest,
-    ModelResponse,
     Retries,
     ScriptedModel,
     ScriptEntry,
@@ -36,17 +33,6 @@ _LEAD: list[ScriptEntry] = [
 _HELPER: list[ScriptEntry] = [call("look", city="Lima"), "that way"]
 
 
-class ByTurn:
-    """Answers by the number of answers that there are, whichever process has got them."""
-
-    def __init__(self, script: list[ScriptEntry]) -> None:
-        self._script = script
-
-    async def answer(self, request: ModelRequest) -> ModelResponse:
-        turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
-        return await ScriptedModel(self._script[turn : turn + 1]).answer(request)
-
-
 @tool(idempotent=True)
 async def look(city: str) -> str:
     """Look at a city."""
@@ -61,15 +47,15 @@ async def pay(amount: int) -> str:
 
 def lead() -> Agent[str]:
     """The agent as each process builds it."""
-    helper = Agent("helper", description="Knows the way.", prompt="Help.", model=ByTurn(_HELPER), tools=[look])
-    return Agent("lead", prompt="Lead.", model=ByTurn(_LEAD), tools=[look, pay, AgentTool(helper, name="ask_helper")])
+    helper = Agent("helper", description="Knows the way.", prompt="Help.", model=ScriptedModel(_HELPER), tools=[look])
+    return Agent("lead", prompt="Lead.", model=ScriptedModel(_LEAD), tools=[look, pay, AgentTool(helper, name="ask_helper")])
 
 
 async def life(folder: str, url: str) -> None:
     """Go on with whatever is open, until all is delivered."""
     async with (
         SqliteStore(Path(folder) / "runs.db", lock_timeout=30) as store,
-        Runner(store, workflows=[lead()]) as runner,
+        Runner(store, workflows=[lead()], max_attempts=None) as runner,
         Webhooks(runner, secret=SECRET, retries=Retries(attempts=1000, first=0.01, most=0.1, jitter=0)) as webhooks,
     ):
         await webhooks.add_for_all(f"{url}/all")

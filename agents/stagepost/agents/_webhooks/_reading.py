@@ -49,7 +49,7 @@ async def _parts(runner: Runner, listening: Listening, cursor: str | None) -> As
     def loop_of(workflow: str, _version: int) -> AgentLoop:
         loop = runner.workflow(workflow)
         if not isinstance(loop, AgentLoop):
-            raise NotAnAgent(workflow)
+            raise LookupError(workflow)  # a run of another kind below the task's
         return loop
 
     while True:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import anyio
 import anyio.to_thread
 import uvicorn
+from anyio.lowlevel import checkpoint
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -120,7 +121,7 @@ class Receiver:
 async def _endless() -> Any:
     while True:
         yield b"x" * 1000
-        await anyio.sleep(0)
+        await checkpoint()
 
 
 @contextmanager

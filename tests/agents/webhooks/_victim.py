@@ -48,7 +48,9 @@ async def pay(amount: int) -> str:
 def lead() -> Agent[str]:
     """The agent as each process builds it."""
     helper = Agent("helper", description="Knows the way.", prompt="Help.", model=ScriptedModel(_HELPER), tools=[look])
-    return Agent("lead", prompt="Lead.", model=ScriptedModel(_LEAD), tools=[look, pay, AgentTool(helper, name="ask_helper")])
+    return Agent(
+        "lead", prompt="Lead.", model=ScriptedModel(_LEAD), tools=[look, pay, AgentTool(helper, name="ask_helper")]
+    )
 
 
 async def life(folder: str, url: str) -> None:
@@ -71,7 +73,7 @@ async def life(folder: str, url: str) -> None:
                 await run.result()
             group.cancel_scope.cancel()
         while any(webhook.tasks for webhook in await webhooks.list()):
-            await anyio.sleep(0.01)  # a process of its own, which has nobody to ask
+            await anyio.wait_all_tasks_blocked()
     sys.stdout.write("delivered\n")
 
 
@@ -79,8 +81,8 @@ async def _approve(tasks: Tasks) -> None:
     while True:
         for wanted in await tasks.approvals():
             await tasks.decide(wanted.id, Allow(), by="ann")
-        await anyio.sleep(0.01)
+        await anyio.wait_all_tasks_blocked()
 
 
 if __name__ == "__main__":
-    anyio.run(life, *sys.argv[1:])
+    anyio.run(life, sys.argv[1], sys.argv[2])

@@ -210,7 +210,7 @@ async def test_a_receiver_that_hangs_up_or_is_not_there_is_a_failure() -> None:
     with fail_after(30):
         async with anyio.create_task_group() as group:
             listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-            port = listener.extra(anyio.abc.SocketAttribute.local_port)
+            port = listener.extra(anyio.abc.SocketAttribute.local_port)  # noqa: S610  # no Django
             group.start_soon(listener.serve, hang_up)
             async with hooks(MemoryStore(), said, "t") as opened:
                 await opened.add("t", f"http://127.0.0.1:{port}/")

@@ -1,6 +1,7 @@
 import logging
 import subprocess
 import sys
+from pathlib import Path
 
 import anyio
 import pytest
@@ -10,7 +11,6 @@ from tests.agents.webhooks._receiver import Receiver
 from tests.agents.webhooks.test_delivering import forgotten, hooks, texts, until
 
 from stagepost.agents import (
-    InvalidCursor,
     InvalidWebhook,
     NotAnAgent,
     Tasks,
@@ -18,7 +18,7 @@ from stagepost.agents import (
     Webhooks,
     WebhooksNotOpen,
 )
-from stagepost.checkpoint import MemoryStore, RunNotFound, StoreFull
+from stagepost.checkpoint import MemoryStore, RunNotFound, StoreFailed, StoreFull
 from stagepost.workflows import Chain, Runner, RunnerNotOpen, step
 
 
@@ -158,16 +158,6 @@ async def test_a_webhook_that_is_added_twice_is_one(receiver: Receiver) -> None:
             assert len(await opened.list()) == 4
 
 
-async def test_it_can_begin_after_a_cursor(receiver: Receiver) -> None:
-    said = Said()
-    said.say("t", "a", "b", end=True)
-    with fail_after(30):
-        async with hooks(MemoryStore(), said, "t") as opened:
-            with pytest.raises(InvalidCursor):
-                await opened.add("t", f"{receiver.url}/hook", after="nonsense")
-            assert await opened.list() == []
-
-
 async def test_after_it_was_removed_nothing_is_sent(receiver: Receiver) -> None:
     said = Said()
     said.say("t", "a", "b", end=True)
@@ -224,7 +214,7 @@ async def test_an_error_in_the_block_leaves_without_grace_and_comes_out_as_it_is
     said.say("t", "a", end=True)
     let_go = receiver.hold("/hook")
     with fail_after(30):
-        with pytest.raises(KeyError, match="mine"):
+        with pytest.raises(KeyError, match="mine"):  # noqa: PT012  # what leaves the block is the fact
             async with hooks(store, said, "t", grace=None) as opened:
                 await opened.add("t", f"{receiver.url}/hook")
                 await receiver.until(lambda: receiver.under_way == 1)
@@ -260,7 +250,7 @@ async def test_what_the_store_refuses_for_a_while_is_saved_later_and_not_sent_tw
     said.say("t", "a", end=True)
     with fail_after(60):
         async with hooks(store, said, "t") as opened:
-            execute, full = opened._book._store.execute, [StoreFull("in memory")]
+            execute, full = opened._book._store.execute, [StoreFull(Path("in memory"))]
 
             async def refused(*statements: object) -> None:
                 if "cursor = ?" in str(statements) and full:
@@ -348,3 +338,48 @@ anyio.run(main)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
     assert package in done.stdout
     assert "[webhooks]" in done.stdout
+
+
+@pytest.mark.parametrize("place", ["follow_new", "active", "delivered"])
+async def test_a_store_that_takes_nothing_more_ends_the_delivery_and_harms_nobody(
+    receiver: Receiver, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    said = Said()
+    said.say("t", "a", end=True)
+
+    async def failed(*_: object) -> None:
+        raise StoreFailed(Path("in memory"), "the disk is gone")
+
+    with fail_after(30):
+        async with hooks(MemoryStore(), said, "t") as opened:
+            await opened.add_for_all(f"{receiver.url}/hook")
+            monkeypatch.setattr(opened._book, place, failed)
+            await start(opened, "u")
+            said.say("u", "b", end=True)
+            while "stopped" not in caplog.text and not said.opened:
+                await anyio.wait_all_tasks_blocked()
+            if place == "delivered":
+                await receiver.received(1)
+            assert (await opened.list())[0].status == "active"
+
+
+async def test_a_webhook_whose_removal_cannot_be_stored_is_removed_when_it_is_told_so_again(
+    receiver: Receiver, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, store = Said(), MemoryStore()
+    said.say("t", "a", end=True)
+    receiver.plan("/hook", 410, 410)
+
+    async def failed(*_: object) -> None:
+        raise StoreFailed(Path("in memory"), "the disk is gone")
+
+    with fail_after(30):
+        async with hooks(store, said, "t") as opened:
+            monkeypatch.setattr(opened._book, "remove", failed)
+            await opened.add("t", f"{receiver.url}/hook")
+            while "webhook_stopped" not in caplog.text:
+                await anyio.wait_all_tasks_blocked()
+            assert len(await opened.list()) == 1
+        async with hooks(store, said) as opened:
+            await forgotten(opened)
+    assert len(receiver.got) == 2

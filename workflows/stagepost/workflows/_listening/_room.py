@@ -104,12 +104,18 @@ class Room:
             listener.buffer.ring()
             listener.wake()
 
-    def committed(self, run_id: str, saved: Saved) -> None:
-        """A run has committed its root frame."""
+    @property
+    def is_followed(self) -> bool:
+        """Whether anybody follows a run step by step."""
+        return any(listener.follows for listener in self._listeners)
+
+    def committed(self, run_id: str, saved: Saved | None) -> None:
+        """A run has committed its root frame; told as a whole to those who follow it."""
         self.forget(run_id)
-        for listener in self._listeners:
-            if listener.follows and listener.run_id == run_id:
-                listener.buffer.note(Told(run_id, saved.step or "", saved))
+        if saved is not None:
+            for listener in self._listeners:
+                if listener.follows and listener.run_id == run_id:
+                    listener.buffer.note(Told(run_id, saved.step or "", saved))
         self.ring()
 
     def forget(self, run_id: str) -> None:

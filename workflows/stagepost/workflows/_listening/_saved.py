@@ -9,7 +9,7 @@ class Saved(NamedTuple):
 
     Attributes:
         seq: Number of the frame that it has written.
-        step: Path of the place that has made it; None if the run has only begun to stand somewhere.
+        step: Path of the place that has made it; None for the frame that the run begins with, all of which is told.
         changed: JSON of the keys that are other than before.
         added: JSON of the elements that were added to lists that only grow, by key.
         next: Where the run goes on; None at its end.

@@ -11,6 +11,7 @@ from pydantic_core import from_json, to_json
 
 from stagepost.checkpoint import (
     Frame,
+    FrozenList,
     Item,
     ItemStatus,
     JsonValue,
@@ -64,6 +65,13 @@ class Telling:
         """The state after a commit, and how many were made since the last one that was told."""
         skipped, self.seq, self.next = frame.seq - self.seq - 1, frame.seq, frame.next
         return StateShown(**self._head(at), state=state, next=frame.next, skipped=skipped)
+
+    def begun(self, saved: Saved) -> StateShown:
+        """What the run begins with."""
+        frame = Frame("", saved.seq, saved.next, saved.changed)
+        lists = {key: FrozenList(map(read_frozen, parts)) for key, parts in saved.added.items()}
+        state = {key: read_frozen(data) for key, data in saved.changed.items()}
+        return self.state(frame, {**state, **lists}, datetime.fromtimestamp(saved.at, UTC))
 
     def saved(self, saved: Saved) -> StepSaved | None:
         """A commit that follows the last one that was told; None if it was told before."""

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from tests.agents.webhooks._hooks import PATIENT, SECRET, SOON, Hooks, Said, lead
 from tests.agents.webhooks._receiver import ENDLESS, NEVER, Got, Receiver
 
-from stagepost.agents import Retries, StreamPart, Tasks, Webhook, verify_webhook
+from stagepost.agents import Retries, StreamPart, Tasks, Webhook, Webhooks, verify_webhook
 from stagepost.checkpoint import MemoryStore
 from stagepost.workflows import Runner
 
@@ -29,14 +29,14 @@ def texts(got: list[Got]) -> list[str]:
     return [each.part.get("text", each.part["type"]) for each in got]
 
 
-async def forgotten(opened: Hooks) -> None:
+async def forgotten(opened: Webhooks) -> None:
     """Wait until no task is followed any more."""
     with fail_after(30):
         while await opened.list():
             await anyio.wait_all_tasks_blocked()
 
 
-async def until(opened: Hooks, wanted: str, *, task_id: str = "t") -> Webhook:
+async def until(opened: Webhooks, wanted: str, *, task_id: str = "t") -> Webhook:
     """The webhook once a task of it is paused, or has failed once."""
     with fail_after(30):
         while True:

@@ -117,7 +117,7 @@ class Presence:
             record.status, record.waits, record.children = RunStatus.RUNNING, (), ()
         was_there = record.stay is not Stay.STORING
         record.enter(stay)
-        if not (was_there or is_child(record.run_id)):
+        if not (was_there or stay is Stay.LOST or is_child(record.run_id)):
             self._stored += 1
             self._more_stored.ring()
         self._changed.ring()

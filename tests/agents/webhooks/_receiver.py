@@ -69,6 +69,10 @@ class Receiver:
         """Answer requests to a path like this, one after the other; then 204."""
         self._plans[path].extend(answers)
 
+    def plan_nothing(self, path: str) -> None:
+        """Answer all further requests to a path with 204."""
+        self._plans.pop(path, None)
+
     def hold(self, path: str) -> Callable[[], None]:
         """Answer requests to a path only after the function that this returns was called."""
         self._gates[path] = threading.Event()

@@ -102,3 +102,15 @@ async def test_p7_a_process_that_is_killed_while_it_waits_for_an_answer_sends_th
         async with module(_victim.__name__, tmp_path, receiver.url) as process:
             assert await process.rest() == ["delivered"]
         await check(tmp_path, receiver)
+
+
+async def test_p7_what_was_refused_before_a_kill_is_delivered_after_it(tmp_path: Path, receiver: Receiver) -> None:
+    receiver.plan("/all", *[500] * 1000)
+    with fail_after(120):
+        async with module(_victim.__name__, tmp_path, receiver.url) as process:
+            await receiver.until(lambda: len(receiver.of("/all", ok=False)) >= 2 * len(TASKS))
+            await process.kill()
+        receiver.plan_nothing("/all")
+        async with module(_victim.__name__, tmp_path, receiver.url) as process:
+            assert await process.rest() == ["delivered"]
+        await check(tmp_path, receiver)

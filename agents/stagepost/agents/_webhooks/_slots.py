@@ -1,5 +1,6 @@
 """How many requests are under way at once: to one host, and at all."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -18,15 +19,17 @@ class Slots:
         self._all = anyio.CapacityLimiter(total)
         self._per_host = per_host
         self._hosts: dict[str, anyio.CapacityLimiter] = {}
+        self._users = Counter[str]()
 
     @asynccontextmanager
     async def one(self, host: str) -> AsyncIterator[None]:
         """A slot for the length of a block."""
         limiter = self._hosts.setdefault(host, anyio.CapacityLimiter(self._per_host))
+        self._users[host] += 1
         try:
             async with limiter, self._all:
                 yield
         finally:
-            statistics = limiter.statistics()
-            if not (statistics.borrowed_tokens or statistics.tasks_waiting):
-                self._hosts.pop(host, None)
+            self._users[host] -= 1
+            if not self._users[host]:
+                del self._users[host], self._hosts[host]

@@ -66,6 +66,8 @@ from ._stream._parts import (
     ToolReturned,
     TurnBegan,
 )
+from ._stream._sse import sse
+from ._stream._stream import TaskStream
 from ._stream._wait_parts import (
     ApprovalAsked,
     ApprovalDecided,
@@ -137,6 +139,7 @@ from .errors import (
     RateLimitReached,
     RecordingMissing,
     ScriptEnded,
+    StreamNotOver,
     TaskFinished,
     TaskNotFinished,
     ToolClash,
@@ -285,6 +288,7 @@ __all__ = [
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
+    "StreamNotOver",
     "StreamPart",
     "Summarize",
     "SummaryBy",
@@ -296,6 +300,7 @@ __all__ = [
     "TaskFinished",
     "TaskNotFinished",
     "TaskStatus",
+    "TaskStream",
     "Tasks",
     "Token",
     "TokenArrived",
@@ -339,6 +344,7 @@ __all__ = [
     "handoff",
     "part_from_dict",
     "provider_tool",
+    "sse",
     "tool",
     "toolset",
     "verify_webhook",

@@ -100,6 +100,10 @@ from ._tracing._span import Span, SpanEvent
 from ._tracing._starting import Starting
 from ._tracing._telling import ObservedError
 from ._tracing._tracing import Tracing
+from ._webhooks._keys import WebhookSecret
+from ._webhooks._signing import verify_webhook
+from ._webhooks._webhook import Webhook, WebhookStatus, WebhookTask
+from ._webhooks._webhooks import Webhooks
 from .errors import (
     AgentError,
     AgentFailed,
@@ -131,6 +135,7 @@ from .errors import (
     InvalidServer,
     InvalidSettings,
     InvalidTool,
+    InvalidWebhook,
     McpCallFailed,
     McpCallLost,
     McpError,
@@ -159,6 +164,9 @@ from .errors import (
     UnreadableAnswer,
     UnsupportedPart,
     UnsupportedTool,
+    WebhookNotFound,
+    WebhookNotVerified,
+    WebhooksNotOpen,
 )
 
 __all__ = [
@@ -234,6 +242,7 @@ __all__ = [
     "InvalidServer",
     "InvalidSettings",
     "InvalidTool",
+    "InvalidWebhook",
     "JsonSchema",
     "KeepLast",
     "LLMTool",
@@ -352,6 +361,14 @@ __all__ = [
     "UnsupportedTool",
     "Usage",
     "UserMessage",
+    "Webhook",
+    "WebhookNotFound",
+    "WebhookNotVerified",
+    "WebhookSecret",
+    "WebhookStatus",
+    "WebhookTask",
+    "Webhooks",
+    "WebhooksNotOpen",
     "Window",
     "call",
     "converse",
@@ -366,4 +383,5 @@ __all__ = [
     "sse",
     "tool",
     "toolset",
+    "verify_webhook",
 ]

@@ -6,9 +6,9 @@ import pytest
 from anyio import fail_after
 from tests.checkpoint._processes import environment
 
+from stagepost._installing import how_to_install
 from stagepost.agents import AsyncioRequired, InvalidModel, LiteLLM, Model, ModelRequest, ScriptedModel, UserMessage
 from stagepost.agents._models._as_model import as_model
-from stagepost.workflows._installing import how_to_install
 
 MISSING = """
 import sys, anyio

@@ -4,13 +4,15 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from benchmarks import imports
+from benchmarks import imports, tracing
 from benchmarks.agents import report as agents
 from benchmarks.hub import report as hub
 from benchmarks.page import PAGE, write
 from benchmarks.workflows import report as workflows
 
-each_report = pytest.mark.parametrize("report", [hub, workflows, agents, imports], ids=lambda report: report.__name__)
+REPORTS = [hub, workflows, agents, imports, tracing]
+
+each_report = pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.__name__)
 
 
 @each_report

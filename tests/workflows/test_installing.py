@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from stagepost._installing import Installation
 from stagepost.workflows import ExtraMissing
-from stagepost.workflows._installing import Installation
 
 PIP = "/venv/bin/python -m pip install"
 VCS = {"url": "https://git.example/stagepost", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}
@@ -62,7 +62,7 @@ def test_what_this_process_has_is_found_out() -> None:
 
 
 def test_a_package_that_is_not_installed_is_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stagepost.workflows._installing._NAME", "no-such-package-of-ours")
+    monkeypatch.setattr("stagepost._installing._NAME", "no-such-package-of-ours")
     here = Installation.here()
     assert here.source is not None
     assert (here.source / "stagepost").exists() or (here.source / "pyproject.toml").exists()

@@ -58,9 +58,11 @@ from ._tools._tool import OnUnknown, Tool, tool
 from ._tools._toolset import Toolset, ToolsetContext, toolset
 from ._tracing._base import BaseTracingProvider
 from ._tracing._current import current_trace_context
+from ._tracing._langfuse import Langfuse
 from ._tracing._log import TraceLog
 from ._tracing._noop import NoOpTracingProvider
 from ._tracing._observation import ObservationStatus, ObservationType, TraceContext
+from ._tracing._otel import OpenTelemetry
 from ._tracing._provider import TracingProvider
 from ._tracing._pump import TracingStatistics
 from ._tracing._recorder import Recorder, TraceMode
@@ -192,6 +194,7 @@ __all__ = [
     "JsonSchema",
     "KeepLast",
     "LLMTool",
+    "Langfuse",
     "LiteLLM",
     "McpCallFailed",
     "McpCallLost",
@@ -226,6 +229,7 @@ __all__ = [
     "ObservedError",
     "OnUnknown",
     "OpenConversation",
+    "OpenTelemetry",
     "OutputMode",
     "OutputSchema",
     "Part",

@@ -52,6 +52,7 @@ from ._observer import Event, Level, NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
 from ._queued import Queued
 from ._report import Delivery
+from ._sending import Outgoing, SendOn, Sends
 from ._stopping import StopReport, Unfinished
 from ._supervision import Restart, Supervision
 from ._topology import AgentDescription, Topology
@@ -150,6 +151,7 @@ __all__ = [
     "NoHandler",
     "NullObserver",
     "Observer",
+    "Outgoing",
     "Overflow",
     "PayloadChanged",
     "Priority",
@@ -162,6 +164,8 @@ __all__ = [
     "RequestError",
     "RequestTimeout",
     "Restart",
+    "SendOn",
+    "Sends",
     "StopReport",
     "SubscriptionAdded",
     "SubscriptionRemoved",

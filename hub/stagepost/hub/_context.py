@@ -1,16 +1,18 @@
 """A handler's context: its message, and sending as its agent."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
 
 from ._envelope import Envelope
 from ._expect import expected
 from ._limits import TIMEOUT, Duration
-from ._message import Message, Priority
+from ._message import Message, MessageType, Priority
 from ._origin import Origin, origin_within
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
+from ._sending import Stamped
 from ._topics import check_topic
 
 if TYPE_CHECKING:
@@ -71,6 +73,13 @@ class ActingContext(Generic[HubT]):
     ) -> None:
         """Send one way as this agent; see `Hub.send`. Sending to itself never waits: a full mailbox fails at once."""
         async with self._router.time_slice:
+            sending = self._router.sending
+            if sending is not None and type(headers) is not Stamped:
+                again = partial(self.send, recipient, payload, timeout=timeout, ttl=ttl, priority=priority)
+                await sending(
+                    again, payload, headers, type=MessageType.NOTIFICATION, recipient=recipient, sender=self.agent
+                )
+                return
             terms = terms_of(headers, priority)
             rest = self._router.send(recipient, payload, self._origin(), terms, timeout, ttl)
             if rest is not None:
@@ -124,6 +133,19 @@ class ActingContext(Generic[HubT]):
             RequestCycle: The recipient waits for this very request, and has no free worker.
         """
         async with self._router.time_slice:
+            sending = self._router.sending
+            if sending is not None and type(headers) is not Stamped:
+                again = partial(
+                    self.request,
+                    recipient,
+                    payload,
+                    expect=cast("type[object]", expect),
+                    timeout=timeout,
+                    priority=priority,
+                )
+                return await sending(
+                    again, payload, headers, type=MessageType.REQUEST, recipient=recipient, sender=self.agent
+                )
             terms, origin, wanted = terms_of(headers, priority), self._origin(asks=True), expected(expect)
             envelope, replied = self._router.request(recipient, payload, origin, terms, timeout)
             try:
@@ -145,6 +167,12 @@ class ActingContext(Generic[HubT]):
     ) -> Delivery:
         """Publish as this agent to all subscribers of a topic except itself; see `Hub.publish`."""
         async with self._router.time_slice:
+            sending = self._router.sending
+            if sending is not None and type(headers) is not Stamped:
+                again = partial(self.publish, topic, payload, timeout=timeout, ttl=ttl, priority=priority)
+                return await sending(
+                    again, payload, headers, type=MessageType.BROADCAST, topic=topic, sender=self.agent
+                )
             terms = terms_of(headers, priority, check_topic(topic))
             return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 
@@ -159,6 +187,10 @@ class ActingContext(Generic[HubT]):
     ) -> Delivery:
         """Send as this agent to everyone with a handler for it except itself; see `Hub.broadcast`."""
         async with self._router.time_slice:
+            sending = self._router.sending
+            if sending is not None and type(headers) is not Stamped:
+                again = partial(self.broadcast, payload, timeout=timeout, ttl=ttl, priority=priority)
+                return await sending(again, payload, headers, type=MessageType.BROADCAST, sender=self.agent)
             terms = terms_of(headers, priority)
             return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
 

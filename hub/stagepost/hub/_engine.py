@@ -17,6 +17,7 @@ from ._log import get_logger
 from ._masks import Mask
 from ._middleware import Onion
 from ._observer import Event
+from ._sending import SendingLayers
 from ._stamps import Stamps
 from ._time_slice import TimeSlice
 from ._undisturbed import undisturbed
@@ -46,6 +47,7 @@ class Engine:
         log: The logger for failures, which masks the secrets that the hub knows.
         emit: Calls the observer.
         onion: The middleware around the handling of each message, if there is any.
+        sending: The middleware around everything that is sent, if there is any.
         new_envelope: Makes the record of a message.
         listeners: How many listeners there were, for their names.
         failures: The errors that ended the hub.
@@ -73,6 +75,7 @@ class Engine:
         "new_waiter",
         "onion",
         "owner",
+        "sending",
         "stamps",
         "terminate",
         "thread",
@@ -90,6 +93,7 @@ class Engine:
         dead_letters: int,
         mask: Mask,
         onion: Onion[Any] | None,
+        sending: SendingLayers | None,
         new_envelope: type[Envelope],
         find_workload: FindWorkload,
         time_slice: TimeSlice,
@@ -106,6 +110,7 @@ class Engine:
         self.failures: list[BaseException] = []
         self.new_envelope = new_envelope
         self.onion = onion
+        self.sending = sending
         self.listeners = 0
         self.time_slice = time_slice
         self.emit: Callable[[Event], None] = emitter.emit

@@ -20,6 +20,7 @@ from ._engine import Engine
 from ._envelope import Envelope
 from ._events import AgentTerminated, HubClosed, HubOpened
 from ._limits import Duration, seconds
+from ._listening import Listening
 from ._masks import Masks
 from ._membership import Membership
 from ._metrics import HubMetrics
@@ -29,6 +30,7 @@ from ._observer import Observer
 from ._outbox import Outbox
 from ._publisher import Publisher
 from ._router import Router
+from ._sending import sending_layers
 from ._stopping import StopReport, abort, drain, end_tasks, terminate
 from ._time_slice import TimeSlice
 from ._topology import Topology, describe
@@ -42,7 +44,7 @@ _GRACE: Final = 10.0
 _DEAD_LETTERS: Final = 100
 
 
-class Hub(Membership, Outbox):
+class Hub(Membership, Outbox, Listening):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.
@@ -53,7 +55,8 @@ class Hub(Membership, Outbox):
     Args:
         name: The hub's name in events, errors and logs.
         observer: Gets an event for everything that happens.
-        middleware: Functions around the handling of every message, the first one outermost; see `Middleware`.
+        middleware: Functions around the handling of every message, the first one outermost; see `Middleware`. One that
+            has a method `sending` is also around everything that is sent; see `Sends`.
         grace: How long leaving may take to finish queued messages; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
         check_payloads: Fail messages whose payload was changed after it was sent; for tests.
@@ -83,6 +86,7 @@ class Hub(Membership, Outbox):
         self._directory = Directory(self._name, self._emitter)
         layers = check_middleware(middleware)
         self._middleware = (*layers, check_payload) if check_flag("check_payloads", check_payloads) else layers
+        self._sending = sending_layers(self._name, layers)
         self._envelopes = CheckedEnvelope if check_payloads else Envelope
         self._dead_letters = check_number("dead_letters", dead_letters)
         self._clock = None if clock is None else check_clock(clock)
@@ -200,6 +204,7 @@ class Hub(Membership, Outbox):
             dead_letters=self._dead_letters,
             mask=self._masks,
             onion=Onion(self._middleware) if self._middleware else None,
+            sending=self._sending,
             new_envelope=self._envelopes,
             find_workload=self._directory.endpoint_of,
             time_slice=self._time_slice,

@@ -1,24 +1,23 @@
 """Sending over a hub without a handler's context."""
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeVar, overload
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast, overload
 
-from ._arguments import check_choice
 from ._directory import Directory
 from ._engine import Engine
 from ._envelope import STANDARD
 from ._expect import expected
-from ._limits import TIMEOUT, Duration, count
-from ._listener import Listener
-from ._message import Priority
+from ._limits import TIMEOUT, Duration
+from ._message import MessageType, Priority
 from ._origin import OUTSIDE, Cause
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
 from ._running import running
+from ._sending import SendingLayers, Stamped
 from ._time_slice import TimeSlice
-from ._topics import check_pattern, check_topic
+from ._topics import check_topic
 from .errors import HubNotStarted
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 ReplyT = TypeVar("ReplyT")
 
-_LISTENER_OVERFLOW: Final[tuple[Literal["reject", "drop_oldest"], ...]] = ("reject", "drop_oldest")
 _NORMAL: Final = Priority.NORMAL  # looking up an enum member costs as much as a call
 
 
@@ -42,6 +40,7 @@ class Outbox:
     _engine: Engine | None
     _router: Router | None
     _publisher: Publisher | None
+    _sending: SendingLayers | None
     _time_slice: TimeSlice
 
     async def send(
@@ -80,6 +79,22 @@ class Outbox:
             HubStopped: It takes no more work.
         """
         try:
+            if self._sending is not None and type(headers) is not Stamped:
+                again = partial(
+                    self.send,
+                    recipient,
+                    payload,
+                    timeout=timeout,
+                    ttl=ttl,
+                    sender=sender,
+                    priority=priority,
+                    trace=trace,
+                    cause=cause,
+                )
+                await self._sending(
+                    again, payload, headers, type=MessageType.NOTIFICATION, recipient=recipient, sender=sender
+                )
+                return
             router = self._router or self._missing(recipient)
             plain = sender is None and trace is None and cause is None and running() is None
             origin = OUTSIDE if plain else router.origin(sender, trace, cause)
@@ -173,6 +188,21 @@ class Outbox:
             HubStopped: It takes no more work, or stopped before the reply.
         """
         try:
+            if self._sending is not None and type(headers) is not Stamped:
+                again = partial(
+                    self.request,
+                    recipient,
+                    payload,
+                    expect=cast("type[object]", expect),
+                    timeout=timeout,
+                    sender=sender,
+                    priority=priority,
+                    trace=trace,
+                    cause=cause,
+                )
+                return await self._sending(
+                    again, payload, headers, type=MessageType.REQUEST, recipient=recipient, sender=sender
+                )
             router = self._router or self._missing(recipient)
             plain = sender is None and trace is None and cause is None and running() is None
             origin = OUTSIDE if plain else router.origin(sender, trace, cause, asks=True)
@@ -228,6 +258,21 @@ class Outbox:
             HubStopped: It takes no more work.
         """
         async with self._time_slice:
+            if self._sending is not None and type(headers) is not Stamped:
+                again = partial(
+                    self.publish,
+                    topic,
+                    payload,
+                    timeout=timeout,
+                    ttl=ttl,
+                    sender=sender,
+                    priority=priority,
+                    trace=trace,
+                    cause=cause,
+                )
+                return await self._sending(
+                    again, payload, headers, type=MessageType.BROADCAST, topic=topic, sender=sender
+                )
             publisher, router = self._publisher or self._missing(topic), self._router or self._missing(topic)
             terms, origin = terms_of(headers, priority, check_topic(topic)), router.origin(sender, trace, cause)
             return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
@@ -246,54 +291,21 @@ class Outbox:
     ) -> Delivery:
         """Send to every agent with a handler for the payload's class, except the sender; otherwise like `publish`."""
         async with self._time_slice:
+            if self._sending is not None and type(headers) is not Stamped:
+                again = partial(
+                    self.broadcast,
+                    payload,
+                    timeout=timeout,
+                    ttl=ttl,
+                    sender=sender,
+                    priority=priority,
+                    trace=trace,
+                    cause=cause,
+                )
+                return await self._sending(again, payload, headers, type=MessageType.BROADCAST, sender=sender)
             publisher, router = self._publisher or self._missing("*"), self._router or self._missing("*")
             terms, origin = terms_of(headers, priority), router.origin(sender, trace, cause)
             return await publisher.publish(payload, origin, terms, timeout=timeout, ttl=ttl)
-
-    @asynccontextmanager
-    async def listen(
-        self, topic: str, *, limit: int | None = 100, overflow: Literal["reject", "drop_oldest"] = "reject"
-    ) -> AsyncGenerator[Listener, None]:
-        """Subscribe for the length of a block, without an agent: ``async with hub.listen("orders.>") as stream:``.
-
-        The stream is an async iterator over the messages. It ends with the hub, which does not wait for its reader: a
-        message counts as handled when it is in the stream's buffer.
-
-        Args:
-            topic: A pattern, as for `subscribe`.
-            limit: How many messages it buffers for its reader; None for any number.
-            overflow: What it does when the buffer is full: ``"reject"`` new messages, as dead letters, or
-                ``"drop_oldest"`` from the buffer.
-
-        Raises:
-            InvalidTopic: The topic does not follow the grammar.
-            HubNotStarted: The hub has not been entered yet.
-            HubStopped: It has stopped.
-        """
-        try:
-            listener = self._add_listener(topic, limit, overflow)
-        except Exception:
-            await self._time_slice.take()
-            raise
-        try:
-            await self._time_slice.take()
-            yield listener
-        finally:
-            self._directory.unsubscribe(listener.id, listener, topic)
-            self._directory.listeners.pop(listener, None)
-            listener.close()
-
-    def _add_listener(self, topic: str, limit: int | None, overflow: Literal["reject", "drop_oldest"]) -> Listener:
-        check_pattern(topic)
-        room, policy = count("limit", limit), check_choice("overflow", overflow, _LISTENER_OVERFLOW)
-        engine = self._engine or self._missing(topic)
-        engine.check_here("listen")
-        self._directory.check_open(topic, inside=True)
-        engine.listeners += 1
-        listener = Listener(f"listener-{engine.listeners}", room, policy, engine)
-        self._directory.subscribe(listener.id, listener, topic)
-        self._directory.listeners[listener] = None
-        return listener
 
     def _missing(self, recipient: str) -> NoReturn:
         raise HubNotStarted(recipient, self._name)

@@ -18,6 +18,7 @@ from ._limits import TIMEOUT, Duration, seconds
 from ._message import MessageType, Priority
 from ._origin import OUTSIDE, Cause, Origin, origin_within
 from ._running import running
+from ._sending import SendingLayers
 from ._stamps import Stamps
 from ._time_slice import LOOK_EVERY, TimeSlice
 from ._wake import Waiter
@@ -51,6 +52,11 @@ class Router:
     def stamps(self) -> Stamps:
         """The clock and the message ids of the hub."""
         return self._engine.stamps
+
+    @property
+    def sending(self) -> SendingLayers | None:
+        """The layers around everything that is sent, if there are any."""
+        return self._engine.sending
 
     @property
     def time_slice(self) -> TimeSlice:

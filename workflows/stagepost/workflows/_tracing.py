@@ -101,6 +101,10 @@ class Tracer(Protocol):
         """What traces a run in this process. It neither waits nor raises."""
         ...
 
+    def ambient(self) -> str | None:
+        """The trace that a run belongs to which is started here and now, if its starter names none. It never raises."""
+        ...
+
 
 class TracerFactory(Protocol):
     """What a runner, or a run in memory, is given as ``tracing=``."""

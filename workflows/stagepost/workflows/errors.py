@@ -54,7 +54,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from ._installing import how_to_install
+from stagepost._installing import how_to_install
+
 from ._pattern_errors import (
     BranchError,
     CannotGoOn,

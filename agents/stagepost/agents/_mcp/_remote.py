@@ -109,6 +109,7 @@ class Continuation:
         must_be_open: Whether the call is to go on where it was left, and must not begin again.
         can_ask: Whether there is anybody to ask.
         progress: Is told how far the call is; None if nobody wants to know.
+        traceparent: What the server's work belongs below, in the form of W3C Trace Context; None if nothing traces.
     """
 
     key: str = ""
@@ -118,6 +119,7 @@ class Continuation:
     must_be_open: bool = False
     can_ask: bool = False
     progress: Tell | None = None
+    traceparent: str | None = None
 
 
 ALONE: Final = Continuation()

@@ -20,6 +20,7 @@ from .._models._model import JsonSchema
 from .._tools._invoking import ToolResult, invoked
 from .._tools._outside import Answer, AnyAnswer, Outside, Question, Refuse
 from .._tools._tool import Tool
+from .._tracing._current import current_trace_context
 from ..errors import McpCallFailed
 from ._remote import Asked, Continuation, Elicitation, Remote, RemoteResult, Response
 from ._server import McpServer
@@ -120,6 +121,7 @@ class Rounds:
     def _continuation(self, said: Sequence[Said]) -> Continuation:
         before, responses = said[-1] if said else (None, {})
         is_held = before is not None and before.how == "open" and self._remote.holds(self._key)
+        observed = current_trace_context()
         return Continuation(
             key=self._key,
             before=before,
@@ -128,6 +130,7 @@ class Rounds:
             earlier=[(asked.requests[name], it) for asked, all_ in said for name, it in all_.items()],
             can_ask=self._outside.step.is_durable,
             progress=self._outside.progress,
+            traceparent=None if observed is None else observed.traceparent,
         )
 
     async def _made(self, continuation: Continuation, found: list[Asked]) -> ToolResult:

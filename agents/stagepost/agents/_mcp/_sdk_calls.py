@@ -185,6 +185,7 @@ class SdkCalls:
             progress_callback=continuation.progress,
             input_responses=responses,
             request_state=state,
+            meta=None if continuation.traceparent is None else {"traceparent": continuation.traceparent},
             allow_input_required=True,
             allow_claimed=True,
         )

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from secrets import token_hex
 
 from pydantic import JsonValue
@@ -171,6 +171,18 @@ class BaseTracingProvider(ABC):
             at=at,
         )
         return own
+
+    def ambient(self) -> TraceContext | None:
+        """What a run that is started here and now belongs below, if its starter says nothing; by default nothing."""
+        return None
+
+    def within(self, context: TraceContext) -> AbstractContextManager[object]:  # noqa: ARG002  # nothing to do for many
+        """What a call of a tool, or a question to a model, runs in; by default nothing.
+
+        For a library of traces that has a current span: what others trace meanwhile is to be below this observation. It
+        is entered and left in the task that makes the call, at once, when the provider may not have been told of it.
+        """
+        return nullcontext()
 
     async def add_event(  # noqa: B027  # nothing to do for many
         self, context: TraceContext, name: str, attributes: Attributes | None = None, *, at: float | None = None

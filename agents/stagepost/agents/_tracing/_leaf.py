@@ -45,6 +45,7 @@ class Leaf:
         self._output: object = None
         self._failed = False
         self._token: Token[TraceContext | None] | None = None
+        self._within = telling.within(observed)
 
     def answered(self, output: Mapping[str, object], usage: Mapping[str, int | float]) -> None:
         """Of a question: the model has answered so."""
@@ -64,11 +65,13 @@ class Leaf:
 
     def __enter__(self) -> Self:
         self._token = enter(self._observed)
+        self._within.enter()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._within.leave()
         if self._token is not None:
             leave(self._token)
         outcome = outcome_of(error, self._context)

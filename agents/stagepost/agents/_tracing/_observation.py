@@ -12,7 +12,7 @@ from stagepost.hub import InvalidArgument
 
 _TRACE_ID: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN_ID: Final = re.compile(r"(?!0{16})[0-9a-f]{16}")
-_TRACEPARENT: Final = re.compile(r"(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?")
+_TRACEPARENT: Final = re.compile(r"(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
 
 ObservationStatus: TypeAlias = Literal["ok", "error", "cancelled", "waiting", "interrupted", "suspended"]
 """How an observation ended.
@@ -66,8 +66,12 @@ class TraceContext:
 
     @property
     def traceparent(self) -> str:
-        """The header of W3C Trace Context, for whoever is asked over HTTP, MCP or the hub; sampled."""
-        return f"00-{self.trace_id}-{self.span_id}-01"
+        """The header of W3C Trace Context, for whoever is asked over HTTP, MCP or the hub.
+
+        It says that the trace is recorded, unless `provider_data` has ``sampled`` as False.
+        """
+        unsampled = self.provider_data is not None and self.provider_data.get("sampled") is False
+        return f"00-{self.trace_id}-{self.span_id}-{'00' if unsampled else '01'}"
 
     @classmethod
     def from_traceparent(cls, text: str | None) -> Self | None:
@@ -76,7 +80,7 @@ class TraceContext:
         if found is None:
             return None
         try:
-            return cls(found[1], found[2])
+            return cls(found[1], found[2], None if int(found[3], 16) & 1 else {"sampled": False})
         except InvalidArgument:
             return None
 

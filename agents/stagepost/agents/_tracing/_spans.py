@@ -10,7 +10,7 @@ from ._observation import TraceContext
 from ._provider import TracingProvider
 from ._pump import Pump
 from ._run_spans import RunSpans
-from ._telling import Telling
+from ._telling import Telling, warn
 
 _REMEMBERED: Final = 10_000  # runs that steps have started, with the span that they belong below
 
@@ -53,6 +53,16 @@ class Spans:
         self._content = content
         self._debug = debug
         self._parents = Parents()
+
+    def ambient(self) -> str | None:
+        """The trace that a run belongs to which is started here and now, as the provider has it; None for its own."""
+        ambient = getattr(self._provider, "ambient", None)
+        try:
+            found = None if ambient is None else ambient()
+        except Exception as error:  # noqa: BLE001  # a provider harms no run
+            warn("ambient", error)
+            return None
+        return found.traceparent if isinstance(found, TraceContext) else None
 
     def run(self, traced: TracedRun) -> RunSpans:
         """What traces a run in this process."""

@@ -1,11 +1,13 @@
 """Telling a provider of one run: masked, later, and only what it is to know."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
+from stagepost.hub import get_logger
 from stagepost.workflows import Mask, TracedRun
 
 from ._observation import ObservationStatus, ObservationType, TraceContext
@@ -50,6 +52,10 @@ class Telling:
     def _mask(self) -> Mask:
         """Puts stars where a text shows a secret; more may become known while the run is traced."""
         return self._mask_of()
+
+    def within(self, context: TraceContext) -> "Within":
+        """What the code that is observed runs in, as the provider has it."""
+        return Within(self._provider, context)
 
     def now(self) -> float:
         """Seconds since 1970."""
@@ -182,6 +188,48 @@ class Telling:
 
     def _shown(self, text: str) -> str:
         return self._mask(text) if self._mask else text
+
+
+class Within:
+    """What observed code runs in, as a provider has it: what the provider raises does no harm.
+
+    Args:
+        provider: The provider.
+        context: What is observed.
+    """
+
+    def __init__(self, provider: TracingProvider, context: TraceContext) -> None:
+        self._provider = provider
+        self._context = context
+        self._entered: AbstractContextManager[object] | None = None
+
+    def enter(self) -> None:
+        """Begin."""
+        within = getattr(self._provider, "within", None)
+        if within is None:
+            return
+        try:
+            found: AbstractContextManager[object] = within(self._context)
+            found.__enter__()
+        except Exception as error:  # noqa: BLE001  # a provider harms no run
+            warn("within", error)
+        else:
+            self._entered = found
+
+    def leave(self) -> None:
+        """End."""
+        entered, self._entered = self._entered, None
+        if entered is None:
+            return
+        try:
+            entered.__exit__(None, None, None)
+        except Exception as error:  # noqa: BLE001  # a provider harms no run
+            warn("within", error)
+
+
+def warn(call: str, error: Exception) -> None:
+    """Say that a provider has failed where a run asks it something."""
+    get_logger("agents").warning("tracing_failed", call=call, error=type(error).__name__)
 
 
 def masked(value: JsonValue, mask: Mask) -> JsonValue:

@@ -91,6 +91,8 @@ async def run_in_memory(
         await _MemoryChildren({}, around).execute(workflow, branch)
     else:
         async with factory.opened() as execution.tracer:
+            if trace is None and execution.tracer is not None:
+                execution.trace = execution.tracer.ambient() or execution.trace
             _trace(execution, workflow, branch)
             await _MemoryChildren({}, around).execute(workflow, branch)
     return branch.view()

@@ -1,7 +1,9 @@
 """Workflows as agents on the hub."""
 
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Final
 
 import anyio
 
@@ -13,6 +15,11 @@ from .._runs._starting import Order
 from .._values._secrets import Secrets
 from ..errors import HubRequired, RunParked
 from ._dispatcher import Dispatcher
+from ._starter import Starter
+
+_TRACEPARENT: Final = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+"""W3C Trace Context, level 1."""
+_TRACE_ID: Final = len("00-") + 32  # where the id of the trace ends
 
 
 class Serving:
@@ -73,7 +80,7 @@ async def answered(
     order = Order(
         key=message.id if given is None else given,
         remember_key=given is not None,
-        trace=message.headers.get("traceparent") or message.trace,
+        trace=_trace(message, opened().starter),
         keep=keep,
         urgent=True,
     )
@@ -82,3 +89,15 @@ async def answered(
     if await run.settled() is RunStatus.WAITING:
         raise RunParked(run.id, run.waits)
     return workflow.reply(await run.result())
+
+
+def _trace(message: Message[object], starter: Starter) -> str:
+    """The trace that the run of a request belongs to.
+
+    If its sender traces, it is the sender's, and in it what traces this handling. Otherwise it is the message's own.
+    """
+    given = message.headers.get("traceparent", "")
+    if _TRACEPARENT.fullmatch(given) is None:
+        return message.trace
+    here = starter.ambient()
+    return here if here is not None and here.startswith(given[:_TRACE_ID]) else given

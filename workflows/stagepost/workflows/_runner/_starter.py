@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TypeAlias
 
 from pydantic import BaseModel
@@ -72,6 +73,8 @@ class Starter:
             RunnerStopped: The runner is being left.
         """
         check_hub(workflow.name, workflow.plan, self._environment.hub)
+        if order.trace is None:
+            order = replace(order, trace=self.ambient())
         made = await begun(workflow, state, self._claims.owner.id, order, self._environment.lists)
         new = made.run
         self._environment.secrets.check(new.input, f"the input of {workflow.name!r}")
@@ -86,6 +89,11 @@ class Starter:
         except (RunNotFound, ListTooShort) as error:
             raise made.missing or error from None
         return run, info, new
+
+    def ambient(self) -> str | None:
+        """The trace that a run belongs to which is started here and now, if its starter names none."""
+        tracer = self._environment.tracer
+        return None if tracer is None else tracer.ambient()
 
     async def arrived(self, run_id: str) -> Record | None:
         """The record of a run, once it is stored."""

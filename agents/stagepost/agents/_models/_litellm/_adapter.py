@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from stagepost.hub import Duration, seconds
 
 from ..._retries import Retries, retried
+from ..._tracing._current import current_trace_context
 from ...errors import AsyncioRequired, InvalidModel, ModelError, ModelTimeout, UnsupportedPart
 from .._addresses import address_secrets, named_secrets, shown_address
 from .._masking import KeyMask
@@ -59,6 +60,8 @@ class LiteLLM:
         settings: Default settings, which those of the agent and the run override.
         options: More of ``settings.extra``, for this provider only, such as ``{"extra_headers": …}``.
         retries: When to retry.
+        propagate_trace: Whether each request carries the trace that it belongs to, as the header ``traceparent`` (W3C
+            Trace Context). For your own server or gateway; a provider need not know your trace ids.
 
     Raises:
         InvalidModel: The name is empty, or an option has to be set in another way.
@@ -76,6 +79,7 @@ class LiteLLM:
         settings: ModelSettings = _SETTINGS,
         options: Mapping[str, Any] | None = None,
         retries: Retries = _RETRIES,
+        propagate_trace: bool = False,
     ) -> None:
         self.name = name
         self.api_base = api_base
@@ -83,6 +87,7 @@ class LiteLLM:
         self._key = api_key.get_secret_value() if isinstance(api_key, SecretStr) else api_key
         self._timeout = None if timeout is None else seconds(timeout)
         self._stream = stream
+        self._propagates = propagate_trace
         if not name:
             raise InvalidModel("LiteLLM", 'the name is empty: give one such as "openai/gpt-5-mini"')
         self.settings = folded(repr(self), settings, options or {})
@@ -272,6 +277,8 @@ class LiteLLM:
         if in_items and not self._loaded.speaks_in_items(provider, asked):
             told = replace(request, messages=without_contents(request.messages))
             asked, contents = without_items({**where, **question(told, provider, native_schema=native)}), {}
+        if self._propagates and (observed := current_trace_context()) is not None:
+            asked["extra_headers"] = {**(asked.get("extra_headers") or {}), "traceparent": observed.traceparent}
         failed = failed_calls(request.messages, asked["messages"]) if provider.flags_errors else ()
         return asked, Edits(failed, contents)
 

@@ -2,18 +2,22 @@
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Final, TypeAlias
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from stagepost._dataclasses import dataclass
-from stagepost.hub import get_logger
-from stagepost.workflows import guarded, own_failure
+from stagepost.hub import TaskGuard, get_logger, new_guard
+from stagepost.workflows import own_failure
 
 from ._provider import TracingProvider
 
 Call: TypeAlias = Callable[[], Awaitable[object]]
 
+_FAIR: Final = 0.001  # seconds of work before others get the event loop
+_EXACT: Final = 0.1  # of its patience, by which a call may be given less
 _AT_LEAST: Final = 0.01  # seconds that a provider gets at the end, even if it is given none
 
 
@@ -103,7 +107,7 @@ class Pump:
                 break
             self._news = anyio.Event()
             await self._news.wait()
-        await self._make(self._provider.flush)
+        await self._flush()
 
     def close(self) -> None:
         """Take nothing more."""
@@ -118,21 +122,45 @@ class Pump:
 
     async def _hand_on(self) -> None:
         while self._waiting:
-            await self._make(self._waiting.popleft())
+            with anyio.CancelScope() as limit:
+                guard, renewed, yielded = new_guard(), -inf, anyio.current_time()
+                while self._waiting:
+                    now = anyio.current_time()
+                    if now - yielded > _FAIR:  # most providers never wait, and runs have a right to the loop
+                        await checkpoint()
+                        now = yielded = anyio.current_time()
+                    if now - renewed > self._patience * _EXACT:  # it costs as much as a call
+                        limit.deadline, renewed = now + self._patience, now
+                    await self._make(self._waiting.popleft(), guard)
+            self._note_timeout(limit)
 
-    async def _make(self, call: Call) -> None:
-        self._is_calling = True
+    async def _flush(self) -> None:
         with anyio.move_on_after(self._patience) as limit:
-            try:
-                await guarded("tracing", call, is_own=True)
-            except BaseException as error:  # noqa: BLE001  # what is no failure of the provider's is raised again
-                failure = own_failure(error)
-                self._statistics.failed += 1
-                self._log(type(failure).__name__)
-            else:
+            await self._make(self._provider.flush, new_guard())
+        self._note_timeout(limit)
+
+    async def _make(self, call: Call, guard: TaskGuard) -> None:
+        """Make one call; the task is afterwards as it was before."""
+        self._is_calling = True
+        try:
+            await call()
+        except BaseException as error:  # noqa: BLE001  # what is no failure of the provider's is raised again
+            await _mend(guard)
+            self._fail(type(own_failure(error)).__name__)
+        else:
+            if guard.is_intact() or not await _mend(guard):
                 self._statistics.told += 1
+            else:
+                self._fail("a cancel scope or a cancellation left in the task")
         self._is_calling = False
+
+    def _fail(self, why: str) -> None:
+        self._statistics.failed += 1
+        self._log(why)
+
+    def _note_timeout(self, limit: anyio.CancelScope) -> None:
         if limit.cancelled_caught:
+            self._is_calling = False
             self._statistics.timed_out += 1
             self._log("timeout")
 
@@ -177,3 +205,11 @@ class Pumping:
         self._pump.close()
         await self._group.__aexit__(None, None, None)
         self._pump.give_up()
+
+
+async def _mend(guard: TaskGuard) -> bool:
+    """Bring the task back to the state in which it was; whether there was something to mend."""
+    if guard.is_intact():
+        return False
+    has_left, was_cancelled = await guard.leave_scopes(), await guard.drop_cancellation()
+    return has_left or was_cancelled

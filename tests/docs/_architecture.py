@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.docs._journeys import LAYERS, passed
 
-from stagepost.workflows._runner._presence import TRANSITIONS
+from stagepost.workflows._runner._stay import TRANSITIONS
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "architecture.md"

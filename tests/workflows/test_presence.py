@@ -10,14 +10,9 @@ from tests.workflows._words import PATIENCE
 
 from stagepost.checkpoint import RunStatus
 from stagepost.workflows import RunFailed, RunnerStopped
-from stagepost.workflows._runner._presence import (
-    BEGINNINGS,
-    TRANSITIONS,
-    IllegalTransition,
-    Presence,
-    Record,
-    Stay,
-)
+from stagepost.workflows._runner._presence import Presence
+from stagepost.workflows._runner._record import Record
+from stagepost.workflows._runner._stay import BEGINNINGS, TRANSITIONS, IllegalTransition, Stay
 
 WAYS = {  # how a record gets to each state
     Stay.STORING: [Stay.STORING],

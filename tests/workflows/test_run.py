@@ -6,7 +6,8 @@ from tests.workflows._words import PATIENCE
 from stagepost.checkpoint import RunStatus
 from stagepost.workflows import Run, RunFailed, RunnerStopped
 from stagepost.workflows._ids import new_run_id
-from stagepost.workflows._runner._presence import Presence, Stay
+from stagepost.workflows._runner._presence import Presence
+from stagepost.workflows._runner._stay import Stay
 
 
 async def test_any_number_of_tasks_may_wait_for_a_result() -> None:

@@ -34,6 +34,8 @@
     ├── TaskNotFinished             a task is running, and cannot be followed up yet
     ├── CallNotInDoubt(LookupError) no call with this id is in doubt
     ├── ConversationOver            a conversation has ended, and takes no more messages
+    ├── InvalidPart(ValueError)     data is no part of a stream
+    ├── InvalidCursor(ValueError)   a cursor is none of the stream that is to be read after it
     ├── ScriptEnded                 a scripted model has no more answers
     ├── InvalidModel(ValueError)    a model is described wrongly
     ├── AsyncioRequired             a model's library runs on asyncio only
@@ -95,6 +97,7 @@ from ._errors._run import (
     PromptFailed,
     ToolsetFailed,
 )
+from ._errors._stream import InvalidCursor, InvalidPart
 from ._errors._task import (
     CallNotInDoubt,
     ConversationOver,
@@ -129,9 +132,11 @@ __all__ = [
     "InvalidAgent",
     "InvalidAgentData",
     "InvalidCompaction",
+    "InvalidCursor",
     "InvalidDecision",
     "InvalidHook",
     "InvalidModel",
+    "InvalidPart",
     "InvalidRequest",
     "InvalidServer",
     "InvalidSettings",

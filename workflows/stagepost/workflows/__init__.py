@@ -6,6 +6,7 @@ from stagepost.checkpoint import Continued
 
 from ._containment import own_failure
 from ._engine._intermediates import Intermediate
+from ._engine._memory_room import MemoryRoom
 from ._events import (
     ChainProgress,
     Checkpointed,
@@ -27,6 +28,9 @@ from ._events import (
 )
 from ._execution._signal_box import Signal
 from ._lifespans import Lifespan
+from ._listening._listening import Listening
+from ._listening._source import Source
+from ._listening._told import Heard, Told
 from ._patterns._chain import Chain
 from ._patterns._conditional import Conditional
 from ._patterns._fold import Fold
@@ -132,6 +136,7 @@ __all__ = [
     "FoldError",
     "Graph",
     "GraphError",
+    "Heard",
     "HubRequired",
     "Inbox",
     "IncompatibleCheckpoint",
@@ -144,8 +149,10 @@ __all__ = [
     "Lifespan",
     "LifespanFailed",
     "ListCodec",
+    "Listening",
     "Mask",
     "MaskedError",
+    "MemoryRoom",
     "MergeConflict",
     "MissingKey",
     "MissingSecret",
@@ -189,6 +196,7 @@ __all__ = [
     "Servable",
     "Signal",
     "Sleep",
+    "Source",
     "State",
     "StateChanged",
     "Step",
@@ -199,6 +207,7 @@ __all__ = [
     "StepRetried",
     "StepStarted",
     "StepTimeout",
+    "Told",
     "UncleanStep",
     "UnknownField",
     "UnknownSignal",

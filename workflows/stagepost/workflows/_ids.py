@@ -32,6 +32,16 @@ def is_child(run_id: str) -> bool:
     return _DOT in run_id
 
 
+def root_of(run_id: str) -> str:
+    """The outermost run around a run: itself, if no step has started it."""
+    return run_id.partition(_DOT)[0]
+
+
+def is_within(run_id: str, outer: str) -> bool:
+    """Whether a run is another one, or one that steps of that one have started, or steps of such runs."""
+    return run_id == outer or run_id.startswith(below(outer))
+
+
 def below(run_id: str) -> str:
     """What the ids of all runs begin with that the steps of a run have started, or the steps of those, and so on."""
     return f"{run_id}{_DOT}"

@@ -2,21 +2,20 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Final, Self, TypeVar, overload
 
-from pydantic import BaseModel, JsonValue, SecretStr
+from pydantic import BaseModel, JsonValue
 
 from stagepost._dataclasses import dataclass
-from stagepost.hub import Duration, Observer, check_name
+from stagepost.hub import Duration, check_name
 from stagepost.workflows import Pattern
 
 from .._context._policy import ContextPolicy
 from .._definition._approvals import Approvals
 from .._definition._budget import Budget
 from .._definition._prompting import PromptFunction
-from .._delegation._result import AgentResult
 from .._loop._session import Approve
 from .._loop._settings import run_settings
 from .._mcp import McpServer
@@ -30,11 +29,11 @@ from ._chain import AgentChain, chained
 from ._chain_workflow import Link as ChainLink
 from ._checks import check_agent
 from ._describing import describe
+from ._fronts import Fronts, Readied
 from ._given import ToolSource, listed, read_approvals, read_idle, read_tools
 from ._inheritance import model_of_run
 from ._opened import Opened
-from ._running import run_in_memory
-from ._sync import note_team, run_alone
+from ._sync import note_team
 from ._team import Team
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ _NO_MODELS: Final[Mapping[str, Model | str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class Agent(Generic[OutputT_co]):
+class Agent(Fronts[OutputT_co]):
     """An agent: a prompt, a model, tools, and types of input and output. Frozen, and checked when it is built.
 
     `run` runs it in memory. ``await runner.serve(agent)`` registers it on the hub, where each request is a durable run:
@@ -201,53 +200,18 @@ class Agent(Generic[OutputT_co]):
         )
         check_agent(self, Agent)
 
-    async def run(
+    def _readied(
         self,
-        request: object,
-        *,
-        after: AgentResult[object] | None = None,
-        model: Model | str | None = None,
-        settings: ModelSettings | None = None,
-        approve: Approve | None = None,
-        deps: Any = None,
-        secrets: Mapping[str, str | SecretStr] | None = None,
-        observer: Observer | None = None,
-        override_model: Model | str | None = None,
-    ) -> AgentResult[OutputT_co]:
-        """Run in memory: nothing is stored, and a crash loses the run.
-
-        Args:
-            request: The input model, a mapping of its fields, a text, or a list of texts and parts (`Image`, `Audio`,
-                `File`).
-            after: Continue where this run ended: the model sees everything that was said.
-            model: The model, or its name, for an agent without a model of its own.
-            settings: Settings for its model; they override the agent's own settings. Agents below have their own.
-            approve: Decides about calls that need approval: a function, possibly async, from a `ToolCall` to an `Allow`
-                or a `Deny`. Without it such a call fails the run: there is nobody to ask.
-            deps: Given to tools as ``context.deps``.
-            secrets: Given to tools as ``context.secrets``, and masked in what tools return and the model writes.
-            observer: Gets the run's events.
-            override_model: Replaces the agent's own model, mainly in tests. Agents below without a model of their own
-                ask it too.
-
-        Raises:
-            ModelMissing: It, or an agent below it, has no model.
-            InvalidAgent: A sub-agent is only a name.
-            InvalidRequest: The request does not fit the agent, or the agent has a model of its own and is given another
-                one as `model`.
-            CannotStore: The request contains something that a run cannot keep, such as a secret.
-            BudgetExceeded: The run exceeds its budget.
-            CostUnknown: The budget limits the cost, and the cost is unknown.
-            AgentFailed: Something else went wrong, such as the model; the cause says what.
-        """
+        model: Model | str | None,
+        settings: ModelSettings | None,
+        approve: Approve | None,
+        override_model: Model | str | None,
+    ) -> Readied:
         given = model_of_run(self, model, override_model)
         stronger = run_settings(self, settings)
         team = self._team if given is None else Team(self, given)
         note_team(team)
-        opened = team.open(approve, stronger, self._opened.connections)
-        return await run_in_memory(
-            team.loop, opened, request, after=after, deps=deps, secrets=secrets, observer=observer
-        )
+        return Readied(team.loop, team.open(approve, stronger, self._opened.connections))
 
     async def __aenter__(self) -> Self:
         """Keep the connections to MCP servers between runs in memory, until the block is left.
@@ -266,29 +230,6 @@ class Agent(Generic[OutputT_co]):
     async def __aexit__(self, *_raised: object) -> None:
         """Close them, and end the programs that were started."""
         await self._opened.leave()
-
-    def run_sync(
-        self,
-        request: object,
-        *,
-        after: AgentResult[object] | None = None,
-        model: Model | str | None = None,
-        settings: ModelSettings | None = None,
-        approve: Approve | None = None,
-        deps: Any = None,
-        secrets: Mapping[str, str | SecretStr] | None = None,
-        observer: Observer | None = None,
-        override_model: Model | str | None = None,
-    ) -> AgentResult[OutputT_co]:
-        """`run` for code that is not async, in an event loop of its own; it takes what `run` takes.
-
-        Raises:
-            EventLoopRunning: An event loop runs in this thread already.
-            AgentError: As for `run`.
-        """
-        run = partial(self.run, request, after=after, model=model, settings=settings, approve=approve)
-        given = partial(run, deps=deps, secrets=secrets, observer=observer, override_model=override_model)
-        return run_alone(self.name, given)
 
     def then(
         self,

@@ -102,7 +102,7 @@ class Delegation:
         """What an agent that is a tool says."""
         loop = self._tools[tool.name]
         key = f"{tool.name[:_LONGEST]}-{entry.number}-tool"  # no turn of a conversation ends so
-        start = partial(loop.begin, tool.request(arguments), entry.root or context.run_id)
+        start = partial(_begun, loop, tool.request(arguments), entry, context)
         mark = f"late-{entry.number}"
         late = context.has_begun(mark)
         try:
@@ -129,7 +129,7 @@ class Delegation:
             return ToolResult(_READDRESSED, is_error=True)
         loop = self._agents[talk.agent]
         key = f"{talk.id}-{talk.turn}"
-        start = partial(_started, loop, arguments["message"], talk, entry.root, context)
+        start = partial(_started, loop, arguments["message"], talk, entry, context)
         ended = talk.end
         try:
             state = await context.child(loop, key, start)
@@ -156,14 +156,19 @@ class Delegation:
         return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
 
 
+def _begun(loop: AgentWorkflow, request: object, entry: PendingCall, context: StepContext) -> Mapping[str, object]:
+    """What a run for a call starts with."""
+    return {**loop.begin(request, entry.root or context.run_id), "call": entry.number}
+
+
 async def _started(
-    loop: AgentWorkflow, message: str, talk: Place, root: str | None, context: StepContext
+    loop: AgentWorkflow, message: str, talk: Place, entry: PendingCall, context: StepContext
 ) -> Mapping[str, object]:
     """What the next run of a conversation starts with; asked for once."""
     request = request_of(message, loop.agent)
-    top = root or context.run_id
+    top = entry.root or context.run_id
     if not talk.turn:
-        return loop.begin(request, top)
+        return _begun(loop, request, entry, context)
     if talk.late is not None:
         raise ConversationEnded(talk.id, f"nobody has written for more than {_spelled(talk.late)}")
     run = talk.run or context.run_id
@@ -175,7 +180,8 @@ async def _started(
         before = await context.child_state(key, of=run)
     if before is None:
         raise ConversationEnded(talk.id, f"its last answer, a run below {run!r}, has failed, or is no longer stored")
-    return loop.go_on(before, request, top, run_id=context.child_id(key, of=run) if context.is_durable else None)
+    start = loop.go_on(before, request, top, run_id=context.child_id(key, of=run) if context.is_durable else None)
+    return {**start, "call": entry.number}
 
 
 def _spelled(seconds: float) -> str:

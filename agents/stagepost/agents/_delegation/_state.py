@@ -11,6 +11,7 @@ output         the final answer; the loop has ended once it is set
 failure        why the model gave up, if it did
 turn           turns before this run, if it continues another one
 root           the root run, if this is a child run
+call           number of the call that has started it, in the run above, if this is a child run
 conversations  conversations with other agents, by id, if any
 nested         what child runs that have ended have used, if any: one sum, or more if a former version has stored it
 heard          number of the last message sent to the running task that was read, if any
@@ -64,6 +65,7 @@ class Changes(TypedDict, total=False):
     failure: str
     turn: int
     root: str
+    call: str
     conversations: Mapping[str, object]
     nested: Mapping[str, object]
     heard: int
@@ -178,6 +180,11 @@ class RunState:
     def root(self) -> str | None:
         """The root run; None if this is it."""
         return self._given.get("root")
+
+    @property
+    def call(self) -> str | None:
+        """Number of the call that has started the run; None if none has, or if that was before this was stored."""
+        return self._given.get("call")
 
     @property
     def talks(self) -> Mapping[str, Talk]:
@@ -314,23 +321,6 @@ class RunState:
 
 def _sum(stored: Iterable[Mapping[str, Any]]) -> Spent:
     return sum(map(Spent.read, stored), Spent())
-
-
-def wants_one(given: Mapping[str, Any]) -> bool:
-    """Whether the calls of the last answer are made one after another."""
-    calls: int = given["calls"]
-    return calls == 1
-
-
-def wants_several(given: Mapping[str, Any]) -> bool:
-    """Whether some calls of the last answer may run at once."""
-    calls: int = given["calls"]
-    return calls > 1
-
-
-def wants_summary(given: Mapping[str, Any]) -> bool:
-    """Whether a summary has to be written before the model is asked."""
-    return "view" in given and given["view"].due is not None
 
 
 def types_of(fields: type[BaseModel] | None, output: object) -> Mapping[str, Any]:

@@ -16,7 +16,8 @@ from .._definition._budget import Spent
 from .._definition._request import Brief
 from .._delegation._delegation import Delegation
 from .._delegation._result import AgentResult
-from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of, wants_one, wants_several, wants_summary
+from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of
+from .._delegation._wants import wants_one, wants_several, wants_summary
 from .._output._output import output_of
 from .._tools._answer_reader import AnswerReader
 from ..errors import AgentGaveUp

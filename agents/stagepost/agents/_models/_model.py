@@ -11,7 +11,7 @@ from ._provider_tool import ProviderTool
 from ._settings import ModelSettings
 
 JsonSchema: TypeAlias = Mapping[str, object]
-TokenKind: TypeAlias = Literal["text", "thinking"]
+TokenKind: TypeAlias = Literal["text", "thinking", "arguments"]
 
 _UNCOUNTED: Final = Usage()
 _UNSET: Final = ModelSettings()

@@ -77,6 +77,8 @@ class Branch:
         values: All that its steps see.
         guard: Of the task that its steps run in, once it is worked on.
         place: Where it stands; None at the end.
+        frozen: The items of the fan-out where it stands: its path, which visit of it, and they.
+        inner: Branches of these items that are worked on, by their paths, where somebody listens to a run in memory.
     """
 
     def __init__(
@@ -98,6 +100,8 @@ class Branch:
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
         self.guard: TaskGuard
+        self.frozen: tuple[str, int, list[ItemRecord]] | None = None
+        self.inner: dict[str, Branch] = {}
         self._is_worked_on = False
         self._inherited = inherited or {}
         self.values = merged(self._inherited, self.own)
@@ -194,10 +198,16 @@ class Branch:
             run.secrets.clean(error)
             open_end = Position(after, visits)
             self._stand(own, seen, open_end, self.refs if written is None else await self._save(written, open_end))
+            if run.room is not None:
+                run.room.note(run.run_id, self.path)
             raise
         refs = self.refs if written is None else await self._save(written, position)
         self.trail.extend(position.entered)
         self._stand(own, seen, position, refs)
+        if joined is not None:
+            self.frozen, self.inner = None, {}
+        if run.room is not None:
+            run.room.note(run.run_id, self.path)
         if run.journal.must_pause and not straight_on:
             await run.journal.pause()
 
@@ -217,7 +227,9 @@ class Branch:
             await journal.save(parts)
         if blobs:
             self.execution.blobs.keep(blobs)
-        self.seq, self.width = self.seq + 1, len(items)
+        self.seq, self.width, self.frozen = self.seq + 1, len(items), (path, visit, items)
+        if self.execution.room is not None:
+            self.execution.room.ring()
         if journal.must_pause:
             await journal.pause()
 

@@ -178,8 +178,11 @@ class FanOut:
         """Take the branch of an item whose worker is a pattern to its end."""
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
         branch.work_in(guard)
+        if self._run.room is not None and not self._run.journal.is_stored:
+            self._branch.inner[branch.path] = branch
         try:
             await self._advance(branch)  # its last commit is the item's
+            self._branch.inner.pop(branch.path, None)
         except Parked:
             branch.put_aside()
             raise
@@ -252,6 +255,8 @@ class FanOut:
         if blobs:
             self._run.blobs.keep(blobs)
         item.status, item.value, item.error = outcome.status, outcome.value, outcome.error
+        if self._run.room is not None:
+            self._run.room.ring()
 
     @property
     def _has_failed(self) -> bool:

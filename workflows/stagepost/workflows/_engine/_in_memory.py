@@ -1,6 +1,7 @@
 """Runs without a store, and the runs that their steps start."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from secrets import token_hex
 from typing import Any, Protocol
@@ -25,12 +26,14 @@ from ..errors import ChildFailed, LifespanFailed, WorkflowError
 from ._branch import Branch, first_position
 from ._engine import check_hub, observed
 from ._intermediates import Intermediate
+from ._memory_room import MemoryRoom
 
 
 class Workflow(Protocol):
     """What has to be known of a pattern to run it; patterns know this module."""
 
     name: str
+    version: int
 
     @property
     def plan(self) -> Plan:
@@ -66,18 +69,26 @@ async def run_in_memory(
     resources: object,
     check_states: bool,
     blobs: dict[str, bytes] | None,
+    room: MemoryRoom | None,
 ) -> Any:
     """Run a workflow without a store; returns the final state."""
-    execution = Execution(f"memory-{token_hex(16)}", workflow.name, Emitter(observer), deps, hub, trace=trace or "")
+    run_id = f"memory-{token_hex(16)}" if room is None else room.run_id
+    execution = Execution(run_id, workflow.name, Emitter(observer), deps, hub, trace=trace or "")
+    execution.room = None if room is None else room.take()
     execution.intermediates = intermediates
     execution.check_states = check_states
     execution.kept = blobs
     if secrets or workflow.hidden:
         execution.secrets = Secrets(secrets, hidden=workflow.hidden)
     execution.secrets.check_text(trace, "the trace of the run")
-    branch = _first_branch(workflow, {} if state is None else state, execution)
     around = () if resources is None or workflow.lifespan is None else ((workflow.lifespan, resources),)
-    await _MemoryChildren({}, around).execute(workflow, branch)
+    try:
+        branch = _first_branch(workflow, {} if state is None else state, execution)
+        await _MemoryChildren({}, around, room).execute(workflow, branch)
+    except BaseException as error:
+        if room is not None:
+            room.give_up(error)
+        raise
     return branch.view()
 
 
@@ -137,26 +148,30 @@ class _MemoryChildren:
     Args:
         known: All that were started below the outermost run, by id: a later step finds their results.
         around: The lifespans that are open round the run, with what they give.
+        room: Those who listen to the outermost run; None if nobody does.
     """
 
-    def __init__(self, known: dict[str, _Child], around: Sequence[tuple[Lifespan, object]]) -> None:
+    def __init__(
+        self, known: dict[str, _Child], around: Sequence[tuple[Lifespan, object]], room: MemoryRoom | None
+    ) -> None:
         self._known = known
         self._around = around
+        self._room = room
 
     async def execute(self, workflow: Workflow, branch: Branch) -> None:
         """Take a run to its end, with its lifespan round it unless that is open already."""
         lifespan = workflow.lifespan
         if lifespan is None:
-            await self._advance(branch, self._around, None)
+            await self._advance(workflow, branch, self._around, None)
             return
         for known, resources in self._around:
             if known == lifespan:
-                await self._advance(branch, self._around, resources)
+                await self._advance(workflow, branch, self._around, resources)
                 return
         failure: Exception | None = None
         async with entered(workflow.name, lifespan) as resources:
             try:
-                await self._advance(branch, (*self._around, (lifespan, resources)), resources)
+                await self._advance(workflow, branch, (*self._around, (lifespan, resources)), resources)
             except Exception as error:  # noqa: BLE001  # not the lifespan's affair: a task group in it would wrap it
                 failure = error
         if failure is not None:
@@ -210,10 +225,13 @@ class _MemoryChildren:
         else:
             child.branch = branch
 
-    async def _advance(self, branch: Branch, around: Sequence[tuple[Lifespan, object]], resources: object) -> None:
-        branch.execution.children = _MemoryChildren(self._known, around)
+    async def _advance(
+        self, workflow: Workflow, branch: Branch, around: Sequence[tuple[Lifespan, object]], resources: object
+    ) -> None:
+        branch.execution.children = _MemoryChildren(self._known, around, self._room)
         branch.execution.resources = resources
-        await observed(branch.execution, branch, recovered=False)
+        with nullcontext() if self._room is None else self._room.told_of(workflow, branch):
+            await observed(branch.execution, branch, recovered=False)
 
 
 def _execution(parent: Execution, run_id: str, workflow: Workflow) -> Execution:
@@ -228,4 +246,5 @@ def _execution(parent: Execution, run_id: str, workflow: Workflow) -> Execution:
         trace=parent.trace,
         check_states=parent.check_states,
         kept=parent.blobs.known,
+        room=parent.room,
     )

@@ -25,6 +25,7 @@ from stagepost.hub import Emitter, Hub, get_logger, traceback_text
 
 from .._bell import Bell
 from .._events import Checkpointed, EventKind
+from .._listening._room import Room
 from .._pattern_errors import describe
 from .._values._secrets import NO_SECRETS, Secrets
 from .._values._state import Value
@@ -33,6 +34,7 @@ from ._children import Children
 from ._items import ItemRecord
 from ._journal import Journal, MemoryJournal, Parts, StoredJournal
 from ._ledger import Ledger
+from ._shown import shown
 from ._signal_box import SignalBox
 from ._signals import Parked
 
@@ -80,6 +82,7 @@ class Execution:
         kept: Bytes beside the state of a run in memory, by digest.
         labels: What it can be found by, and its children too.
         numbers: Counts its values and lists with rows of their own.
+        room: Those who listen to it, or to the run around it; None if nobody does.
     """
 
     run_id: str
@@ -113,6 +116,7 @@ class Execution:
     kept: dict[str, bytes] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=partial(count, 1))
+    room: Room | None = None
     _blobs: Blobs | None = None
     _signals: SignalBox | None = None
     _told: Bell = field(default_factory=Bell)
@@ -171,19 +175,19 @@ class Execution:
             run_id = self.run_id
             if self.secrets.has_any:
                 run_id = self.secrets.mask(run_id)  # of a run that was stored before this was a secret
-                details = {name: self._shown(value) for name, value in details.items()}
+                details = {name: shown(value, self.secrets.mask) for name, value in details.items()}
             self.emitter.emit(kind(run_id=run_id, workflow=self.workflow, **details))
 
-    def _shown(self, detail: object) -> object:
-        match detail:
-            case str():
-                return self.secrets.mask(detail)
-            case list() | tuple():
-                return type(detail)(map(self._shown, detail)) if type(detail) in (list, tuple) else detail
-            case dict():
-                return {self._shown(key): self._shown(value) for key, value in detail.items()}
-            case _:
-                return detail
+    def admit(self, room: Room | None) -> None:
+        """Have those listen who are in a room; None for nobody."""
+        self.room = room
+        if self.journal.is_stored:
+            self.journal.room = room
+
+    def tell(self, place: str, what: object) -> None:
+        """Tell whoever listens, if anybody does; of plain values a copy, without secrets."""
+        if self.room is not None:
+            self.room.tell(self.run_id, place, shown(what, self.secrets.mask))
 
     def note_cancelled(self, item: Item) -> None:
         """Remember an item that was cancelled, for the commit that says why: a failure beside it, or the run's end."""

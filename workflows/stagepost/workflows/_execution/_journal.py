@@ -26,6 +26,7 @@ from stagepost.checkpoint import (
     WaitStatus,
 )
 
+from .._listening._room import Room
 from ._signals import Stopping
 
 _FAIR: Final = 0.001  # seconds that the engine works on a run in memory before it lets others run
@@ -121,6 +122,8 @@ class StoredJournal:
         scopes: This one, and those of the fan-outs under way.
         heard: How much news of the run its execution has heard; only news after that is read.
         saved: Is told of each commit, and how many seconds it took; None if nobody wants to know.
+        room: Those who listen to the run; None if nobody does. Branches ring there after their commits, the journal
+            after what else it has stored.
     """
 
     is_stored: Literal[True] = True
@@ -146,6 +149,7 @@ class StoredJournal:
         self.scopes = [self.scope]
         self.heard = heard
         self.saved: Callable[[Parts, float], None] | None = None
+        self.room: Room | None = None
 
     @property
     def epoch(self) -> int:
@@ -199,6 +203,7 @@ class StoredJournal:
         """A wait; where somebody has ended it who could not check the value, and that misfits, it is open again."""
         while not wait.checked and wait.status is WaitStatus.ANSWERED and (why := self._misfit(wait)) is not None:
             wait = await self._store.reopen(self._lease, wait.place, why)  # answered again, if a signal is queued
+            self._ring()
         return wait
 
     async def wait(self, wait: NewWait) -> StoredWait:
@@ -206,7 +211,9 @@ class StoredJournal:
         if wait.prompt is not None:
             self._check_size(wait.prompt, f"what {wait.place!r} shows")
         await self._watch.expect(wait)
-        return await self.fitting(await self._store.wait(self._lease, wait))
+        stored = await self._store.wait(self._lease, wait)
+        self._ring()
+        return await self.fitting(stored)
 
     async def opened(self, wait: StoredWait) -> None:
         """A wait was opened, and everybody here knows."""
@@ -228,6 +235,7 @@ class StoredJournal:
         if blobs:
             parts["blobs"] = blobs
         await self.save(parts)
+        self._ring()
 
     async def effects(self) -> Iterable[Effect]:
         """What is stored of effects."""
@@ -236,6 +244,10 @@ class StoredJournal:
     async def news(self) -> tuple[Sequence[StoredWait], int]:
         """The waits that have ended since `heard`, and how much news there is now."""
         return await self._store.news(self._lease.run_id, self.heard)
+
+    def _ring(self) -> None:
+        if self.room is not None:
+            self.room.ring()
 
     def _check_size(self, data: bytes, where: str) -> None:
         limits = self._store.limits

@@ -14,6 +14,7 @@ from stagepost.hub import Hub, Observer, check_name
 
 from .._engine._in_memory import run_in_memory
 from .._engine._intermediates import Intermediate
+from .._engine._memory_room import MemoryRoom
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
 from .._plans._diagram import mermaid
@@ -263,6 +264,7 @@ class Pattern(ABC):
         resources: object = None,
         check_states: bool = False,
         blobs: dict[str, bytes] | None = None,
+        room: MemoryRoom | None = None,
     ) -> Any:
         """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
 
@@ -280,6 +282,7 @@ class Pattern(ABC):
             check_states: Fail steps that change their state in place without returning it, which is lost; for tests.
             blobs: Bytes beside the state, by digest, that the run may refer to without bringing them; what it and its
                 steps bring goes in there.
+            room: Those who listen to the run.
 
         Returns:
             The final state: a `State`, or the model given as ``state=``.
@@ -301,6 +304,7 @@ class Pattern(ABC):
             resources=resources,
             check_states=check_states,
             blobs=blobs,
+            room=room,
         )
 
     def mermaid(self) -> str:

@@ -7,8 +7,9 @@ import anyio
 from stagepost.checkpoint import CheckpointStore, OwnershipLost, RunStatus
 
 from ._claims import Claims
-from ._presence import Presence, Stay
+from ._presence import Presence
 from ._starter import Starter
+from ._stay import Stay
 from ._watcher import Watcher
 
 _OPEN = (RunStatus.RUNNING, RunStatus.WAITING)

@@ -36,6 +36,7 @@ from ._claims import Claims
 from ._dispatcher import Dispatcher
 from ._executor import Executor
 from ._presence import Presence
+from ._rooms import Rooms
 from ._run import Run
 from ._scheduler import Scheduler
 from ._watcher import Watcher
@@ -170,7 +171,7 @@ def assembled(  # noqa: PLR0917  # all that a runner consists of
         slots: How many are worked on at once; None for no limit.
     """
     log = get_logger("workflows", mask=environment.secrets.mask)
-    presence = Presence(log)
+    presence = Presence(log, Rooms(environment.store))
     claims = Claims(environment, owner, fitness, presence, log)
     watcher = Watcher(environment.store, claims, presence, environment.clock, group.start_soon, log=log)
     dispatcher = Dispatcher(environment, fitness, lifespans, presence, claims, watcher)

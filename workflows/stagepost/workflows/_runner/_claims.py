@@ -195,6 +195,7 @@ class Claims:
                     await self._store.commit(Commit(lease=lease, closing=closing))
                     return
         finally:
+            self._presence.rooms.ring(run_id)
             await self._store.release(run_id)
 
     # runs that stay open

@@ -22,10 +22,12 @@ from ..errors import RunCancelled, RunnerStopped
 from ._cancelling import Canceller
 from ._claims import Claims
 from ._executor import Executor
-from ._presence import Presence, Record, Stay
+from ._presence import Presence
+from ._record import Record
 from ._run import Run, handle_of, stored_handle
 from ._scheduler import Scheduler
 from ._starter import Start, Starter
+from ._stay import Stay
 from ._watcher import Watcher
 
 

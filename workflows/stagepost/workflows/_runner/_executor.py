@@ -46,8 +46,10 @@ from ..errors import (
     WorkflowError,
 )
 from ._claims import Claims
-from ._presence import Presence, Record, Stay
+from ._presence import Presence
+from ._record import Record
 from ._run import children_of, end_as_stored
+from ._stay import Stay
 from ._watcher import Watcher
 
 
@@ -153,6 +155,7 @@ class Executor:
         self._presence.move(record, Stay.RUNNING)
         record.freed = False  # that was before it was claimed
         execution = record.execution = self._execution(record, snapshot, lease)
+        self._presence.rooms.begin(execution)
         if told is not None:
             told()
         execution.patience = patience
@@ -173,6 +176,7 @@ class Executor:
                 raise
         finally:
             record.execution = None
+            self._presence.rooms.finish(execution)
         if record.awaited and not record.status.is_open:
             await self._watcher.ended(record.run_id)
 

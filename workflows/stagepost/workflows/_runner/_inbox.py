@@ -65,8 +65,8 @@ class Sending(ABC):
     def _check_open(self) -> None:  # noqa: B027  # an inbox of another process is always open
         """See that anything may be asked now."""
 
-    async def _passed_on(self) -> None:  # noqa: B027  # only a runner works on runs
-        """Something was written: let whoever owns the run in this process hear of it before the caller goes on."""
+    async def _passed_on(self, run_id: str) -> None:  # noqa: B027  # only a runner works on runs
+        """Something was written for a run: let whoever owns it in this process hear of it before the caller goes on."""
 
     async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
         """What runs wait for, in the order of their ids: an inbox for whoever answers.
@@ -120,7 +120,7 @@ class Sending(ABC):
             data, asked = await self._answer_to(wait_id, value, workflow)
             checked = workflow is not None
             await self._store.answer(run_id, place, data, name=asked, by=by, checked=checked)
-            await self._passed_on()
+            await self._passed_on(run_id)
         except (WaitNotFound, CannotStore) as error:
             instead = await ended_by(self._store, run_id, place)
             if instead is not None:
@@ -160,7 +160,7 @@ class Sending(ABC):
             raise UnknownSignal(run_id, name, tuple(workflow.signals))
         data = self._stored(value, None if workflow is None else workflow.signals[name], shown)
         is_new = await self._store.signal(run_id, name, data, dedup=dedup, checked=workflow is not None)
-        await self._passed_on()
+        await self._passed_on(run_id)
         return is_new
 
     async def settle(
@@ -199,7 +199,7 @@ class Sending(ABC):
         if not found:
             raise await no_doubt(self._store, run_id, key, place)
         await self._store.settle(run_id, found[0], key, data)
-        await self._passed_on()
+        await self._passed_on(run_id)
 
     async def _workflow(self, run_id: str) -> Pattern | None:
         """The workflow of an open run: nothing is accepted for one that has ended, or that cannot go on."""

@@ -1,193 +1,23 @@
-"""Where each run is: one record for each, one table of transitions, one place to ask.
-
-A record begins where a run comes to this process, and its state changes only by `Presence.move`:
-
-==========  ==========================================================================================================
-storing     It is being stored. Somebody else may find its id meanwhile, and waits until this is over.
-queued      It waits for a slot. It is nobody's in the store, or ours.
-claiming    It has a slot, or needs none; it is being read, checked and claimed.
-running     A task of the executor takes it to its end. Only here anything of it is executed.
-parked      It rests in the store, and somebody here waits for it. Without anybody there is no record of it.
-ended       Its end is committed.
-lost        It stays open without this process: it cannot go on, is another owner's, or store or runner are left.
-==========  ==========================================================================================================
-
-The rules of the table:
-
-- A run is executed only after it was stored or claimed in this very stay: to ``running`` leads no other way, and no
-  record begins there, or at an end.
-- Nothing leads out of ``ended`` and ``lost``. A run that is resumed, or tried again, gets a new record; whoever holds a
-  handle of the old one keeps what it was told.
-- ``running`` is left only by the task that executes the run, except that its end may be committed over its head, by a
-  cancellation that it does not heed.
-- What is ``queued`` or ``parked`` may end or be lost without being claimed; only what is ``queued`` is claimed for a
-  slot. A parked run that goes on is queued first.
-- A run that somebody resumes is claimed at once, since it is open from then on; without a slot it is queued then, and
-  claimed again in its turn.
-- ``storing`` may turn out to be a run that was there already: its record is lost, and the other one is looked for.
-"""
+"""Where each run is: one `Record` for each, one way to change its state, one place to ask."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakValueDictionary, ref
+from weakref import WeakValueDictionary
 
 from stagepost.checkpoint import RunInfo, RunStatus
 
 from .._bell import Bell
-from .._engine._intermediates import Intermediate
-from .._execution._execution import Execution
 from .._ids import below
-from .._runs._migration import Definition
+from ._record import Record
+from ._rooms import Rooms
+from ._stay import BEGINNINGS, TRANSITIONS, IllegalTransition, Stay
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
 _FAILURES_KEPT: Final = 100
-
-
-class Stay(StrEnum):
-    """Where a run is, as far as this process has to do with it."""
-
-    STORING = "storing"
-    QUEUED = "queued"
-    CLAIMING = "claiming"
-    RUNNING = "running"
-    PARKED = "parked"
-    ENDED = "ended"
-    LOST = "lost"
-
-
-TRANSITIONS: Final[Mapping[Stay, frozenset[Stay]]] = {
-    Stay.STORING: frozenset({Stay.RUNNING, Stay.QUEUED, Stay.LOST}),
-    Stay.QUEUED: frozenset({Stay.CLAIMING, Stay.ENDED, Stay.LOST}),
-    Stay.CLAIMING: frozenset({Stay.RUNNING, Stay.QUEUED, Stay.PARKED, Stay.ENDED, Stay.LOST}),
-    Stay.RUNNING: frozenset({Stay.PARKED, Stay.ENDED, Stay.LOST}),
-    Stay.PARKED: frozenset({Stay.QUEUED, Stay.ENDED, Stay.LOST}),
-    Stay.ENDED: frozenset(),
-    Stay.LOST: frozenset(),
-}
-BEGINNINGS: Final = frozenset({Stay.STORING, Stay.QUEUED, Stay.CLAIMING, Stay.PARKED})
-
-
-class IllegalTransition(RuntimeError):
-    """The runner has a defect."""
-
-    def __init__(self, run_id: str, before: Stay | None, after: Stay) -> None:
-        begins = "begins" if before is None else f"is {before.value} and becomes"
-        super().__init__(f"run {run_id!r} {begins} {after.value}: no rule of the runner allows that")
-
-
-class Record:
-    """One run in this process; what its handles wait for. It lives as long as a handle, the queue or a task holds it.
-
-    Attributes:
-        run_id: The run.
-        workflow: Name of its workflow.
-        stay: Where it is.
-        status: Where it stands, as its handles show it.
-        waits: Ids of the waits that it is parked at.
-        children: Ids of the runs that it waits for while it is parked.
-        definition: What it is executed by, once that is known.
-        reopened: Whether it had ended, and somebody has resumed it.
-        urgent: Whether it takes no slot.
-        cancelled: Whether its cancellation was requested while it was claimed or executed.
-        awaited: Whether other runs may wait for its end: not so only of runs that this process has begun, and that
-            have not parked without a record since.
-        told: How much news of it the store has told of; `is_hearing` while a task reads that.
-        freed: Whether the store has said that it goes on, while a task was still claiming or executing it.
-        must_go_on: Whether it is taken up though it rests.
-        refused: Why it was not executed when its turn had come.
-        execution: It, while it is executed.
-        intermediates: Where the states after its steps go, if somebody wants them.
-        handle: Its handle, if somebody holds one.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "_changed",
-        "_error",
-        "_state",
-        "awaited",
-        "cancelled",
-        "children",
-        "definition",
-        "execution",
-        "freed",
-        "handle",
-        "intermediates",
-        "is_hearing",
-        "must_go_on",
-        "refused",
-        "reopened",
-        "run_id",
-        "status",
-        "stay",
-        "told",
-        "urgent",
-        "waits",
-        "workflow",
-    )
-
-    def __init__(self, run_id: str, workflow: str, stay: Stay) -> None:
-        self.run_id = run_id
-        self.workflow = workflow
-        self.stay = stay
-        self.status = RunStatus.RUNNING
-        self.waits: Sequence[str] = ()
-        self.children: Collection[str] = ()
-        self.definition: Definition | None = None
-        self.reopened = self.urgent = self.cancelled = False
-        self.is_hearing = self.freed = self.must_go_on = False
-        self.awaited = True
-        self.told = 0
-        self.refused: Exception | None = None
-        self.execution: Execution | None = None
-        self.intermediates: list[Intermediate] | None = None
-        self.handle: ref[Any] | None = None
-        self._state: Any = None
-        self._error: BaseException | None = None
-        self._changed = Bell()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it has ended or is lost."""
-        return not TRANSITIONS[self.stay]
-
-    @property
-    def left_with(self) -> BaseException | None:
-        """Why this process does no more for it, if that is so."""
-        return self._error if self.stay is Stay.LOST else None
-
-    async def changed(self) -> None:
-        """Wait until its state changes."""
-        await self._changed.wait()
-
-    async def settled(self) -> RunStatus:
-        """Where it stands once it has ended or is parked; or the error, if this process has left it open."""
-        while self.stay is not Stay.PARKED and not self.is_over:
-            await self._changed.wait()
-        if self.left_with is not None:
-            raise self.left_with.with_traceback(None)
-        return self.status
-
-    async def result(self) -> Any:
-        """The final state, or the error."""
-        while not self.is_over:
-            await self._changed.wait()
-        if self._error is not None:
-            raise self._error.with_traceback(None)
-        return self._state
-
-    def say(self, status: RunStatus, state: Any, error: BaseException | None) -> None:
-        """What it has come to, before it is ended or lost."""
-        self.status, self.waits, self._state, self._error = status, (), state, error
-
-    def enter(self, stay: Stay) -> None:
-        """Be in another state, as `Presence.move` allows."""
-        self.stay = stay
-        self._changed.ring()
+_BUSY: Final = frozenset({Stay.STORING, Stay.CLAIMING, Stay.RUNNING})
 
 
 class Presence:
@@ -197,10 +27,15 @@ class Presence:
 
     Args:
         log: Where dead runs are logged.
+        rooms: Who listens to runs.
+
+    Attributes:
+        rooms: Who listens to runs.
     """
 
-    def __init__(self, log: "BoundLogger | None" = None) -> None:
+    def __init__(self, log: "BoundLogger | None" = None, rooms: Rooms | None = None) -> None:
         self._log = log
+        self.rooms = rooms or Rooms()
         self._records: WeakValueDictionary[str, Record] = WeakValueDictionary()
         self._failures: OrderedDict[str, BaseException] = OrderedDict()
         self._why: Callable[[str], BaseException] | None = None
@@ -278,9 +113,20 @@ class Presence:
             raise IllegalTransition(record.run_id, record.stay, stay)
         if stay in (Stay.QUEUED, Stay.CLAIMING):
             record.status, record.waits, record.children = RunStatus.RUNNING, (), ()
+        was_there = record.stay is not Stay.STORING
         record.enter(stay)
         self._changed.ring()
+        self._tell(record, was_there=was_there)
         self._close_resting(record)
+
+    def _tell(self, record: Record, *, was_there: bool) -> None:
+        """Tell whoever listens to it; nothing, if it turned out to be a run that is somewhere else."""
+        if record.stay is Stay.ENDED:
+            self.rooms.ended(record.run_id)
+        elif record.left_with is None:
+            self.rooms.ring(record.run_id)
+        elif was_there:
+            self.rooms.end(record.run_id, record.left_with)
 
     def park(self, record: Record, waits: Sequence[str], children: Collection[str] = ()) -> None:
         """A run rests until one of these waits ends; unless nothing goes on here any more."""
@@ -328,6 +174,11 @@ class Presence:
         self._why = why
         for record in self._here():
             self._close_resting(record)
+        self.rooms.close(why, self._is_busy)
+
+    def _is_busy(self, run_id: str) -> bool:
+        record = self.find(run_id)
+        return record is not None and record.stay in _BUSY
 
     def _close_resting(self, record: Record) -> None:
         if self._why is not None and record.stay in (Stay.QUEUED, Stay.PARKED):
@@ -345,6 +196,3 @@ class Presence:
                 self._failures.popitem(last=False)
         elif status is RunStatus.DEAD and self._log is not None:
             self._log.error("run is dead", run_id=run_id, why=str(error))
-
-
-_BUSY: Final = frozenset({Stay.STORING, Stay.CLAIMING, Stay.RUNNING})

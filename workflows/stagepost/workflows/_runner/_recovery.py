@@ -12,8 +12,8 @@ from .._runs._compatibility import open_in, own
 from .._runs._fitness import Fitness
 from ..errors import RunLeftOpen, WorkflowError
 from ._dispatcher import Dispatcher
-from ._presence import Stay
 from ._run import Run
+from ._stay import Stay
 
 _PAGE = 200  # runs read at once
 

@@ -96,7 +96,7 @@ class Requests(Views):
         """
         report = await Recovery(self._open(), self._fitness, self._max_attempts).recover()
         self._has_recovered = True
-        await self._passed_on()
+        await self._heard()
         return report
 
     async def resume(self, run_id: str) -> Run:

@@ -9,7 +9,9 @@ from stagepost.checkpoint import RunInfo, RunStatus, Snapshot, StoredWait, WaitK
 from .._ids import open_waits
 from .._runs._registry import Registry
 from ..errors import RunCancelled, RunDead, RunFailed, RunNotHeld
-from ._presence import Presence, Record, Stay
+from ._presence import Presence
+from ._record import Record
+from ._stay import Stay
 
 
 class Run:

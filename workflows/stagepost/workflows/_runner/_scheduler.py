@@ -9,7 +9,9 @@ from stagepost.checkpoint import Lease, Snapshot
 
 from .._values._state import Values
 from ._executor import Executor
-from ._presence import Presence, Record, Stay
+from ._presence import Presence
+from ._record import Record
+from ._stay import Stay
 
 
 class Scheduler:

@@ -27,9 +27,11 @@ from .._runs._starting import Begun, Order, begun
 from .._values._state import release
 from ..errors import RunForgotten, RunnerStopped
 from ._claims import Claims
-from ._presence import Presence, Record, Stay
+from ._presence import Presence
+from ._record import Record
 from ._run import Run, handle_of
 from ._scheduler import Scheduler
+from ._stay import Stay
 
 Start: TypeAlias = Mapping[str, object] | BaseModel | None
 

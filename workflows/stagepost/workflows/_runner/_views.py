@@ -11,6 +11,7 @@ from anyio.lowlevel import cancel_shielded_checkpoint
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CheckpointStore, CorruptRun, Keep, Page, RunInfo, RunNotFound, RunStatus
 
+from .._listening._listening import Listening
 from .._pattern_errors import describe
 from .._patterns._pattern import Pattern
 from .._plans._run_diagram import run_diagram
@@ -77,7 +78,11 @@ class Views(Sending, ABC):
     def _check_open(self) -> None:
         self._open()
 
-    async def _passed_on(self) -> None:
+    async def _passed_on(self, run_id: str) -> None:
+        self._open().presence.rooms.ring(run_id)
+        await self._heard()
+
+    async def _heard(self) -> None:
         await cancel_shielded_checkpoint()  # the store has told of it by now, and so the watcher has its turn
 
     async def _definition(self, info: RunInfo) -> Pattern:
@@ -120,6 +125,25 @@ class Views(Sending, ABC):
             RunNotFound: There is none.
         """
         return await self._open().store.info(check_id(run_id))
+
+    def listen(self, run_id: str, *, buffer: int = 1000) -> Listening:
+        """Listen to a run and to those that its steps have started, from now on, whatever their status.
+
+        ::
+
+            with runner.listen(run_id) as listening:
+                heard = await listening.next()
+
+        Any number may listen to the same run. Whoever does costs the run nothing that it would wait for.
+
+        Args:
+            run_id: The run.
+            buffer: How many told values are kept until the next call; of more the oldest are dropped and counted.
+
+        Raises:
+            RunnerNotOpen: Nobody works on runs now.
+        """
+        return Listening(check_id(run_id), self._open().presence.rooms, size=buffer)
 
     async def find(
         self,

@@ -38,7 +38,9 @@ from .._patience import until_saved
 from ..errors import ChildElsewhere
 from ._claims import Claims
 from ._hints import open_waits
-from ._presence import Presence, Record, Stay
+from ._presence import Presence
+from ._record import Record
+from ._stay import Stay
 from ._timers import Timers
 
 if TYPE_CHECKING:
@@ -127,6 +129,7 @@ class Watcher:
     def take(self, change: Change) -> None:
         """Do what a change asks for; nothing, where it was done already."""
         record = self._presence.find(change.run_id)
+        self._presence.rooms.ring(change.run_id)
         match change:
             case News():
                 self._hear_soon(change)

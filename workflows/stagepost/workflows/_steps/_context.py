@@ -50,6 +50,18 @@ class StepContext(Beside):
         """The same text whenever this very step, visit and item runs, also after a crash; no other step has it."""
         return f"{self.run_id}/{self.place}"
 
+    def tell(self, what: object) -> None:
+        """Tell whoever listens to the run while this step is under way: how far it has got, or a text piece by piece.
+
+        Nothing of it is stored, and a listener that is slow may miss it: what must arrive is returned. Nothing happens
+        if nobody listens, see `is_heard`. May be called in a step in a thread, too.
+
+        Args:
+            what: A JSON value, of which listeners get a copy without secrets; or an immutable value of your own, as it
+                is, of which nobody knows whether it holds one.
+        """
+        self._execution.tell(self.place, what)
+
     async def first(self, key: str) -> bool:
         """Whether this step, visit and item gets here for the first time; False if it did before, in whichever process.
 

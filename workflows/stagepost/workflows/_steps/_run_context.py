@@ -123,6 +123,11 @@ class RunContext:
         """Whether it may be worth asking for `StepContext.signals`: False only if none was sent to this run."""
         return not self._execution.signals.is_empty
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody listens to the run: worth asking before something is put together to `StepContext.tell`."""
+        return self._execution.room is not None
+
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.
 

@@ -1,0 +1,1 @@
+"""What an agent's loop tells of its work to those who listen meanwhile: nothing of it is stored."""

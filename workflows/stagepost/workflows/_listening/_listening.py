@@ -1,0 +1,109 @@
+"""One listener of a run."""
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from .._bell import Bell
+from ._buffer import Buffer
+from ._room import Room
+from ._source import Source
+from ._told import Heard
+
+
+class Door(Protocol):
+    """Where listeners find the room of a run."""
+
+    def enter(self, listening: "Listening") -> tuple[Room, Source]:
+        """Listen from now on."""
+        ...
+
+    def leave(self, listening: "Listening", room: Room) -> None:
+        """Listen no longer."""
+        ...
+
+
+class Listening:
+    """Hears what a run does while it works: a context manager that listens as long as it is entered.
+
+    ::
+
+        with runner.listen(run_id) as listening:
+            while True:
+                heard = await listening.next()
+                if heard.rung:
+                    snapshot = await listening.source.snapshot(run_id)
+
+    One task at a time waits for `next`. Whoever listens keeps nobody waiting: who is slow loses told values, never a
+    ring.
+
+    Args:
+        run_id: The run.
+        door: Where its room is.
+        size: How many told values it keeps; see `Heard.missed`.
+
+    Attributes:
+        run_id: The run that is listened to, with those that its steps have started.
+        buffer: What it has not heard yet.
+    """
+
+    def __init__(self, run_id: str, door: Door, *, size: int) -> None:
+        if size < 1:
+            raise ValueError(f"buffer={size}: give at least 1")
+        self.run_id = run_id
+        self.buffer = Buffer(size)
+        self._door = door
+        self._bell = Bell()
+        self._inside: tuple[Room, Source] | None = None
+        self._error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        self._inside = self._door.enter(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        room, _ = self._entered
+        self._door.leave(self, room)
+
+    @property
+    def source(self) -> Source:
+        """Where to read what a ring has announced."""
+        return self._entered[1]
+
+    @property
+    def memo(self) -> dict[object, object]:
+        """What listeners of the same root run have made of what they read, for each other; cleared by each ring."""
+        return self._entered[0].memo
+
+    async def next(self) -> Heard:
+        """What has come since the last call; waits until there is something.
+
+        The first call returns at once, with what steps have told since the last commits of their runs, and with a ring.
+        Behind the end of the run it waits until somebody resumes it: look at the status first.
+
+        Raises:
+            RunnerStopped: The runner was left.
+            RunLeftOpen: Nobody here goes on with the run.
+            CheckpointError: A commit failed, or the store takes nothing more.
+        """
+        while self.buffer.is_empty:
+            if self._error is not None:
+                raise self._error.with_traceback(None)
+            await self._bell.wait()
+        return self.buffer.take()
+
+    def wake(self) -> None:
+        """Something has come into the buffer, for the room."""
+        self._bell.ring()
+
+    def end(self, error: BaseException) -> None:
+        """Nothing more will come, for the room."""
+        self._error = error
+        self._bell.ring()
+
+    @property
+    def _entered(self) -> tuple[Room, Source]:
+        if self._inside is None:
+            raise RuntimeError("nobody listens yet: enter this first (`with runner.listen(run_id) as listening`)")
+        return self._inside

@@ -1,0 +1,137 @@
+"""Those who listen to one root run, and what is told and rung to all of them."""
+
+from collections import deque
+from collections.abc import Sequence
+from heapq import merge
+from itertools import count
+from threading import get_ident
+from typing import Final, NamedTuple, Protocol
+
+import anyio.from_thread
+
+from .._ids import is_within
+from ._buffer import Buffer
+from ._told import Told
+
+_KEPT: Final = 1_000  # told values of one run since its last commit
+_RUNS_KEPT: Final = 1_000
+
+
+class Listener(Protocol):
+    """Whoever is in a room."""
+
+    run_id: str
+    buffer: Buffer
+
+    def wake(self) -> None:
+        """Something has come into the buffer."""
+        ...
+
+    def end(self, error: BaseException) -> None:
+        """Nothing more will come, and why."""
+        ...
+
+
+class _Kept(NamedTuple):
+    """What was told since the last commit of its run.
+
+    Attributes:
+        number: When, among all that was told.
+        told: It.
+    """
+
+    number: int
+    told: Told
+
+
+class Room:
+    """Those who listen to one root run, or to runs below it.
+
+    Args:
+        run_id: The root run.
+
+    Attributes:
+        run_id: The root run.
+        memo: What listeners have read and made since the bell rang last.
+    """
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.memo: dict[object, object] = {}
+        self._listeners: dict[Listener, None] = {}
+        self._kept: dict[str, deque[_Kept]] = {}
+        self._numbers = count()
+        self._thread = get_ident()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody listens."""
+        return not self._listeners
+
+    def listened_to(self) -> Sequence[str]:
+        """The runs that somebody listens to."""
+        return tuple({listener.run_id for listener in self._listeners})
+
+    def enter(self, listener: Listener) -> None:
+        """Somebody listens from now on, and gets first what runs have told since their last commits."""
+        self._listeners[listener] = None
+        for kept in merge(*self._kept.values(), key=_number):
+            if is_within(kept.told.run_id, listener.run_id):
+                listener.buffer.put(kept.told)
+
+    def leave(self, listener: Listener) -> None:
+        """Somebody listens no longer."""
+        self._listeners.pop(listener, None)
+
+    def tell(self, run_id: str, place: str, what: object) -> None:
+        """A step tells something; in a thread, too."""
+        if get_ident() != self._thread:
+            anyio.from_thread.run_sync(self.tell, run_id, place, what)
+            return
+        told = Told(run_id, place, what)
+        self._keep(told)
+        for listener in self._listeners:
+            if is_within(run_id, listener.run_id):
+                listener.buffer.put(told)
+                listener.wake()
+
+    def ring(self) -> None:
+        """Something more may be stored."""
+        self.memo.clear()
+        for listener in self._listeners:
+            listener.buffer.ring()
+            listener.wake()
+
+    def note(self, run_id: str, path: str) -> None:
+        """A branch of a run has committed what its step has done."""
+        if not path:
+            self.forget(run_id)
+        self.ring()
+
+    def forget(self, run_id: str) -> None:
+        """A run has committed what its steps have done: what they told of it is of no use to whoever comes later."""
+        self._kept.pop(run_id, None)
+
+    def end(self, run_id: str, error: BaseException) -> None:
+        """Those who listen to a run will hear nothing more, and why."""
+        for listener in [listener for listener in self._listeners if listener.run_id == run_id]:
+            self.leave(listener)
+            listener.end(error)
+
+    def _keep(self, told: Told) -> None:
+        kept = self._kept.get(told.run_id)
+        if kept is None:
+            kept = self._kept[told.run_id] = deque(maxlen=_KEPT)
+            if len(self._kept) > _RUNS_KEPT:
+                del self._kept[next(iter(self._kept))]
+        last = kept[-1] if kept else None
+        grow = None if last is None or last.told.place != told.place else getattr(last.told.what, "grown", None)
+        grown = None if grow is None else grow(told.what)
+        if last is None or grown is None:
+            kept.append(_Kept(next(self._numbers), told))
+        else:
+            kept[-1] = last._replace(told=told._replace(what=grown))
+
+
+def _number(kept: _Kept) -> int:
+    return kept.number

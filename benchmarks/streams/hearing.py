@@ -17,6 +17,7 @@ from stagepost.agents import (
     MessageSaid,
     ModelRequest,
     ModelResponse,
+    StreamPart,
     Tasks,
     Token,
     TokenArrived,
@@ -93,9 +94,7 @@ def token(scale: float) -> Figures:
             with frozen():
                 async with tasks.stream(RUN) as stream:
                     async for part in stream:
-                        if isinstance(part, TokenArrived) and part.index < number:
-                            gate.come()
-                        elif isinstance(part, MessageSaid) and part.role == "user":
+                        if isinstance(part, TokenArrived) or _is_first(part):
                             gate.come()
         return {"ours": median(taken), "floor": await _woken(1, number)}
 
@@ -113,7 +112,7 @@ def _heard(listeners: int, number: int) -> Figures:
         async def listen() -> None:
             async with tasks.stream(RUN) as stream:
                 async for part in stream:
-                    if isinstance(part, ToolCalled) or (isinstance(part, MessageSaid) and part.role == "user"):
+                    if isinstance(part, ToolCalled) or _is_first(part):
                         gate.come()
 
         agent = looping(number + 1, begun=lambda: gate.full(1), before=before)
@@ -127,6 +126,10 @@ def _heard(listeners: int, number: int) -> Figures:
         return {"ours": median(taken), "floor": await _woken(listeners, number)}
 
     return anyio.run(measured)
+
+
+def _is_first(part: StreamPart) -> bool:
+    return isinstance(part, MessageSaid) and part.role == "user"
 
 
 async def _woken(sleepers: int, number: int) -> float:

@@ -1,7 +1,7 @@
 """A tool loop of so many turns that nobody listens to: what `instructions` counts.
 
-``python -m benchmarks.streams.turns memory 100`` or ``… stored 100``. Nothing of it depends on the time or on chance, so
-that the same code takes the same number of instructions each time.
+``python -m benchmarks.streams.turns memory 100`` or ``… stored 100``. Nothing of it depends on the time or on chance:
+the same code takes the same number of instructions each time, or nearly so.
 """
 
 import os

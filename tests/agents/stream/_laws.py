@@ -7,7 +7,16 @@ from typing import Any, TypeAlias
 from tests.agents.stream._clients import Event, Heard
 from tests.agents.stream._world import FRAIL
 
-from stagepost.agents import AssistantMessage, ChatMessage, PartKey, StreamPart, ToolMessage, part_from_dict
+from stagepost.agents import (
+    AgentFinished,
+    AgentStarted,
+    AssistantMessage,
+    ChatMessage,
+    PartKey,
+    StreamPart,
+    ToolMessage,
+    part_from_dict,
+)
 
 Keys: TypeAlias = Sequence[PartKey]
 ENDS = ("completed", "error", "cancelled")
@@ -93,16 +102,16 @@ def _children_in_their_place(parts: Sequence[StreamPart]) -> None:
         if part.type == "agent_started":
             end = _place(parts, part, "agent_finished")
             assert _place(parts, part, "tool_call") < started < end < _place(parts, part, "tool_result")
-    open_now: Counter[tuple[str, ...]] = Counter()
+    under_way: Counter[tuple[str, ...]] = Counter()
     for part in parts:
-        if part.cursor is None:
-            continue
-        if part.type == "agent_started":
-            open_now[(*part.path, part.to_dict()["agent"])] += 1
-        elif part.type == "agent_finished":
-            open_now[(*part.path, part.to_dict()["agent"])] -= 1
-        elif len(part.path) > 1:
-            assert open_now[part.path] > 0, part
+        if isinstance(part, AgentStarted):
+            under_way[part.visit, part.agent, part.conversation_id or ""] += 1
+        elif isinstance(part, AgentFinished):
+            under_way[part.visit, part.agent, part.conversation_id or ""] -= 1
+        if part.visit and part.type not in ENDS and not isinstance(part, AgentStarted | AgentFinished):
+            above, _, own = part.visit.rpartition(".")
+            talk, _, turn = own.rpartition("-")
+            assert under_way[above, part.path[-1], talk if turn.isdecimal() else ""] > 0, part
 
 
 def _place(parts: Sequence[StreamPart], of: StreamPart, kind: str) -> int:

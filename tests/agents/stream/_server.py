@@ -71,7 +71,7 @@ async def events(request: Request) -> Response:
     """What is told of a task, after what the client has got."""
     tasks: Tasks = request.state.tasks
     task, after = request.path_params["task"], request.headers.get("last-event-id")
-    if await tasks.is_told(task, after=after):
+    if after is not None and await tasks.heard_all(task, after):
         return Response(status_code=204)
 
     async def told() -> AsyncIterator[dict[str, Any]]:
@@ -125,7 +125,8 @@ def main() -> None:
     config = uvicorn.Config(create_app(folder), uds=str(socket), log_level="critical", ws="none")
     listening = config.bind_socket()
     listening.listen()  # clients who come early wait
-    print(READY, flush=True)
+    sys.stdout.write(f"{READY}\n")
+    sys.stdout.flush()
     anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
 
 

@@ -1,8 +1,9 @@
 """A team whose tasks are listened to: what its agents say depends on nothing but what was said to them before.
 
-The lead asks two agents at once, in conversations of several turns, calls a third one as a tool, makes calls that have
-to be approved, several in one answer, and one that is parked if a process ends during it. Its model sees the last turns
-only. A task whose request begins with "frail" fails at its second answer until somebody has healed it.
+The lead asks two agents at once, in conversations of several turns, calls a third one as a tool, as do these, makes
+calls that have to be approved, several in one answer, and one that is parked if a process ends during it. Its model
+sees the last turns only. A task whose request begins with "frail" fails at its second answer until somebody has healed
+it.
 """
 
 from collections.abc import Sequence
@@ -39,7 +40,11 @@ def _talk(message: str, to: str = "", *, on: str = "", end: bool = False) -> Too
 
 LEAD: Sequence[ModelResponse] = (
     _said(
-        "Let me see.", call("look", city="Oslo"), call("pay", sum=1, of=2), call("pay", sum=2, of=2), call("note", text="a")
+        "Let me see.",
+        call("look", city="Oslo"),
+        call("pay", sum=1, of=2),
+        call("pay", sum=2, of=2),
+        call("note", text="a"),
     ),
     _said(
         "I ask around.",
@@ -63,7 +68,7 @@ FRAIL_LEAD: Sequence[ModelResponse] = (
 SCOUT: Sequence[ModelResponse] = (
     _said("", call("walk", where="there")),
     _said("It is fine."),
-    _said("", call("walk", where="there again"), call("mail", to="ann", of=1)),
+    _said("", call("walk", where="there again"), call("mail", to="ann", of=1), call("almanac", request="And there?")),
     _said("It was fine."),
 )
 ALMANAC: Sequence[ModelResponse] = (
@@ -73,42 +78,48 @@ ALMANAC: Sequence[ModelResponse] = (
 )
 
 
+@tool(idempotent=True)
+async def look(city: str) -> str:
+    """Look at a city."""
+    return f"{city} is there, and it is fine. " * 3
+
+
+@tool
+async def note(text: str) -> str:
+    """Note a text."""
+    return f"noted {text}"
+
+
+@tool
+async def walk(where: str) -> str:
+    """Walk somewhere."""
+    return f"walked {where}"
+
+
+@tool(needs_approval=True)
+async def pay(sum: int, of: int) -> str:  # noqa: A002  # what the model reads
+    """Pay a sum, one of so many in this answer."""
+    return f"paid {sum} of {of}"
+
+
+@tool(needs_approval=True)
+async def mail(to: str, of: int) -> str:
+    """Send a mail."""
+    return f"sent to {to} of {of}"
+
+
+@tool(on_unknown="park")
+async def wire(sum: int) -> str:  # noqa: A002  # what the model reads
+    """Wire a sum."""
+    return f"wired {sum}"
+
+
 def team(folder: Path) -> Agent[str]:
     """The agents as each process builds them.
 
     Args:
         folder: Where it is noted which tasks are healed.
     """
-
-    @tool(idempotent=True)
-    async def look(city: str) -> str:
-        """Look at a city."""
-        return f"{city} is there, and it is fine. " * 3
-
-    @tool
-    async def note(text: str) -> str:
-        """Note a text."""
-        return f"noted {text}"
-
-    @tool
-    async def walk(where: str) -> str:
-        """Walk somewhere."""
-        return f"walked {where}"
-
-    @tool(needs_approval=True)
-    async def pay(sum: int, of: int) -> str:  # noqa: A002  # what the model reads
-        """Pay a sum, one of so many in this answer."""
-        return f"paid {sum} of {of}"
-
-    @tool(needs_approval=True)
-    async def mail(to: str, of: int) -> str:
-        """Send a mail."""
-        return f"sent to {to} of {of}"
-
-    @tool(on_unknown="park")
-    async def wire(sum: int) -> str:  # noqa: A002  # what the model reads
-        """Wire a sum."""
-        return f"wired {sum}"
 
     def lead(request: ModelRequest) -> ModelResponse:
         asked = next(message.text for message in request.messages if message.role == "user")
@@ -121,9 +132,9 @@ def team(folder: Path) -> Agent[str]:
     def refuse(_: ModelRequest) -> ModelResponse:
         raise ModelRejected("clumsy", "never")
 
-    scout = Agent("scout", "Walk.", model=_scripted(SCOUT), tools=[walk, mail])
-    clumsy = Agent("clumsy", "Fail.", model=FunctionModel(refuse))
     almanac = Agent("almanac", "Say when the tide is high.", model=_scripted(ALMANAC), tools=[look])
+    scout = Agent("scout", "Walk.", model=_scripted(SCOUT), tools=[walk, mail, AgentTool(almanac)])
+    clumsy = Agent("clumsy", "Fail.", model=FunctionModel(refuse))
     return Agent(
         "lead",
         "Lead.",

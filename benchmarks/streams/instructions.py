@@ -1,8 +1,9 @@
 """How many instructions a turn takes that nobody listens to, counted by valgrind.
 
-``python -m benchmarks.streams.instructions`` runs `turns`. Unlike time, that does not depend on what else the machine does. A turn is what 200 turns take more than 100 do, divided
-by a hundred. With ``--against FOLDER``, another checkout, it prints what a turn takes there, and the ratio. The stored
-loop commits by a thread; how both threads wake each other varies its figures by about 0.3 %.
+``python -m benchmarks.streams.instructions`` runs `turns`. Unlike time, instructions do not depend on what else the
+machine does. A turn is what 200 turns take more than 100 do, divided by a hundred. With ``--against FOLDER``, another
+checkout, it prints what a turn takes there, and the ratio. The stored loop commits by a thread; how both threads wake
+each other varies its figures by about 0.5 %.
 """
 
 import argparse

@@ -6,7 +6,7 @@ the same code takes the same number of instructions each time, or nearly so.
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -57,7 +57,7 @@ async def stored(turns: int) -> None:
             await run.result()
 
 
-WAYS: Final[dict[str, Callable[[int], object]]] = {"memory": in_memory, "stored": stored}
+WAYS: Final[Mapping[str, Callable[[int], Awaitable[None]]]] = {"memory": in_memory, "stored": stored}
 
 
 def main() -> None:

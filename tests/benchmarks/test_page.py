@@ -8,9 +8,11 @@ from benchmarks import imports
 from benchmarks.agents import report as agents
 from benchmarks.hub import report as hub
 from benchmarks.page import PAGE, write
+from benchmarks.streams import report as streams
 from benchmarks.workflows import report as workflows
 
-each_report = pytest.mark.parametrize("report", [hub, workflows, agents, imports], ids=lambda report: report.__name__)
+REPORTS = [hub, workflows, agents, streams, imports]
+each_report = pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.__name__)
 
 
 @each_report

@@ -55,6 +55,24 @@ class RunParked(RunError):
         self.waits = tuple(waits)
 
 
+class CursorRefused(RunError, ValueError):
+    """A stream cannot go on after a cursor.
+
+    Attributes:
+        cursor: The cursor.
+        why: Why not.
+    """
+
+    def __init__(self, run_id: str, cursor: str, why: str) -> None:
+        super().__init__(
+            f"the stream of run {run_id!r} cannot go on after {cursor!r:.80}: {why}; give the cursor of one of its "
+            "parts, or None to begin with the state as it is",
+            run_id,
+        )
+        self.cursor = cursor
+        self.why = why
+
+
 class RunDead(RunError):
     """Its process died with it so often, without one commit in between, that it is not taken up any more."""
 

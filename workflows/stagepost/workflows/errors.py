@@ -36,6 +36,7 @@
     │   └── GraphError                   .node, .path
     └── RunError                         a background run
         ├── RunFailed                    it ended with a committed failure
+        ├── CursorRefused                a stream cannot go on after a cursor
         ├── RunCancelled                 somebody has cancelled it
         ├── RunParked                    it waits for somebody: an answer, a signal, the time
         ├── RunDead                      its process died with it too often
@@ -72,6 +73,7 @@ from ._root_error import WorkflowError
 from ._run_errors import (
     ChildElsewhere,
     ChildFailed,
+    CursorRefused,
     IncompatibleCheckpoint,
     RunCancelled,
     RunConflict,
@@ -103,6 +105,7 @@ __all__ = [
     "ChildElsewhere",
     "ChildFailed",
     "ConditionalError",
+    "CursorRefused",
     "DefinitionError",
     "EffectError",
     "EffectNotDone",

@@ -35,6 +35,7 @@ from .._values._layout import ALL_INSIDE, LARGE, Layout, lay_out
 from .._values._schema import to_values
 from .._values._state import Stored, Values, merged, release, weigh
 from ..errors import WorkflowError
+from ._saving import tell_saved
 
 NO_REFS: Final[Mapping[str, Ref]] = MappingProxyType({})
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
@@ -198,16 +199,12 @@ class Branch:
             run.secrets.clean(error)
             open_end = Position(after, visits)
             self._stand(own, seen, open_end, self.refs if written is None else await self._save(written, open_end))
-            if run.room is not None:
-                run.room.note(run.run_id, self.path)
             raise
         refs = self.refs if written is None else await self._save(written, position)
         self.trail.extend(position.entered)
         self._stand(own, seen, position, refs)
         if joined is not None:
             self.frozen, self.inner = None, {}
-        if run.room is not None:
-            run.room.note(run.run_id, self.path)
         if run.journal.must_pause and not straight_on:
             await run.journal.pause()
 
@@ -228,8 +225,9 @@ class Branch:
         if blobs:
             self.execution.blobs.keep(blobs)
         self.seq, self.width, self.frozen = self.seq + 1, len(items), (path, visit, items)
-        if self.execution.room is not None:
-            self.execution.room.ring()
+        if (room := self.execution.room) is not None:
+            own, at = (self.own, self.own), (self.position, self.position)
+            tell_saved(room, self.execution.run_id, self.path, self.seq, values=own, positions=at, width=self.width)
         if journal.must_pause:
             await journal.pause()
 
@@ -295,6 +293,9 @@ class Branch:
 
     def _stand(self, own: Values, seen: Values, position: Position, refs: Mapping[str, Ref]) -> None:
         """What it has written and where it stands now: the store knows it, and nothing may come in between."""
+        if (room := self.execution.room) is not None:
+            at = (self.position, position)
+            tell_saved(room, self.execution.run_id, self.path, self.seq + 1, values=(self.own, own), positions=at)
         self.own, self.values, self.refs = own, seen, refs
         self.position, self.seq, self.width = position, self.seq + 1, None
         self.place = self._place()

@@ -142,13 +142,14 @@ class MemoryRoom:
         self._is_taken = False
         self._error: BaseException | None = None
 
-    def listen(self, *, buffer: int = 1000) -> Listening:
+    def listen(self, *, buffer: int = 1000, follows: bool = False) -> Listening:
         """Listen to the run and to those that its steps start.
 
         Args:
             buffer: How many told values are kept until the next call; of more the oldest are dropped and counted.
+            follows: Whether the listener is told each commit too.
         """
-        return Listening(self.run_id, self, size=buffer)
+        return Listening(self.run_id, self, size=buffer, follows=follows)
 
     def enter(self, listening: Listening) -> tuple[Room, Source]:
         """Somebody listens from now on."""
@@ -162,6 +163,11 @@ class MemoryRoom:
     def leave(self, listening: Listening, room: Room) -> None:  # there is one room
         """Somebody listens no longer."""
         room.leave(listening)
+
+    def works_on(self, run_id: str) -> bool:
+        """Whether a run is under way."""
+        run = self._runs.get(run_id)
+        return run is not None and run.info.status.is_open
 
     def take(self) -> Room:
         """Have a run told of here.

@@ -10,14 +10,16 @@ class _Section:
 
     Attributes:
         told: What was told, in order.
+        notes: What the commits were that it has rung for.
         missed: How many were dropped before these.
         rung: Whether the ring has come.
     """
 
-    __slots__ = ("missed", "rung", "told")
+    __slots__ = ("missed", "notes", "rung", "told")
 
     def __init__(self) -> None:
         self.told: deque[Told] = deque()
+        self.notes: deque[Told] = deque()
         self.missed = 0
         self.rung = False
 
@@ -34,6 +36,7 @@ class Buffer:
     def __init__(self, size: int) -> None:
         self._size = size
         self._length = 0
+        self._notes = 0
         self._sections: deque[_Section] = deque()
 
     @property
@@ -56,11 +59,21 @@ class Buffer:
         if self._length > self._size:
             self._drop()
 
+    def note(self, told: Told) -> None:
+        """A commit was made, and its ring follows. Of too many the oldest are dropped, which their numbers show."""
+        section = self._sections[-1] if self._sections else self._open()
+        section.notes.append(told)
+        self._notes += 1
+        if self._notes > self._size:
+            next(section for section in self._sections if section.notes).notes.popleft()
+            self._notes -= 1
+
     def take(self) -> Heard:
         """What came up to the first ring, or all, if there is none."""
         section = self._sections.popleft()
         self._length -= len(section.told)
-        return Heard(tuple(section.told), section.missed, section.rung)
+        self._notes -= len(section.notes)
+        return Heard((*section.told, *section.notes), section.missed, section.rung)
 
     def _open(self) -> _Section:
         self._sections.append(section := _Section())
@@ -77,4 +90,5 @@ class Buffer:
         while len(self._sections) > 1 and not self._sections[0].told and not self._sections[1].told:
             before = self._sections.popleft()
             self._sections[0].missed += before.missed
+            self._sections[0].notes.extendleft(reversed(before.notes))
             self._sections[0].rung |= before.rung

@@ -21,6 +21,10 @@ class Door(Protocol):
         """Listen no longer."""
         ...
 
+    def works_on(self, run_id: str) -> bool:
+        """Whether a run is executed here."""
+        ...
+
 
 class Listening:
     """Hears what a run does while it works: a context manager that listens as long as it is entered.
@@ -40,17 +44,20 @@ class Listening:
         run_id: The run.
         door: Where its room is.
         size: How many told values it keeps; see `Heard.missed`.
+        follows: Whether it is told each commit of the run's root frame too, as a `Saved` that comes with the ring.
 
     Attributes:
         run_id: The run that is listened to, with those that its steps have started.
         buffer: What it has not heard yet.
+        follows: Whether it is told commits.
     """
 
-    def __init__(self, run_id: str, door: Door, *, size: int) -> None:
+    def __init__(self, run_id: str, door: Door, *, size: int, follows: bool = False) -> None:
         if size < 1:
             raise ValueError(f"buffer={size}: give at least 1")
         self.run_id = run_id
         self.buffer = Buffer(size)
+        self.follows = follows
         self._door = door
         self._bell = Bell()
         self._inside: tuple[Room, Source] | None = None
@@ -75,6 +82,11 @@ class Listening:
     def memo(self) -> dict[object, object]:
         """What listeners of the same root run have made of what they read, for each other; cleared by each ring."""
         return self._entered[0].memo
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the run is executed here, so that each further commit is told."""
+        return self._door.works_on(self.run_id)
 
     async def next(self) -> Heard:
         """What has come since the last call; waits until there is something.

@@ -11,6 +11,7 @@ import anyio.from_thread
 
 from .._ids import is_within
 from ._buffer import Buffer
+from ._saved import Saved
 from ._told import Told
 
 _KEPT: Final = 1_000  # told values of one run since its last commit
@@ -22,6 +23,7 @@ class Listener(Protocol):
 
     run_id: str
     buffer: Buffer
+    follows: bool
 
     def wake(self) -> None:
         """Something has come into the buffer."""
@@ -102,10 +104,12 @@ class Room:
             listener.buffer.ring()
             listener.wake()
 
-    def note(self, run_id: str, path: str) -> None:
-        """A branch of a run has committed what its step has done."""
-        if not path:
-            self.forget(run_id)
+    def committed(self, run_id: str, saved: Saved) -> None:
+        """A run has committed its root frame."""
+        self.forget(run_id)
+        for listener in self._listeners:
+            if listener.follows and listener.run_id == run_id:
+                listener.buffer.note(Told(run_id, saved.step or "", saved))
         self.ring()
 
     def forget(self, run_id: str) -> None:

@@ -1,6 +1,6 @@
 """What all patterns have in common: a name, a state, and that they can be compiled and run."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from inspect import isawaitable
@@ -10,11 +10,8 @@ from typing import Any, Protocol, TypeAlias
 from pydantic import BaseModel
 
 from stagepost.checkpoint import Codec, Shape, TypedCodec
-from stagepost.hub import Hub, Observer, check_name
+from stagepost.hub import check_name
 
-from .._engine._in_memory import run_in_memory
-from .._engine._intermediates import Intermediate
-from .._engine._memory_room import MemoryRoom
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
 from .._plans._diagram import mermaid
@@ -24,12 +21,12 @@ from .._plans._shape import is_plain, shape_of
 from .._plans._within import Within
 from .._steps._step import Step, StepFunction, own_name, step, wants_context
 from .._values._schema import ModelSchema, PlainSchema, Schema
-from .._values._secrets import Given
 from .._values._state import Types
 from .._values._types import codec_of
 from ..errors import DefinitionError, PatternError
 from ._builder import Builder, add_part
 from ._given import check_model, listed
+from ._in_memory import InMemory
 from ._nesting import check_nesting
 from ._takes import check_takes
 
@@ -42,7 +39,7 @@ class Servable(Protocol):
         ...
 
 
-class Pattern(ABC):
+class Pattern(InMemory):
     """A composition of steps: it runs alone, under a `Runner`, or as a part of another pattern.
 
     Attributes:
@@ -250,62 +247,6 @@ class Pattern(ABC):
     def reply(self, state: Any) -> object:
         """What a served run is answered with: by default its final state."""
         return state
-
-    async def run(
-        self,
-        state: Mapping[str, object] | BaseModel | None = None,
-        *,
-        hub: Hub | None = None,
-        deps: Any = None,
-        observer: Observer | None = None,
-        trace: str | None = None,
-        intermediates: list[Intermediate] | None = None,
-        secrets: Given | None = None,
-        resources: object = None,
-        check_states: bool = False,
-        blobs: dict[str, bytes] | None = None,
-        room: MemoryRoom | None = None,
-    ) -> Any:
-        """Run in memory: nothing is stored, and a crash loses the run. A `Runner` makes it durable.
-
-        Args:
-            state: What to start with.
-            hub: Where agents are asked.
-            deps: Given to steps as ``context.deps``.
-            observer: Gets the run's events.
-            trace: The trace that it belongs to; by default its own. A step that runs another workflow gives it
-                ``context.trace``.
-            intermediates: A list that states go into: first what the run starts with, then one `Intermediate` behind
-                each step, item of a fold and fan-out.
-            secrets: Given to steps as ``context.secrets``; see `Runner`.
-            resources: Given to steps as ``context.resources``; without it the lifespan is entered, and gives them.
-            check_states: Fail steps that change their state in place without returning it, which is lost; for tests.
-            blobs: Bytes beside the state, by digest, that the run may refer to without bringing them; what it and its
-                steps bring goes in there.
-            room: Those who listen to the run.
-
-        Returns:
-            The final state: a `State`, or the model given as ``state=``.
-
-        Raises:
-            HubRequired: A step asks an agent and there is no hub.
-            LifespanFailed: What its steps need could not be opened.
-            PatternError: A step failed.
-        """
-        return await run_in_memory(
-            self,
-            state,
-            hub=hub,
-            deps=deps,
-            observer=observer,
-            trace=trace,
-            intermediates=intermediates,
-            secrets=secrets,
-            resources=resources,
-            check_states=check_states,
-            blobs=blobs,
-            room=room,
-        )
 
     def mermaid(self) -> str:
         """The workflow as a mermaid flowchart."""

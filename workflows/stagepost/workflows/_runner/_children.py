@@ -35,6 +35,7 @@ from ..errors import ChildFailed, RunCancelled, RunDead, RunFailed, RunnerNotOpe
 from ._claims import Claims
 from ._dispatcher import Dispatcher
 from ._executor import Executor
+from ._past import StoredPast
 from ._presence import Presence
 from ._rooms import Rooms
 from ._run import Run
@@ -171,7 +172,7 @@ def assembled(  # noqa: PLR0917  # all that a runner consists of
         slots: How many are worked on at once; None for no limit.
     """
     log = get_logger("workflows", mask=environment.secrets.mask)
-    presence = Presence(log, Rooms(environment.store))
+    presence = Presence(log, Rooms(environment.store, StoredPast(environment.store, fitness.registry)))
     claims = Claims(environment, owner, fitness, presence, log)
     watcher = Watcher(environment.store, claims, presence, environment.clock, group.start_soon, log=log)
     dispatcher = Dispatcher(environment, fitness, lifespans, presence, claims, watcher)

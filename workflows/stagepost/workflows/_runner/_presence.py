@@ -50,7 +50,7 @@ class Presence:
         known = self.find(run_id)
         if stay not in BEGINNINGS or known is not None:
             raise IllegalTransition(run_id, None if known is None else known.stay, stay)
-        record = self._records[run_id] = Record(run_id, workflow, stay)
+        record = self._records[run_id] = Record(run_id, workflow, stay, self.rooms)
         if stay is Stay.PARKED:
             record.status = RunStatus.WAITING
             self._close_resting(record)
@@ -121,6 +121,8 @@ class Presence:
 
     def _tell(self, record: Record, *, was_there: bool) -> None:
         """Tell whoever listens to it; nothing, if it turned out to be a run that is somewhere else."""
+        if self._records.get(record.run_id) is not record:  # somebody has asked for the handle of one that is not here
+            return
         if record.stay is Stay.ENDED:
             self.rooms.ended(record.run_id)
         elif record.left_with is None:

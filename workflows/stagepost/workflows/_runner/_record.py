@@ -10,6 +10,7 @@ from .._bell import Bell
 from .._engine._intermediates import Intermediate
 from .._execution._execution import Execution
 from .._runs._migration import Definition
+from ._rooms import Rooms
 from ._stay import TRANSITIONS, Stay
 
 
@@ -36,6 +37,7 @@ class Record:
         execution: It, while it is executed.
         intermediates: Where the states after its steps go, if somebody wants them.
         handle: Its handle, if somebody holds one.
+        rooms: Who listens to runs.
     """
 
     __slots__ = (
@@ -55,6 +57,7 @@ class Record:
         "must_go_on",
         "refused",
         "reopened",
+        "rooms",
         "run_id",
         "status",
         "stay",
@@ -64,10 +67,11 @@ class Record:
         "workflow",
     )
 
-    def __init__(self, run_id: str, workflow: str, stay: Stay) -> None:
+    def __init__(self, run_id: str, workflow: str, stay: Stay, rooms: Rooms) -> None:
         self.run_id = run_id
         self.workflow = workflow
         self.stay = stay
+        self.rooms = rooms
         self.status = RunStatus.RUNNING
         self.waits: Sequence[str] = ()
         self.children: Collection[str] = ()

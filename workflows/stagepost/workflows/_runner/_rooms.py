@@ -1,12 +1,14 @@
 """Who listens to which runs of a runner."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from .._execution._execution import Execution
 from .._ids import root_of
 from .._listening._listening import Listening
 from .._listening._room import Room
 from .._listening._source import Readable, Source, StoredSource
+from .._streams._stream import Past, RunStream
 
 
 class Rooms:
@@ -16,15 +18,29 @@ class Rooms:
 
     Args:
         store: Where the runs are.
+        past: What is stored of them beside where they stand now.
     """
 
-    def __init__(self, store: Readable | None = None) -> None:
+    def __init__(self, store: Readable | None = None, past: Past | None = None) -> None:
         self._store = store
+        self._past = past
         self._rooms: dict[str, Room] = {}
         self._executions: dict[str, dict[str, Execution]] = {}
         self._why: Callable[[str], BaseException] | None = None
 
     # listeners
+
+    def stream(self, run_id: str, after: str | None, *, size: int, outcome: Callable[[], Awaitable[Any]]) -> RunStream:
+        """The stream of a run.
+
+        Args:
+            run_id: The run.
+            after: Where to go on.
+            size: How many told values are kept.
+            outcome: Gives its final state once it has ended.
+        """
+        listening = Listening(run_id, self, size=size, follows=True)
+        return RunStream(listening, after, outcome=outcome, past=self._past)
 
     def enter(self, listening: Listening) -> tuple[Room, Source]:
         """Somebody listens from now on: whatever is stored from now on rings, also commits that are under way."""
@@ -44,6 +60,10 @@ class Rooms:
         """Somebody listens no longer."""
         room.leave(listening)
         self._tidy(room)
+
+    def works_on(self, run_id: str) -> bool:
+        """Whether a run is executed by this runner."""
+        return run_id in self._executions.get(root_of(run_id), {})
 
     def _tidy(self, room: Room) -> None:
         if room.is_empty and self._rooms.get(room.run_id) is room:

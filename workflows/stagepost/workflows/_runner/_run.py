@@ -8,6 +8,7 @@ from stagepost.checkpoint import RunInfo, RunStatus, Snapshot, StoredWait, WaitK
 
 from .._ids import open_waits
 from .._runs._registry import Registry
+from .._streams._stream import RunStream
 from ..errors import RunCancelled, RunDead, RunFailed, RunNotHeld
 from ._presence import Presence
 from ._record import Record
@@ -68,6 +69,18 @@ class Run:
         """
         return await self._record.result()
 
+    def stream(self, *, after: str | None = None, buffer: int = 1000) -> RunStream:
+        """What becomes of it, part by part; see `RunStream`.
+
+        Args:
+            after: `RunPart.cursor` of the last part that the reader knows; None to begin with the state as it is.
+            buffer: How many parts that are stored nowhere are kept for a reader who is slow.
+
+        Raises:
+            CursorRefused: `after` is no cursor; one of another run is refused when the first part is read.
+        """
+        return self._record.rooms.stream(self.id, after, size=buffer, outcome=self._record.result)
+
 
 def handle_of(record: Record) -> Run:
     """The handle of a run in this process: the same one for as long as somebody holds it."""
@@ -100,7 +113,7 @@ def stored_handle(
         record = presence.begin(run.run_id, run.workflow, Stay.PARKED)
         presence.park(record, open_waits(snapshot), children_of(snapshot.waits))
         return handle_of(record)
-    record = Record(run.run_id, run.workflow, Stay.PARKED)  # nothing more will come of it, so it is in no table
+    record = Record(run.run_id, run.workflow, Stay.PARKED, presence.rooms)  # in no table: nothing more will come of it
     if reason is not None:
         presence.lose(record, reason)
     else:

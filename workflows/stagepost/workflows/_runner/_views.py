@@ -17,6 +17,7 @@ from .._patterns._pattern import Pattern
 from .._plans._run_diagram import run_diagram
 from .._runs._fitness import Fitness
 from .._runs._seeing import see
+from .._streams._stream import RunStream
 from ._dispatcher import Dispatcher
 from ._hints import check_id
 from ._inbox import Sending
@@ -144,6 +145,31 @@ class Views(Sending, ABC):
             RunnerNotOpen: Nobody works on runs now.
         """
         return Listening(check_id(run_id), self._open().presence.rooms, size=buffer)
+
+    def stream(self, run_id: str, *, after: str | None = None, buffer: int = 1000) -> RunStream:
+        """What becomes of a run, part by part, whatever its status: for a page that shows how far it has got.
+
+        ::
+
+            async with runner.stream(run_id, after=cursor) as stream:
+                async for part in stream:
+                    print(part.to_dict())
+
+        Args:
+            run_id: The run.
+            after: `RunPart.cursor` of the last part that the reader knows; None to begin with the state as it is.
+            buffer: How many parts that are stored nowhere are kept for a reader who is slow.
+
+        Raises:
+            RunnerNotOpen: Nobody works on runs now.
+            CursorRefused: `after` is no cursor; one of another run is refused when the first part is read.
+        """
+        rooms = self._open().presence.rooms
+
+        async def outcome() -> Any:
+            return await (await self.get(run_id)).result()
+
+        return rooms.stream(check_id(run_id), after, size=buffer, outcome=outcome)
 
     async def find(
         self,

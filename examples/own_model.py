@@ -115,7 +115,9 @@ def _gathered(answer: HTTPResponse, attempt: Attempt) -> ModelResponse:
                 found = calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
                 found["id"] = piece.get("id") or found["id"]
                 found["name"] += piece["function"].get("name") or ""
-                found["arguments"] += piece["function"].get("arguments") or ""
+                written = piece["function"].get("arguments") or ""
+                found["arguments"] += written
+                from_thread.run_sync(attempt.token, written, "arguments", found["name"], piece["index"])
     if not ended:
         raise attempt.error(AnswerCut, f"the stream ended after {len(text)} characters without its end mark")
     return ModelResponse(text, [ToolCall(**calls[index]) for index in sorted(calls)], usage)

@@ -242,6 +242,7 @@ async def test_thinking_is_streamed_as_its_own_kind() -> None:
     assert [(token.number, token.text, token.kind) for token in heard] == [
         (0, "Let me ", "thinking"),
         (1, "see.", "thinking"),
+        (2, '{"city": "Miami"}', "arguments"),
     ]
 
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stagepost.agents import ToolCall
-from stagepost.agents._models._litellm._gathering import Gathered
+from stagepost.agents._models._litellm._gathering import Gathered, Piece
+from stagepost.agents._models._litellm._served import Served
 
 
 def delta(
@@ -64,3 +65,32 @@ def test_a_call_without_an_id_gets_one_of_its_turn() -> None:
 def test_a_refusal_is_gathered_wherever_it_stands() -> None:
     made = gathered({"refusal": "I "}, {"provider_specific_fields": {"refusal": "won't"}}, {"content": None})
     assert (made.text, made.refusal, made.calls(0)) == ("", "I won't", ())
+
+
+def heard(*deltas: Mapping[str, Any]) -> list[Piece]:
+    made = Gathered(known={"x", "y"})
+    return [piece for each in deltas for piece in made.add(each) if piece.text]
+
+
+def test_arguments_are_heard_as_they_come_with_tool_and_place_of_their_call() -> None:
+    assert heard(
+        {"content": "I look."},
+        delta(0, call="a", name="x"),
+        delta(0, '{"a":'),
+        delta(1, "{", call="b", name="y"),
+        delta(0, "1}"),
+        delta(1, "}"),
+    ) == [
+        Piece("I look.", "text"),
+        Piece('{"a":', "arguments", "x", 0),
+        Piece("{", "arguments", "y", 1),
+        Piece("1}", "arguments", "x", 0),
+        Piece("}", "arguments", "y", 1),
+    ]
+
+
+def test_calls_that_the_provider_has_made_itself_are_not_heard_and_have_no_place() -> None:
+    served = Served()
+    served.add({"type": "content_block_start", "content_block": {"type": "server_tool_use", "id": "a"}})
+    found = heard({**delta(0, "{}", call="a", name="web_search"), "served": served}, delta(1, "{}", call="b", name="x"))
+    assert found == [Piece("{}", "arguments", "x", 0)]

@@ -31,10 +31,10 @@ from stagepost.agents._models._litellm._wire import Wire
 def test_a_name_that_comes_in_pieces_is_whole(pieces: list[str], name: str) -> None:
     known = {"gogo", "get_weather", "look"}
     assert whole_name(pieces, known) == name
-    gathered = Gathered()
+    gathered = Gathered(known=known)
     for piece in pieces:
         gathered.add({"tool_calls": [{"index": 0, "id": "a", "function": {"name": piece, "arguments": ""}}]})
-    assert [call.name for call in gathered.calls(0, known)] == ([name] if pieces else [])
+    assert [call.name for call in gathered.calls(0)] == ([name] if pieces else [])
 
 
 def test_arguments_and_text_may_come_as_they_are_not_meant_to() -> None:

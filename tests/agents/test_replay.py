@@ -70,7 +70,11 @@ async def test_who_listens_makes_no_other_request(path: Path) -> None:
     await recorded(path)
     heard: list[Token] = []
     await ReplayModel(path).answer(ModelRequest(ASKED.messages, ASKED.tools, on_token=heard.append))
-    assert heard == [Token(0, "fine")]
+    assert heard == [
+        Token(0, "fine"),
+        Token(1, '{"city":', "arguments", "look", 0),
+        Token(2, '"Oslo"}', "arguments", "look", 0),
+    ]
 
 
 async def test_the_file_shows_nothing_of_the_request_and_no_secret(path: Path) -> None:

@@ -238,3 +238,7 @@ def test_no_text_takes_more_than_a_few_rounds(text: str) -> None:
     assert mask.find(text) is None or "\n" in text
     assert len(list(stages(text))) <= 8
     mask(text)
+
+
+def test_what_stands_before_a_secret_with_a_backslash_may_change_how_it_begins() -> None:
+    assert Mask(["\\abc123\\"])("%\\abc123\\") == "***"

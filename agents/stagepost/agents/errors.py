@@ -36,6 +36,7 @@
     ├── ConversationOver            a conversation has ended, and takes no more messages
     ├── InvalidPart(ValueError)     data is no part of a stream
     ├── InvalidCursor(ValueError)   a cursor is none of the stream that is to be read after it
+    ├── StreamNotOver               a stream is asked for the result before it has told its last part
     ├── ScriptEnded                 a scripted model has no more answers
     ├── InvalidModel(ValueError)    a model is described wrongly
     ├── AsyncioRequired             a model's library runs on asyncio only
@@ -97,7 +98,7 @@ from ._errors._run import (
     PromptFailed,
     ToolsetFailed,
 )
-from ._errors._stream import InvalidCursor, InvalidPart
+from ._errors._stream import InvalidCursor, InvalidPart, StreamNotOver
 from ._errors._task import (
     CallNotInDoubt,
     ConversationOver,
@@ -159,6 +160,7 @@ __all__ = [
     "RateLimitReached",
     "RecordingMissing",
     "ScriptEnded",
+    "StreamNotOver",
     "TaskFinished",
     "TaskNotFinished",
     "ToolClash",

@@ -27,6 +27,7 @@ from ._events import (
     WaitOpened,
 )
 from ._execution._signal_box import Signal
+from ._ids import new_run_id
 from ._lifespans import Lifespan
 from ._listening._listening import Listening
 from ._listening._source import Source
@@ -67,6 +68,7 @@ from ._streams._stream import RunStream
 from ._threads import in_thread
 from ._values._append import Append, ListCodec
 from ._values._mask import Mask
+from ._values._mask_stream import MaskStream
 from ._values._state import State
 from .errors import (
     BranchError,
@@ -166,6 +168,7 @@ __all__ = [
     "ListCodec",
     "Listening",
     "Mask",
+    "MaskStream",
     "MaskedError",
     "MemoryRoom",
     "MergeConflict",
@@ -247,6 +250,7 @@ __all__ = [
     "in_thread",
     "key_equals",
     "key_exists",
+    "new_run_id",
     "not_",
     "own_failure",
     "step",

@@ -33,3 +33,18 @@ class InvalidCursor(AgentError, ValueError):
         )
         self.cursor = cursor
         self.why = why
+
+
+class StreamNotOver(AgentError):
+    """A stream is asked for the result before it has handed out its last part.
+
+    Attributes:
+        task_id: The task; None if the stream was not entered.
+    """
+
+    def __init__(self, task_id: str | None) -> None:
+        what = "the stream" if task_id is None else f"the stream of task {task_id!r}"
+        super().__init__(
+            f"{what} has not handed out its last part, so that there is no result yet: iterate to the end first",
+        )
+        self.task_id = task_id

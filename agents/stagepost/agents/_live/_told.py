@@ -5,6 +5,7 @@ and `agent` is the last of them; after a handoff that is the agent that has the 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from stagepost._dataclasses import dataclass
 
@@ -41,6 +42,7 @@ class Piece:
         kind: What it belongs to: the text, the thinking before it, or the arguments of a call.
         tool: Name of the tool, for arguments; otherwise None.
         call: Index of the call among those of the answer, for arguments; otherwise None.
+        pieces: How many pieces it holds: several where they were joined for somebody who has joined late.
     """
 
     agent: str
@@ -51,6 +53,22 @@ class Piece:
     kind: TokenKind
     tool: str | None = None
     call: int | None = None
+    pieces: int = 1
+
+    def grown(self, more: object) -> "Piece | None":
+        """This piece and the next one as one; None if they do not belong together.
+
+        Args:
+            more: What is told next. If it is piece 0 of the turn, this one is void.
+        """
+        if not isinstance(more, Piece) or (more.path, more.turn) != (self.path, self.turn):
+            return None
+        if more.number == 0:
+            return more
+        belongs = (more.kind, more.tool, more.call) == (self.kind, self.tool, self.call)
+        if not belongs or more.number != self.number + self.pieces:
+            return None
+        return replace(self, text=self.text + more.text, pieces=self.pieces + more.pieces)
 
 
 @dataclass(frozen=True, slots=True)

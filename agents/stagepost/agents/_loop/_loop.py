@@ -49,6 +49,7 @@ class AgentLoop(Graph):
 
     Attributes:
         agent: The agent.
+        members: It, and the agents that its runs may be handed over to.
         below: The loops of all agents below it, for a root agent.
     """
 
@@ -69,8 +70,8 @@ class AgentLoop(Graph):
         self._team = team
         self._brief = Brief(agent.name, agent.prompt, agent.input)
         self._output = output_of(agent.output)
-        members = (member, *(other for other, _ in others))
-        transcript, answers = Transcript(members), answers_of([each.agent for each in members])
+        self.members: Sequence[Member] = (member, *(other for other, _ in others))
+        transcript, answers = Transcript(self.members), answers_of([each.agent for each in self.members])
         own = self._seat(member, delegation, transcript)
         seats = {other.holder: self._seat(other, below, transcript) for other, below in others}
         self._draw(Seats({None: own, agent.name: own, **seats}) if seats else own, answers)

@@ -46,17 +46,23 @@ class Attempt:
         self._limit = limit
         self._scope: CancelScope | None = None
 
-    def token(self, text: str, kind: TokenKind = "text") -> None:
+    def token(self, text: str, kind: TokenKind = "text", tool: str | None = None, call: int | None = None) -> None:
         """Hand on a piece of the answer as it comes, and give the next one its time. From the event loop only.
 
         Pieces of an attempt that has ended are dropped: a thread may bring some after it was left alone.
+
+        Args:
+            text: The piece.
+            kind: What it is a part of.
+            tool: Name of the tool, if it is a part of a call's arguments.
+            call: Index of the call among those of the answer, if it is a part of its arguments.
         """
         if self._scope is not None:
             self.alive()
-            self._tokens.add(text, kind)
+            self._tokens.add(text, kind, tool, call)
 
     def alive(self) -> None:
-        """Something has come that is no text, such as a piece of a call: the time limit begins anew."""
+        """Something has come that nobody listens to, such as a sign of life: the time limit begins anew."""
         if self._scope is not None and self._limit is not None:
             self._scope.deadline = current_time() + self._limit
 

@@ -47,18 +47,25 @@ class OutputSchema:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of an answer's text, or of the thinking before it, as it arrives.
+    """A piece of an answer as it arrives: of its text, of the thinking before it, or of the arguments of a call.
 
     Attributes:
         number: The number of pieces of this answer before it. At 0 the answer starts, or starts again: it was cut off
             and requested again, or another model was asked, and earlier pieces are void.
         text: The text.
-        kind: Whether it is part of the answer (``"text"``) or of the thinking (``"thinking"``).
+        kind: Whether it is part of the text (``"text"``), of the thinking (``"thinking"``), or of the arguments of a
+            call as the model writes them (``"arguments"``). Pieces of one kind, and of arguments those of one call,
+            make the whole; kinds and calls may alternate.
+        tool: Name of the tool, for arguments; otherwise None. A provider that sends names in pieces may have sent only
+            a part of it so far.
+        call: Index of the call among those of the answer, for arguments; otherwise None.
     """
 
     number: int
     text: str
     kind: TokenKind = "text"
+    tool: str | None = None
+    call: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +77,8 @@ class ModelRequest:
         tools: Tools that the model may call; none on the last turn.
         output: The required form of the final answer; None for plain text. The prompt does not contain it: a model
             passes it to its provider, or adds a message of its own.
-        on_token: Gets the text piece by piece, if the model supports it; None if nobody listens. It is called inline
-            and must not block. The response still has the whole text.
+        on_token: Gets the answer piece by piece, if the model supports it: text, thinking and arguments of calls, see
+            `Token.kind`; None if nobody listens. It is called inline and must not block. The response is still whole.
         settings: Settings for the model.
         provider_tools: Tools that the model's provider executes itself; also on the last turn.
         left_out: How many earlier answers of the model `messages` does not have, because the agent's `ContextPolicy`

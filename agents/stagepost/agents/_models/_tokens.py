@@ -10,6 +10,7 @@ from stagepost.workflows import own_failure
 from ._model import ModelRequest, ModelResponse, Token, TokenKind
 
 _WORDS: Final = re.compile(r"\S*\s*")
+_PIECE: Final = 8  # characters of a call's arguments
 
 
 class Tokens:
@@ -25,12 +26,12 @@ class Tokens:
         self._listener: Callable[[Token], None] | None = request.on_token
         self._number = 0
 
-    def add(self, text: str, kind: TokenKind = "text") -> None:
+    def add(self, text: str, kind: TokenKind = "text", tool: str | None = None, call: int | None = None) -> None:
         """Hand on a piece."""
         if self._listener is None or not text:
             return
         try:
-            self._listener(Token(self._number, text, kind))
+            self._listener(Token(self._number, text, kind, tool, call))
         except BaseException as error:  # noqa: BLE001  # a looker-on: the answer goes on without it
             failure = own_failure(error)
             self._listener = None
@@ -44,3 +45,6 @@ class Tokens:
                 self.add(word, "thinking")
             for word in _WORDS.findall(response.text):
                 self.add(word)
+            for index, call in enumerate(response.calls):
+                for start in range(0, len(call.arguments), _PIECE):
+                    self.add(call.arguments[start : start + _PIECE], "arguments", call.name, index)

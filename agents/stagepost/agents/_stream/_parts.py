@@ -89,6 +89,7 @@ class TokenArrived(StreamPart):
         agent: Name of the agent.
         turn: Number of the turn, from 0.
         tool: Name of the tool whose arguments it is a piece of; None for other kinds.
+        call: Index of the call among those of the answer, for arguments; otherwise None.
     """
 
     type: ClassVar[str] = "token"
@@ -100,6 +101,7 @@ class TokenArrived(StreamPart):
     agent: str = ""
     turn: int = 0
     tool: str | None = None
+    call: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,7 +329,7 @@ class Gap(StreamPart):
 
     Attributes:
         from_: Number of the first piece that is missing; ``from`` in JSON.
-        to: Number of the last one.
+        to: Number of the last one; where the end of an answer is missing, it is at most this.
         generation: Number of the turn whose answer they belong to; None if they belong to several.
     """
 

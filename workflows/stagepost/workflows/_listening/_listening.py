@@ -1,13 +1,16 @@
 """One listener of a run."""
 
+from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from .._bell import Bell
 from ._buffer import Buffer
 from ._room import Room
-from ._source import Source
+from ._source import Source, shared
 from ._told import Heard
+
+T = TypeVar("T")
 
 
 class Door(Protocol):
@@ -104,6 +107,15 @@ class Listening:
                 raise self._error.with_traceback(None)
             await self._bell.wait()
         return self.buffer.take()
+
+    async def shared(self, key: object, read: Callable[[], Awaitable[T]]) -> T:
+        """What a function reads or makes: of those who listen to the same root run one does so, until the next ring.
+
+        Args:
+            key: What it is; also what was read before, if that matters.
+            read: Reads it.
+        """
+        return await shared(self.memo, key, read)
 
     def wake(self) -> None:
         """Something has come into the buffer, for the room."""

@@ -141,6 +141,10 @@ class Requests(Views):
         """
         return self._registry.newest(name)
 
+    def mask(self, text: str) -> str:
+        """A text with three stars in the place of each secret that the runner knows."""
+        return self._secrets.mask(text)
+
     async def serve(self, service: Servable) -> None:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.
 

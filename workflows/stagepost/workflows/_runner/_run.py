@@ -41,6 +41,11 @@ class Run:
         """Ids of the waits that it is parked at; empty if it is not."""
         return tuple(self._record.waits)
 
+    @property
+    def left_with(self) -> BaseException | None:
+        """Why this runner does no more for it though it has not ended, as `result` would raise it; None otherwise."""
+        return self._record.left_with
+
     async def settled(self) -> RunStatus:
         """Wait until it has ended, or waits for somebody and nothing of it goes on.
 

@@ -7,7 +7,7 @@ from json import dumps
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-_ROUNDS: Final = 8  # each undoes one encoding; the limit is for texts that were made to take long
+ROUNDS: Final = 8  # each undoes one encoding; the limit is for texts that were made to take long
 
 # Line ends and tabs as the letters of their escapes, from which the backslash is dropped; and spaces of forms in URLs.
 _FOLD: Final = str.maketrans("\n\r\t\b\f\a\v+", "nrtbfav ")
@@ -57,7 +57,7 @@ def fold(text: str) -> str:
 
 def stages(text: str) -> Iterator[str]:
     """What the text says after each round of reading its escapes, folded; the first round is always there."""
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         read = ESCAPE.sub(_meant, text)
         yield fold(read)
         if read == text:
@@ -78,32 +78,43 @@ class Reading:
 
     Attributes:
         text: The text.
+        starts: Where its characters begin in the first text.
+        ends: Where they end there.
     """
 
-    __slots__ = ("_ends", "_rounds", "_starts", "text")
+    __slots__ = ("_rounds", "ends", "starts", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = list(range(len(text)))
-        self._ends = list(range(1, len(text) + 1))
+        self.starts = list(range(len(text)))
+        self.ends = list(range(1, len(text) + 1))
         self._rounds = 0
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Where a part of it stands in the first text."""
-        return self._starts[start], self._ends[end - 1]
+        return self.starts[start], self.ends[end - 1]
+
+    def start(self, at: int, otherwise: int) -> int:
+        """Where a character of it begins in the first text; something else if there is no such character."""
+        return self.starts[at] if at < len(self.starts) else otherwise
+
+    def cut(self, at: int) -> None:
+        """Leave out what comes from a place on."""
+        if at < len(self.text):
+            self.text, self.starts, self.ends = self.text[:at], self.starts[:at], self.ends[:at]
 
     def go_on(self) -> bool:
         """Read the escapes; whether it is worth going on."""
-        before, following = self.text, _Following(self.text, self._starts, self._ends)
+        before, following = self.text, _Following(self.text, self.starts, self.ends)
         at = 0
         for match in ESCAPE.finditer(before):
             following.keep(at, match.start())
             following.read(match)
             at = match.end()
         following.keep(at, len(before))
-        self.text, self._starts, self._ends = "".join(following.parts), following.starts, following.ends
+        self.text, self.starts, self.ends = "".join(following.parts), following.starts, following.ends
         self._rounds += 1
-        return before != self.text and self._rounds < _ROUNDS
+        return before != self.text and self._rounds < ROUNDS
 
 
 class _Following:

@@ -94,6 +94,22 @@ async def check_calls_are_whole_where_somebody_listens(opened: Opened) -> None:
     equal([from_json(each.arguments)["place"] for each in calls], ["A place with a long name", "Oslo"])
 
 
+async def check_who_listens_hears_the_arguments_of_calls(opened: Opened) -> None:
+    """Those that come in pieces come whole, with the name of the tool and the index of the call."""
+    places = ("A place with a long name: «Å»", "Oslo")
+    tokens: list[Token] = []
+    async with opened([ModelResponse("I look.", [call("look", place=place) for place in places])]) as model:
+        calls = (await _answer(model, asks(tools=[LOOK], tokens=tokens))).calls
+    pieces = [token for token in tokens if token.kind == "arguments"]
+    heard = {index: "".join(each.text for each in pieces if each.call == index) for index in range(len(calls))}
+    if pieces:
+        equal(heard, {index: each.arguments for index, each in enumerate(calls)})
+        equal({token.tool for token in pieces}, {"look"})
+    equal("".join(token.text for token in tokens if token.kind == "text"), "I look.")
+    equal([(token.tool, token.call) for token in tokens if token.kind == "text"][:1], [(None, None)])
+    equal([token.number for token in tokens], list(range(len(tokens))))
+
+
 async def check_a_listener_that_fails_loses_no_answer(opened: Opened) -> None:
     """It gets nothing more, and whoever asked gets all."""
 
@@ -138,6 +154,7 @@ CHECKS: Final[tuple[ModelCheck, ...]] = (
     check_it_is_asked_by_several_at_once,
     check_who_listens_hears_the_whole_text_in_pieces,
     check_calls_are_whole_where_somebody_listens,
+    check_who_listens_hears_the_arguments_of_calls,
     check_a_listener_that_fails_loses_no_answer,
     check_tokens_are_counted,
     check_whoever_is_cancelled_gets_no_answer,

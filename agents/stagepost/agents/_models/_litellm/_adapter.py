@@ -233,7 +233,7 @@ class LiteLLM:
     async def _whole(self, request: ModelRequest, limit: float | None, attempt: int) -> ModelResponse:
         with _limit(limit):
             answer = await self._loaded.whole(*self._arguments(request, limit))
-        gathered = Gathered()
+        gathered = Gathered(known={tool.name for tool in request.tools})
         gathered.add(answer["message"], is_whole=True)
         usage = self._loaded.usage(self.name, answer["usage"])
         return finished(request, gathered, answer["reason"], usage, provider=self._provider, attempt=attempt)
@@ -242,7 +242,7 @@ class LiteLLM:
         with _limit(limit):
             stream = await self._loaded.stream(*self._arguments(request, limit))
         try:
-            gathered = await self._gather(stream, Tokens(request), limit)
+            gathered = await self._gather(stream, request, limit)
         finally:
             with CancelScope(shield=True), move_on_after(_GRACE):
                 await stream.close()
@@ -251,15 +251,15 @@ class LiteLLM:
         usage = self._loaded.usage(self.name, stream.usage)
         return finished(request, gathered, reason, usage, provider=self._provider, attempt=attempt)
 
-    async def _gather(self, stream: Stream, tokens: Tokens, limit: float | None) -> Gathered:
-        gathered = Gathered()
+    async def _gather(self, stream: Stream, request: ModelRequest, limit: float | None) -> Gathered:
+        gathered, tokens = Gathered(known={tool.name for tool in request.tools}), Tokens(request)
         while True:
             with _limit(limit):
                 delta = await stream.next()
             if delta is None:
                 return gathered
-            for kind, text in gathered.add(delta):
-                tokens.add(text, kind)
+            for piece in gathered.add(delta):
+                tokens.add(*piece)
 
     def _arguments(self, request: ModelRequest, limit: float | None) -> tuple[dict[str, Any], Edits]:
         """What litellm is told, and what is changed of that on its way."""

@@ -43,7 +43,7 @@ def finished(
     if kind == "cut":
         raise AnswerCut(model, f"the provider ended the answer with {reason!r}", attempt=attempt)
     turn = request.answers
-    calls = gathered.calls(turn, {tool.name for tool in request.tools})
+    calls = gathered.calls(turn)
     return ModelResponse(
         gathered.text,
         calls,

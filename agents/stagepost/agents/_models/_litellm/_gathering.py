@@ -1,9 +1,9 @@
 """An answer, gathered from what a provider sends: whole, or in deltas."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -16,6 +16,22 @@ from ._names import bare_id
 from ._provider import Provider
 from ._served import Served
 from ._thinking import Blocks
+
+
+class Piece(NamedTuple):
+    """What a delta has brought to read.
+
+    Attributes:
+        text: The text; it may be empty.
+        kind: What it is a part of.
+        tool: Name of the tool, as far as it has come, for arguments.
+        call: Index of the call, for arguments.
+    """
+
+    text: str
+    kind: TokenKind
+    tool: str | None = None
+    call: int | None = None
 
 
 @dataclass(slots=True)
@@ -34,11 +50,13 @@ class Gathered:
         text: The text.
         thinking: What the model has thought, as far as it is shown.
         refusal: Why the model does not want to answer; empty if it does.
+        known: Names of the tools that there are.
     """
 
     text: str = ""
     thinking: str = ""
     refusal: str = ""
+    known: Collection[str] = ()
     _calls: list[_Call] = field(default_factory=list)
     _places: dict[int, _Call] = field(default_factory=dict)
     _blocks: Blocks = field(default_factory=Blocks)
@@ -46,7 +64,7 @@ class Gathered:
     _signatures: list[Any] = field(default_factory=list)
     _served: Served = field(default_factory=Served)
 
-    def add(self, message: Mapping[str, Any], *, is_whole: bool = False) -> Sequence[tuple[TokenKind, str]]:
+    def add(self, message: Mapping[str, Any], *, is_whole: bool = False) -> Sequence[Piece]:
         """Take in a message or a delta of one; give back what it has brought to read.
 
         Args:
@@ -65,22 +83,22 @@ class Gathered:
         calls = message.get("tool_calls") or ()
         if text or calls:
             self._blocks.close()
+        pieces = [Piece(thinking, "thinking"), Piece(text, "text")]
         for position, call in enumerate(calls):
             place = call.get("index")
-            self._add_call(position if place is None or is_whole else place, call)
-        return tuple(_pieces(thinking, text))
+            pieces += self._add_call(position if place is None or is_whole else place, call)
+        return pieces
 
-    def calls(self, turn: int, known: Collection[str] = ()) -> tuple[ToolCall, ...]:
+    def calls(self, turn: int) -> tuple[ToolCall, ...]:
         """The calls. One without an id gets one; nothing written as arguments means none.
 
         Args:
             turn: Which turn of the conversation this is.
-            known: Names of the tools that there are.
         """
         return tuple(
             ToolCall(
                 id=bare_id(call.id or "") or f"call-{turn}-{index}",
-                name=whole_name(call.names, known),
+                name=whole_name(call.names, self.known),
                 arguments=call.arguments or "{}",
             )
             for index, call in enumerate(self._own_calls)
@@ -104,7 +122,8 @@ class Gathered:
         served = self._served.calls
         return [call for call in self._calls if call.id not in served] if served else self._calls
 
-    def _add_call(self, place: int, delta: Mapping[str, Any]) -> None:
+    def _add_call(self, place: int, delta: Mapping[str, Any]) -> Sequence[Piece]:
+        """Take in a delta of a call; its piece of the arguments, if the call is to be made here."""
         call = self._places.get(place)
         if call is None or _is_another(call, delta):
             call = self._places[place] = _Call()
@@ -112,8 +131,13 @@ class Gathered:
         function = delta.get("function") or {}
         call.id = call.id or delta.get("id")
         call.names += filter(None, [function.get("name")])
-        call.arguments += _written(function.get("arguments"))
+        written = _written(function.get("arguments"))
+        call.arguments += written
         call.signature = call.signature or (delta.get("provider_specific_fields") or {}).get("thought_signature") or ""
+        if not written or call.id in self._served.calls:
+            return ()
+        index = next(index for index, each in enumerate(self._own_calls) if each is call)
+        return (Piece(written, "arguments", whole_name(call.names, self.known), index),)
 
 
 def whole_name(pieces: Sequence[str], known: Collection[str]) -> str:
@@ -132,13 +156,6 @@ def whole_name(pieces: Sequence[str], known: Collection[str]) -> str:
 def _is_another(call: _Call, delta: Mapping[str, Any]) -> bool:
     """Some providers number all calls 0 and tell them apart by their ids."""
     return bool(call.id and delta.get("id") and call.id != delta["id"])
-
-
-def _pieces(thinking: str, text: str) -> Iterator[tuple[TokenKind, str]]:
-    if thinking:
-        yield "thinking", thinking
-    if text:
-        yield "text", text
 
 
 def _text(content: Any) -> str:

@@ -186,8 +186,8 @@ class Stream:
 
     @property
     def _replaced(self) -> dict[str, Any]:
-        """What is not taken from deltas, as `_last` brings all of it."""
-        return {"reasoning_items": None} if self._wire.is_read else {}
+        """What is read on the wire: of it `_last` brings all, and meanwhile it tells whose calls these are."""
+        return {"reasoning_items": None, "served": self._wire.served} if self._wire.is_read else {}
 
     def _last(self) -> dict[str, Any] | None:
         """One delta more, with what was read on the wire; then None."""

@@ -65,7 +65,7 @@ async def listen(request: Request) -> Response:
     tasks: Tasks = request.state.tasks
     task_id, cursor = request.path_params["task_id"], request.headers.get("last-event-id")
     await tasks.start("mailer", request.query_params["q"], task_id=task_id)
-    if cursor is not None and await tasks.has_told_all(task_id, cursor):
+    if cursor is not None and await tasks.heard_all(task_id, cursor):
         return Response(status_code=204)
     return StreamingResponse(sse(tasks.stream(task_id, after=cursor)), media_type="text/event-stream")
 

@@ -71,7 +71,7 @@ async def events(request: Request) -> Response:
     """What is told of a task, after what the client has got."""
     tasks: Tasks = request.state.tasks
     task, after = request.path_params["task"], request.headers.get("last-event-id")
-    if after is not None and await tasks.has_told_all(task, after):
+    if after is not None and await tasks.heard_all(task, after):
         return Response(status_code=204)
 
     async def told() -> AsyncIterator[dict[str, Any]]:

@@ -2,8 +2,7 @@
 
 ``python -m benchmarks.streams.instructions`` runs `turns`. Unlike time, instructions do not depend on what else the
 machine does. A turn is what 200 turns take more than 100 do, divided by a hundred. With ``--against FOLDER``, another
-checkout, it prints what a turn takes there, and the ratio. The stored loop commits by a thread; how both threads wake
-each other varies its figures by about 0.5 %.
+checkout, it prints what a turn takes there, and the ratio.
 """
 
 import argparse

@@ -98,30 +98,25 @@ def _ends(told: Sequence[StreamPart], *, is_frail: bool) -> None:
 
 def _children_in_their_place(parts: Sequence[StreamPart]) -> None:
     """Each run below: its parts between those that begin and end it, and these between the call and its result."""
-    for started, part in enumerate(parts):
-        if part.type == "agent_started":
-            end = _place(parts, part, "agent_finished")
-            assert _place(parts, part, "tool_call") < started < end < _place(parts, part, "tool_result")
-    under_way: Counter[tuple[str, ...]] = Counter()
-    for part in parts:
-        if isinstance(part, AgentStarted):
-            under_way[part.visit, part.agent, part.conversation_id or ""] += 1
-        elif isinstance(part, AgentFinished):
-            under_way[part.visit, part.agent, part.conversation_id or ""] -= 1
-        if part.visit and part.type not in ENDS and not isinstance(part, AgentStarted | AgentFinished):
-            above, _, own = part.visit.rpartition(".")
-            talk, _, turn = own.rpartition("-")
-            assert under_way[above, part.path[-1], talk if turn.isdecimal() else ""] > 0, part
-
-
-def _place(parts: Sequence[StreamPart], of: StreamPart, kind: str) -> int:
-    """Where the part of one kind is that belongs to the same call as another part."""
-    (place,) = (
-        number
-        for number, part in enumerate(parts)
-        if (part.type, part.path, part.seq, part.call_id, part.visit) == (kind, of.path, of.seq, of.call_id, of.visit)
-    )
-    return place
+    runs = {part.visit.partition("#")[0] for part in parts} - {""}
+    numbered_parts = list(enumerate(parts))
+    for run in runs:
+        of_run = [number for number, part in numbered_parts if part.visit.partition("#")[0] == run]
+        above, _, _ = run.rpartition(".")
+        started, finished = parts[of_run[0]], parts[of_run[-1]]
+        assert isinstance(started, AgentStarted), started
+        assert isinstance(finished, AgentFinished), finished
+        assert not any(isinstance(parts[number], AgentStarted | AgentFinished) for number in of_run[1:-1])
+        assert all(len(parts[number].path) == len(started.path) + 1 for number in of_run[1:-1])
+        of_call = [
+            (number, part)
+            for number, part in numbered_parts
+            if (part.path, part.call_id, part.visit) == (started.path, started.call_id, above)
+        ]
+        assert any(part.type == "tool_call" for number, part in of_call if number < of_run[0])
+        result = [number for number, part in of_call if part.type == "tool_result" and part.seq == started.seq]
+        assert len(result) == 1
+        assert of_run[-1] < result[0]
 
 
 def numbered(parts: Sequence[StreamPart]) -> Keys:

@@ -52,17 +52,11 @@ from ._stream._part import PartKey, StreamPart
 from ._stream._parts import (
     AgentFinished,
     AgentStarted,
-    ApprovalAsked,
-    ApprovalDecided,
     Compacted,
-    DoubtRaised,
-    DoubtSettled,
     Gap,
     HandedOver,
     MessageSaid,
     PartialOutput,
-    QuestionAnswered,
-    QuestionAsked,
     TaskCancelled,
     TaskCompleted,
     TaskFailed,
@@ -71,6 +65,14 @@ from ._stream._parts import (
     ToolProgressed,
     ToolReturned,
     TurnBegan,
+)
+from ._stream._wait_parts import (
+    ApprovalAsked,
+    ApprovalDecided,
+    DoubtRaised,
+    DoubtSettled,
+    QuestionAnswered,
+    QuestionAsked,
 )
 from ._tasks._converse import OpenConversation, converse
 from ._tasks._task import CallInDoubt, PendingApproval, PendingQuestion, Task, TaskStatus

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from stagepost.hub import Duration, check_name, seconds
 
@@ -12,6 +12,8 @@ from .._tools._arguments import Parameters
 from .._tools._context import ToolContext
 from .._tools._tool import Tool
 from ._result import AgentResult
+
+_LONGEST: Final = 60  # characters of a name in a key
 
 
 class RunnableAgent(AgentDefinition, Protocol):
@@ -103,3 +105,13 @@ class DelegateTool(Tool[..., object], ABC):
         Args:
             arguments: Those of a call, as `parse` gives them.
         """
+
+
+def delegate_key(tool: str, number: str) -> str:
+    """The key of the run of a call, below the run that makes the call; no turn of a conversation has such a one.
+
+    Args:
+        tool: Name of the tool.
+        number: Number of the call.
+    """
+    return f"{tool[:_LONGEST]}-{number}-tool"

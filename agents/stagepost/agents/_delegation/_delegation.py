@@ -18,12 +18,11 @@ from .._definition._definition import AgentDefinition
 from .._tools._invoking import ToolResult
 from ..errors import AgentError
 from ._calls import Aside, PendingCall, Place, Talk
-from ._delegate_tool import DelegateTool
-from ._messaging import is_readdressed, request_of
+from ._delegate_tool import DelegateTool, delegate_key
+from ._messaging import is_readdressed, request_of, turn_key
 
 _HEARD: Final = "heard "  # in the memo, with a conversation's id: its last answer
 _MINUTES: Final = 120.0  # seconds; more are told in minutes
-_LONGEST: Final = 60  # characters of a name in a key
 _PLACE: Final = re.compile(r"^(?:GraphError: )?graph '[^']*' failed at node '[^']*': ")  # a model knows of no graph
 _READDRESSED: Final = (
     "nothing was sent: after the model's answer nobody can change who a message is for or whether it is the last one, "
@@ -101,7 +100,7 @@ class Delegation:
     ) -> ToolResult:
         """What an agent that is a tool says."""
         loop = self._tools[tool.name]
-        key = f"{tool.name[:_LONGEST]}-{entry.number}-tool"  # no turn of a conversation ends so
+        key = delegate_key(tool.name, entry.number)
         start = partial(_begun, loop, tool.request(arguments), entry, context)
         mark = f"late-{entry.number}"
         late = context.has_begun(mark)
@@ -128,7 +127,7 @@ class Delegation:
         if talk is None or is_readdressed(arguments, talk):
             return ToolResult(_READDRESSED, is_error=True)
         loop = self._agents[talk.agent]
-        key = f"{talk.id}-{talk.turn}"
+        key = turn_key(talk.id, talk.turn)
         start = partial(_started, loop, arguments["message"], talk, entry, context)
         ended = talk.end
         try:
@@ -172,7 +171,7 @@ async def _started(
     if talk.late is not None:
         raise ConversationEnded(talk.id, f"nobody has written for more than {_spelled(talk.late)}")
     run = talk.run or context.run_id
-    key = f"{talk.id}-{talk.turn - 1}"
+    key = turn_key(talk.id, talk.turn - 1)
     heard = context.memo.get(f"{_HEARD}{talk.id}")
     if isinstance(heard, Answered) and heard[:2] == (run, talk.turn - 1):
         before: State | None = heard.state

@@ -16,6 +16,7 @@ from .._tools._arguments import InvalidArguments
 from .._tools._tool import Tool, tool
 from ._calls import Lane, PendingCall, Place, Talk
 
+_LONGEST: Final = 60  # characters of a name in an id
 IDLE: Final = 300.0  # seconds; then a conversation has ended, unless an agent says otherwise
 
 _ABOUT: Final = """Send a message to another agent and wait for its answer.
@@ -95,8 +96,23 @@ def _placed(
         why = "give either agent_name, to start a conversation, or conversation_id, to go on"
         return call._replace(complaint=why)
     if agent is not None:
-        return call._replace(talk=Place(f"{str(agent)[:60]}-{call.number}", str(agent), 0, end))
+        return call._replace(talk=Place(new_conversation(str(agent), call.number), str(agent), 0, end))
     return _continued(call, str(known), talks, made.get(str(known), ()), now, end=end)
+
+
+def new_conversation(agent: str, number: str) -> str:
+    """The id of the conversation that a call starts.
+
+    Args:
+        agent: Name of the agent.
+        number: Number of the call.
+    """
+    return f"{agent[:_LONGEST]}-{number}"
+
+
+def turn_key(conversation_id: str, turn: int) -> str:
+    """The key of the run of a turn of a conversation, below the run that has sent the message."""
+    return f"{conversation_id}-{turn}"
 
 
 def _continued(

@@ -37,8 +37,7 @@ class Piece:
         turn: The number of answers that the run has before this one, as in the run's state.
         number: The number of pieces of this answer before it. At 0 the answer starts, or starts again: what came before
             in this turn is void.
-        text: The text; never empty, but for a piece 0 that only says that what came before is void, or a first piece
-            of a call's arguments that only names the tool.
+        text: The text; never empty.
         kind: What it belongs to: the text, the thinking before it, or the arguments of a call.
         tool: Name of the tool, for arguments; otherwise None.
         call: Index of the call among those of the answer, for arguments; otherwise None.
@@ -69,6 +68,20 @@ class Piece:
         if not belongs or more.number != self.number + self.pieces:
             return None
         return replace(self, text=self.text + more.text, pieces=self.pieces + more.pieces)
+
+    def grown(self, more: object) -> "Piece | None":
+        """This and the next piece as one: for who comes late (see `Growing` of workflows).
+
+        Args:
+            more: What was told next.
+        """
+        if not isinstance(more, Piece) or (more.turn, more.path) != (self.turn, self.path):
+            return None
+        if more.number == 0:
+            return more
+        if (more.kind, more.call) != (self.kind, self.call):
+            return None
+        return replace(more, number=self.number, text=self.text + more.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from ._member import Member
 from ._offer import Offer, keep
 from ._session import instructed
 from ._settings import settings_of
+from ._telling import Telling
 from ._viewing import Sight, Viewing
 
 _LAST_TURN: Final = UserMessage(text="This is your last turn and there are no more tools: give your final answer now.")
@@ -93,6 +94,7 @@ class Asking:
         settings = settings_of(self._member, state, context, tools)
         if self._provider_tools:
             check_provider_tools(self._member.model, ModelRequest((), provider_tools=self._provider_tools))
+        telling = Telling(self._member, state.turn, context) if context.is_heard else None
         while sight.shown.view.due is None:
             said = await self._messages(sight, state, context)
             messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
@@ -106,7 +108,7 @@ class Asking:
                 left_out=sight.shown.view.answers,
             )
             try:
-                response = await self._answer(request, state.turn, context)
+                response = await self._answer(request, state.turn, context, telling)
             except ContextTooLong as error:
                 sight.after_refusal(error)
             else:

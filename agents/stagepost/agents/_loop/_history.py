@@ -34,6 +34,11 @@ def next_place(said: Sequence[ChatMessage]) -> int:
     return len(said) + len(_missing(said))
 
 
+def is_unanswered(message: ChatMessage) -> bool:
+    """Whether a message stands for the result of a call of a run that ended before it had one."""
+    return isinstance(message, ToolMessage) and message.is_error and message.text == _UNANSWERED
+
+
 def _missing(messages: Sequence[ChatMessage]) -> Sequence[ToolMessage]:
     """Results for the calls of the last answer that have none."""
     results = next((n for n, message in enumerate(reversed(messages)) if not isinstance(message, ToolMessage)), 0)

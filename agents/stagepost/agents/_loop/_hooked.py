@@ -1,12 +1,14 @@
 """A model, with the hooks of the agent that asks it."""
 
 from collections.abc import Awaitable
+from functools import partial
 
 from stagepost.workflows import StepContext
 
 from .._definition._hooks import ModelContext, ModelHook, model_chain
 from .._models._model import ModelRequest, ModelResponse
 from ._member import Member
+from ._telling import Telling
 
 
 class HookedModel:
@@ -21,16 +23,24 @@ class HookedModel:
         self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ModelHook))
         self._answer = member.model.answer
 
-    def __call__(self, request: ModelRequest, number: int, context: StepContext) -> Awaitable[ModelResponse]:
+    def __call__(
+        self, request: ModelRequest, number: int, context: StepContext, telling: Telling | None
+    ) -> Awaitable[ModelResponse]:
         """The answer to a turn's question.
 
         Args:
             request: The question.
             number: Turns before this one, including those of runs that this one continues.
             context: The step that asks.
+            telling: Tells those who listen to the run; None if nobody does. What the model says is told, with whatever
+                request a hook asks it; what a hook says in its place is not.
         """
+        answer = self._answer
+        if telling is not None:
+            telling.begin()
+            answer = partial(telling.answer, answer)
         if not self._hooks:
-            return self._answer(request)
+            return answer(request)
         member = self._member
         told = ModelContext(context.run_id, member.agent.name, member.path, number + 1, context.deps)
-        return model_chain(self._hooks, self._answer, told)(request)
+        return model_chain(self._hooks, answer, told)(request)

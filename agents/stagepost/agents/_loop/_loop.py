@@ -49,8 +49,8 @@ class AgentLoop(Graph):
 
     Attributes:
         agent: The agent.
-        members: It, and the agents that its runs may be handed over to.
         below: The loops of all agents below it, for a root agent.
+        members: The agents that may have a run, by name, that one first which is asked first.
     """
 
     def __init__(
@@ -66,12 +66,13 @@ class AgentLoop(Graph):
         self.name = member.name
         self.agent = agent
         self.below: Sequence[AgentLoop] = ()
+        self.members: Mapping[str, Member] = {each.agent.name: each for each in (member, *(it for it, _ in others))}
         self._member = member
         self._team = team
         self._brief = Brief(agent.name, agent.prompt, agent.input)
         self._output = output_of(agent.output)
-        self.members: Sequence[Member] = (member, *(other for other, _ in others))
-        transcript, answers = Transcript(self.members), answers_of([each.agent for each in self.members])
+        members = tuple(self.members.values())
+        transcript, answers = Transcript(members), answers_of([each.agent for each in members])
         own = self._seat(member, delegation, transcript)
         seats = {other.holder: self._seat(other, below, transcript) for other, below in others}
         self._draw(Seats({None: own, agent.name: own, **seats}) if seats else own, answers)

@@ -42,8 +42,8 @@ class StreamPart:
         cursor: What to go on after; None for parts without a number. It means something to the stream only.
         path: Names of the agents from the root to the one whose part it is.
         call_id: The model's id of the call that it belongs to; None if it belongs to none.
-        visit: Tells parts apart that are otherwise the same: which run below the task's, which question of a call,
-            which end of the task. Empty in most cases.
+        visit: Tells parts apart that are otherwise the same: which run below the task's, for parts of that and for its
+            start and end; which question of a call; which end of the task. Empty in most cases.
     """
 
     type: ClassVar[str] = ""

@@ -1,31 +1,23 @@
 """Reading the parts of a run from what is stored of it."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
-from stagepost.checkpoint import Page, RunInfo, RunStatus, Snapshot
+from stagepost.checkpoint import RunStatus
 
-from .._loop._loop import AgentLoop
+from ..errors import InvalidCursor
+from ._cursor import parse, render
 from ._part import StreamPart
+from ._parts import TaskCancelled, TaskCompleted, TaskFailed
+from ._position import Cursor, End
+from ._reading import MisplacedPosition, Reading
+from ._source import LoopOf, Source
+from ._stored import StoredRun
+from ._telling import Telling, Viewed
+from ._tree import Tree
 
-LoopOf: TypeAlias = Callable[[str, int], AgentLoop]
-"""The loop of a workflow, by its name and version; raises `LookupError` if nobody knows it."""
-
-
-class Source(Protocol):
-    """What is stored of runs, or known of runs in memory."""
-
-    async def snapshot(self, run_id: str) -> Snapshot:
-        """A run without the elements of its lists."""
-        ...
-
-    async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[bytes]:
-        """Elements of one of its lists."""
-        ...
-
-    async def below(self, run_id: str) -> Sequence[RunInfo]:
-        """The runs that its steps have started, by their ids."""
-        ...
+_MOST: Final = 200  # parts
 
 
 class Batch(NamedTuple):
@@ -37,6 +29,7 @@ class Batch(NamedTuple):
         is_over: Whether the last part of the run was told, with these or before.
         has_more: Whether there is more to read at once: a batch has a limited number of parts.
         status: Where the run stands.
+        views: What the models of the run and of those below it see, by the runs' ids, each with its agent's path.
     """
 
     parts: Sequence[StreamPart]
@@ -44,3 +37,84 @@ class Batch(NamedTuple):
     is_over: bool
     has_more: bool
     status: RunStatus
+    views: Mapping[str, Viewed]
+
+
+async def read(
+    source: Source,
+    loop_of: LoopOf,
+    run_id: str,
+    cursor: str | None = None,
+    *,
+    mask: Callable[[str], str] | None = None,
+    limit: int = _MOST,
+) -> Batch:
+    """The next parts of a task.
+
+    Args:
+        source: Where its runs are.
+        loop_of: The loops of their workflows.
+        run_id: The task.
+        cursor: Go on after this one; None for the start.
+        mask: Hides secrets in phrases.
+        limit: How many parts at most.
+
+    Raises:
+        InvalidCursor: The cursor is none of this task.
+        RunNotFound: There is no such task.
+        LookupError: Nobody knows its workflow.
+    """
+    known = None if cursor is None else parse(cursor, run_id)
+    try:
+        tree = await Reading(source, loop_of).root(run_id, None if known is None else known.position)
+    except MisplacedPosition as error:
+        raise InvalidCursor(str(cursor), str(error)) from None
+    return told(tree, known, mask=mask, limit=limit)
+
+
+def told(tree: Tree, cursor: Cursor | None, *, mask: Callable[[str], str] | None = None, limit: int = _MOST) -> Batch:
+    """The next parts of a task that was read: a pure function.
+
+    Args:
+        tree: What was read of it, from the cursor on.
+        cursor: How much was told; None for nothing.
+        mask: Hides secrets in phrases.
+        limit: How many parts at most.
+    """
+    info = tree.run.info
+    is_ended = not info.status.is_open
+    end, last = End(info.status.value, info.epoch), None if cursor is None else cursor.end
+    is_known = is_ended and last == end
+    telling = Telling(tree, info.run_id, mask=mask)
+    parts: list[StreamPart] = []
+    for kind, fields, position in telling.parts():
+        text = render(Cursor(position, end if is_known else None), info.run_id)
+        parts.append(kind(task_id=info.run_id, cursor=text, **fields))
+        if len(parts) == limit:
+            return Batch(parts, text, is_over=False, has_more=True, status=info.status, views={})
+    if is_ended and telling.is_whole and not is_known:
+        text = render(Cursor(telling.position, end), info.run_id)
+        parts.append(_ended(tree.run, text, telling.path))
+    text_or_none = parts[-1].cursor if parts else None if cursor is None else render(cursor, info.run_id)
+    is_over = is_ended and telling.is_whole
+    return Batch(parts, text_or_none, is_over, not telling.is_whole and bool(parts), info.status, telling.views)
+
+
+def _ended(run: StoredRun, cursor: str, path: tuple[str, ...]) -> StreamPart:
+    """The end of a task."""
+    info = run.info
+    at: datetime = info.finished_at or run.saved_at
+    common: Mapping[str, Any] = {
+        "timestamp": at,
+        "task_id": info.run_id,
+        "cursor": cursor,
+        "path": path,
+        "visit": str(info.epoch),
+    }
+    match info.status:
+        case RunStatus.COMPLETED:
+            return TaskCompleted(**common, result=run.output)
+        case RunStatus.CANCELLED:
+            return TaskCancelled(**common)
+        case _:
+            return TaskFailed(**common, error=info.error or "")

@@ -16,22 +16,30 @@ _END: Final = "\0"  # between texts
 _HEX: Final = "[0-9a-fA-F]"
 
 
-def _bytes(first: str, letter: str) -> str:
-    """What matches the beginning of a byte after a mark, or of a character of UTF-8 of which bytes are missing."""
-    mark = first + letter
-    more = f"{mark}[89abAB]{_HEX}"
+def _bytes(head: str, first: str, letter: str) -> str:
+    """What matches the beginning of a byte after a mark, or of a character of UTF-8 of which bytes are missing.
+
+    Args:
+        head: The first mark.
+        first: How the others begin.
+        letter: What is left of them.
+    """
+    more = f"{first}{letter}[89abAB]{_HEX}"
     cut = f"(?:{first}(?:{letter}[89abAB]?)?)?"
-    return f"{mark}(?:[cdCD]{_HEX}{cut}|[eE]{_HEX}(?:{more})?{cut}|[fF][0-7](?:{more}){{0,2}}{cut}|{_HEX}?)"
+    return f"{head}(?:[cdCD]{_HEX}{cut}|[eE]{_HEX}(?:{more})?{cut}|[fF][0-7](?:{more}){{0,2}}{cut}|{_HEX}?)"
 
 
 _SLASHES: Final = r"\\+"
-_HALF: Final = rf"{_SLASHES}u[dD][89abAB]{_HEX}{{2}}(?:{_SLASHES}(?:u(?:[dD](?:[c-fC-F]{_HEX}?)?)?)?)?"
-_UNFINISHED: Final = re.compile(
-    rf"(?:(?:\r+|(?:{_SLASHES}r)+)\\*"
-    rf"|{_HALF}|{_SLASHES}(?:u(?:{_HEX}{{0,3}}|\{{0*{_HEX}{{0,6}})|U{_HEX}{{0,7}})?|{_bytes(_SLASHES, 'x')}"
-    rf"|%u{_HEX}{{0,3}}|{_bytes('%', '')}"
-    r"|&(?:#[0-9]{0,9}|#[xX][0-9a-fA-F]{0,8}|[A-Za-z][A-Za-z0-9]{0,31})?)\Z"
+_HALF: Final = rf"u[dD][89abAB]{_HEX}{{2}}(?:\\+(?:u(?:[dD](?:[c-fC-F]{_HEX}?)?)?)?)?"
+_AFTER_SLASHES: Final = (
+    rf"r(?:\\+r)*\\*|{_HALF}|u(?:{_HEX}{{0,3}}|\{{0*{_HEX}{{0,6}})|U{_HEX}{{0,7}}|{_bytes('x', _SLASHES, 'x')}"
 )
+_OTHERS: Final = (
+    rf"%u{_HEX}{{0,3}}|{_bytes('%', '%', '')}"
+    r"|&(?:#[0-9]{0,9}|#[xX][0-9a-fA-F]{0,8}|[A-Za-z][A-Za-z0-9]{0,31})?|\r+\\*"
+)
+# Backslashes before another escape are a part of it: if they are dropped, what it means begins with them.
+_UNFINISHED: Final = re.compile(rf"(?<!\\)(?:\\++(?:{_AFTER_SLASHES}|{_OTHERS})?|{_OTHERS})\Z")
 _MARKS: Final = ("\\", "%", "&", "\r")
 
 

@@ -1,0 +1,159 @@
+"""Reading what is told next of a run: new messages, and the runs below whose results were not told."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from .._delegation._calls import call_number
+from .._loop._history import MESSAGES, is_unanswered
+from .._loop._loop import AgentLoop
+from .._models._messages import AssistantMessage, ChatMessage
+from ._asked_runs import AskedRuns, Request, Requested
+from ._handovers import first_holder
+from ._position import CallTold, Position
+from ._source import LoopOf, Source
+from ._stored import StoredRun
+from ._tree import Tree
+
+_PAGE: Final = 100  # messages
+_MOST: Final = 300  # new messages that are in memory at once, roughly
+_MESSAGE: Final = TypeAdapter[ChatMessage](ChatMessage)
+_NOTHING: Final = CallTold()
+
+
+class MisplacedPosition(Exception):
+    """A position is none of a run."""
+
+
+class Reading:
+    """Reads a run and those below it, once.
+
+    Args:
+        source: Where they are.
+        loop_of: The loops of workflows.
+    """
+
+    def __init__(self, source: Source, loop_of: LoopOf) -> None:
+        self._source = source
+        self._loop_of = loop_of
+        self._asked = AskedRuns(source)
+        self._left = _MOST
+
+    async def root(self, run_id: str, position: Position | None) -> Tree:
+        """The task, from a position on.
+
+        Raises:
+            RunNotFound: There is none.
+            LookupError: Nobody knows its workflow.
+            MisplacedPosition: The position is none of it.
+        """
+        run = StoredRun(await self._source.snapshot(run_id))
+        return await self._tree(run, self._loop_of(run.info.workflow, run.info.version), position)
+
+    async def _tree(self, run: StoredRun, loop: AgentLoop | None, position: Position | None) -> Tree:
+        """A run, from a position on; None for its beginning."""
+        tree = Tree(run, loop, 0, (), {}, position or Position(-1))
+        if position is None:
+            first = await self._start(run)
+            holder = first_holder(run, first, tree.name)
+            tree = tree._replace(first=first, position=Position(first - 1, run.first_turn, 0, {}, holder))
+        else:
+            _check(run, position)
+            tree = tree._replace(first=run.length if run.asks_nothing else max(position.upto, 0))
+        tree = tree._replace(messages=await self._messages(run, tree.first))
+        _check_calls(tree)
+        self._left -= len(tree.messages) - (position is not None)
+        return await self._with_below(tree)
+
+    async def _start(self, run: StoredRun) -> int:
+        """Place of the first own message of a run: before are those of a run that it continues."""
+        if run.asks_nothing:
+            return run.length
+        continued = run.begun_with.get(MESSAGES)
+        if isinstance(continued, dict):
+            length: int = continued["length"]
+            return length
+        start = request = run.view.request
+        for message in reversed(await self._messages(run, max(0, request - _PAGE), request)):
+            if not is_unanswered(message):
+                break
+            start -= 1
+        return start
+
+    async def _messages(self, run: StoredRun, first: int, stop: int | None = None) -> Sequence[ChatMessage]:
+        """A page of messages; the results of an answer come with it, if it has them.
+
+        Args:
+            run: The run.
+            first: Place of the first one.
+            stop: Place after the last one; None for those that are there.
+        """
+        length = (run.length if stop is None else stop) - first
+        wanted = min(_PAGE, length)
+        found: list[ChatMessage] = []
+        while len(found) < wanted:
+            page = await self._source.elements(run.info.run_id, MESSAGES, first + len(found), wanted - len(found))
+            found += map(_MESSAGE.validate_json, page.items)
+            if not page.items and page.next is None:
+                break
+            if len(found) == wanted:
+                wanted = max(wanted, min(_with_results(found), length))
+        return found
+
+    async def _with_below(self, tree: Tree) -> Tree:
+        """A run with those below it whose results were not told; without messages that there is no room for."""
+        below: dict[int, Tree | None] = {}
+        position, turn = tree.position, tree.position.turn
+        for offset, message in enumerate(tree.messages):
+            if not isinstance(message, AssistantMessage):
+                continue
+            place = tree.first + offset
+            is_known = place <= position.upto
+            calls = position.calls if is_known else {}
+            turn += not is_known
+            talked = Counter[str]()
+            for index, call in enumerate(message.calls):
+                at = place + 1 + index
+                told = calls.get(at, _NOTHING)
+                request = Request.of(tree, Requested(call, at, call_number(turn - 1, index), talked))
+                if told.result or told.agent > 1 or request is None:
+                    continue
+                if self._left <= 0:
+                    below[at] = None
+                elif (run := await self._asked.run(request)) is not None:
+                    below[at] = await self._tree(run, self._loop(run), told.below)
+            if self._left <= 0:
+                return tree._replace(below=below, messages=tree.messages[: offset + 1 + len(message.calls)])
+        return tree._replace(below=below)
+
+    def _loop(self, run: StoredRun) -> AgentLoop | None:
+        try:
+            return self._loop_of(run.info.workflow, run.info.version)
+        except LookupError:
+            return None
+
+
+def _check(run: StoredRun, position: Position) -> None:
+    if position.upto >= run.length:
+        why = f"it comes after message {position.upto}, and run {run.info.run_id!r} has {run.length} messages, from 0"
+        raise MisplacedPosition(why)
+
+
+def _check_calls(tree: Tree) -> None:
+    """See that the calls of a position are those of its message."""
+    position = tree.position
+    answer = tree.message(position.upto)
+    known = len(answer.calls) if isinstance(answer, AssistantMessage) else 0
+    if any(place > position.upto + known for place in position.calls):
+        why = f"message {position.upto} of run {tree.run.info.run_id!r} has not the calls that it tells of"
+        raise MisplacedPosition(why)
+
+
+def _with_results(found: Sequence[ChatMessage]) -> int:
+    """How many messages there are with the results of the last answer."""
+    for offset, message in enumerate(reversed(found)):
+        if isinstance(message, AssistantMessage):
+            return len(found) - offset + len(message.calls)
+    return 0

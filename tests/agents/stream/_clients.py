@@ -106,7 +106,7 @@ class Listener:
     def __init__(self, service: Service, rng: Random) -> None:
         self._service = service
         self._rng = rng
-        self._asked: dict[tuple[object, ...], list[str]] = defaultdict(list)
+        self._asked = defaultdict[str, list[str]](list)
 
     async def listen(self, task: str, text: str, after: str = "") -> Heard:
         """Start a task, and listen until its end has been told, and nothing more is."""
@@ -140,12 +140,11 @@ class Listener:
 
     async def _react(self, event: Event, heard: Heard, group: anyio.abc.TaskGroup) -> None:
         if event.name == "approval_requested":
-            of = event.data["arguments"]["of"]
-            waiting = self._asked[tuple(event.data["path"]), event.data["seq"]]
+            waiting = self._asked[event.data["visit"]]
             waiting.append(event.data["approval_id"])
-            if len(waiting) == of:  # all of this answer: now, in any order
+            if len(waiting) == event.data["arguments"]["of"]:  # all of this answer: now, in any order
                 self._rng.shuffle(waiting)
-                group.start_soon(self._decide, list(waiting))
+                group.start_soon(self._decide, self._asked.pop(event.data["visit"]))
         elif event.name == "doubt_raised":
             group.start_soon(self._post, "/doubts", {"id": event.data["doubt_id"]})
         elif event.name == "error" and heard.text.startswith(FRAIL):

@@ -98,21 +98,19 @@ def _ends(told: Sequence[StreamPart], *, is_frail: bool) -> None:
 
 def _children_in_their_place(parts: Sequence[StreamPart]) -> None:
     """Each run below: its parts between those that begin and end it, and these between the call and its result."""
-    runs = {part.visit.partition("#")[0] for part in parts} - {""}
-    numbered_parts = list(enumerate(parts))
-    for run in runs:
-        of_run = [number for number, part in numbered_parts if part.visit.partition("#")[0] == run]
+    places = [
+        (number, part, part.visit.partition("#")[0]) for number, part in enumerate(parts) if part.type not in ENDS
+    ]
+    for run in {visit for _, _, visit in places} - {""}:
+        of_run = [number for number, _, visit in places if visit == run]
         above, _, _ = run.rpartition(".")
         started, finished = parts[of_run[0]], parts[of_run[-1]]
         assert isinstance(started, AgentStarted), started
         assert isinstance(finished, AgentFinished), finished
         assert not any(isinstance(parts[number], AgentStarted | AgentFinished) for number in of_run[1:-1])
         assert all(len(parts[number].path) == len(started.path) + 1 for number in of_run[1:-1])
-        of_call = [
-            (number, part)
-            for number, part in numbered_parts
-            if (part.path, part.call_id, part.visit) == (started.path, started.call_id, above)
-        ]
+        caller = (started.path, started.call_id, above)
+        of_call = [(number, part) for number, part, visit in places if (part.path, part.call_id, visit) == caller]
         assert any(part.type == "tool_call" for number, part in of_call if number < of_run[0])
         result = [number for number, part in of_call if part.type == "tool_result" and part.seq == started.seq]
         assert len(result) == 1

@@ -1,22 +1,21 @@
 """A service whose clients listen to tasks over SSE; see `_world`. It is killed at any time, and started again."""
 
+import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import anyio
-import structlog
 import uvicorn
-from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from tests.agents.stream._world import healed, team
 
-from stagepost.agents import Agent, Allow, CallNotInDoubt, Deny, Tasks
+from stagepost.agents import Agent, Allow, CallNotInDoubt, Deny, Tasks, sse
 from stagepost.checkpoint import AlreadyAnswered, RunNotOpen, RunStatus, SqliteStore
 from stagepost.workflows import Runner
 
@@ -73,13 +72,7 @@ async def events(request: Request) -> Response:
     task, after = request.path_params["task"], request.headers.get("last-event-id")
     if after is not None and await tasks.heard_all(task, after):
         return Response(status_code=204)
-
-    async def told() -> AsyncIterator[dict[str, Any]]:
-        async with tasks.stream(task, after=after) as stream:
-            async for part in stream:
-                yield {"event": part.type, "id": part.cursor, "data": part.to_json()}
-
-    return EventSourceResponse(told())
+    return StreamingResponse(sse(tasks.stream(task, after=after)), media_type="text/event-stream")
 
 
 async def resume(request: Request) -> Response:
@@ -118,7 +111,7 @@ async def settle(request: Request) -> Response:
 
 def main() -> None:
     """Serve until it is killed."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(60))  # tasks fail: that is intended
+    logging.getLogger("stagepost").setLevel(logging.CRITICAL)  # tasks fail: that is intended
     folder = Path(sys.argv[1])
     socket = folder / "socket"
     socket.unlink(missing_ok=True)

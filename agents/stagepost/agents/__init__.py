@@ -66,6 +66,8 @@ from ._stream._parts import (
     ToolReturned,
     TurnBegan,
 )
+from ._stream._sse import sse
+from ._stream._stream import TaskStream
 from ._stream._wait_parts import (
     ApprovalAsked,
     ApprovalDecided,
@@ -132,6 +134,7 @@ from .errors import (
     RateLimitReached,
     RecordingMissing,
     ScriptEnded,
+    StreamNotOver,
     TaskFinished,
     TaskNotFinished,
     ToolClash,
@@ -276,6 +279,7 @@ __all__ = [
     "ScriptEnded",
     "ScriptEntry",
     "ScriptedModel",
+    "StreamNotOver",
     "StreamPart",
     "Summarize",
     "SummaryBy",
@@ -287,6 +291,7 @@ __all__ = [
     "TaskFinished",
     "TaskNotFinished",
     "TaskStatus",
+    "TaskStream",
     "Tasks",
     "Token",
     "TokenArrived",
@@ -322,6 +327,7 @@ __all__ = [
     "handoff",
     "part_from_dict",
     "provider_tool",
+    "sse",
     "tool",
     "toolset",
 ]

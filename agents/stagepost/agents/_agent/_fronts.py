@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from functools import partial
+from functools import partial as bind
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import SecretStr
@@ -15,7 +15,10 @@ from .._loop._loop import AgentLoop
 from .._loop._session import Approve, Session
 from .._models._model import Model
 from .._models._settings import ModelSettings
-from ._running import run_in_memory
+from .._stream._choice import Choice
+from .._stream._stream import TaskStream
+from ._running import beginning, run_in_memory, run_loop
+from ._streaming import heard_in_memory
 from ._sync import run_alone
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
@@ -90,6 +93,67 @@ class Fronts(ABC, Generic[OutputT_co]):
         loop, opened = self._readied(model, settings, approve, override_model)
         return await run_in_memory(loop, opened, request, after=after, deps=deps, secrets=secrets, observer=observer)
 
+    def stream(
+        self,
+        request: object,
+        *,
+        after: AgentResult[object] | None = None,
+        model: Model | str | None = None,
+        settings: ModelSettings | None = None,
+        approve: Approve | None = None,
+        deps: Any = None,
+        secrets: Mapping[str, str | SecretStr] | None = None,
+        observer: Observer | None = None,
+        override_model: Model | str | None = None,
+        include_thinking: bool = True,
+        include_tool_events: bool = True,
+        below: bool = True,
+        partial: bool = False,
+        buffer: int = 1000,
+    ) -> TaskStream[OutputT_co]:
+        """Run in memory, and hear what it does while it works: an async context manager with an async iterator.
+
+        ::
+
+            async with agent.stream("How is Oslo?") as stream:
+                async for part in stream:
+                    if isinstance(part, TokenArrived) and part.kind == "text":
+                        print(part.token, end="")
+            print(stream.result.output)
+
+        The run works as long as the block lasts: leaving it early cancels the run, as nobody else can hear it. A run
+        that fails has `TaskFailed` as its last part, and ``stream.result`` raises what `run` raises; leaving the block
+        raises nothing then.
+
+        Args:
+            request: As for `run`, like the others that `run` has.
+            after: As for `run`.
+            model: As for `run`.
+            settings: As for `run`.
+            approve: As for `run`.
+            deps: As for `run`.
+            secrets: As for `run`.
+            observer: As for `run`.
+            override_model: As for `run`.
+            include_thinking: As for `Tasks.stream`, like the following.
+            include_tool_events: As for `Tasks.stream`.
+            below: As for `Tasks.stream`.
+            partial: As for `Tasks.stream`.
+            buffer: As for `Tasks.stream`.
+
+        Raises:
+            ModelMissing: It, or an agent below it, has no model.
+            InvalidAgent: A sub-agent is only a name.
+            InvalidRequest: As for `run`.
+        """
+        loop, opened = self._readied(model, settings, approve, override_model)
+        begin = beginning(loop, request, after)
+        run = bind(run_loop, loop, begin, deps=deps, secrets=secrets, observer=observer)
+        choice = Choice(
+            include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial
+        )
+        return TaskStream(bind(heard_in_memory, loop, opened, run, buffer), choice)
+
     def run_sync(
         self,
         request: object,
@@ -109,6 +173,6 @@ class Fronts(ABC, Generic[OutputT_co]):
             EventLoopRunning: An event loop runs in this thread already.
             AgentError: As for `run`.
         """
-        run = partial(self.run, request, after=after, model=model, settings=settings, approve=approve)
-        given = partial(run, deps=deps, secrets=secrets, observer=observer, override_model=override_model)
+        run = bind(self.run, request, after=after, model=model, settings=settings, approve=approve)
+        given = bind(run, deps=deps, secrets=secrets, observer=observer, override_model=override_model)
         return run_alone(self.name, given)

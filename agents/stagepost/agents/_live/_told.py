@@ -55,7 +55,7 @@ class Piece:
     pieces: int = 1
 
     def grown(self, more: object) -> "Piece | None":
-        """This piece and the next one as one; None if they do not belong together.
+        """This piece and the next one as one, for who comes late; None if they do not belong together.
 
         Args:
             more: What is told next. If it is piece 0 of the turn, this one is void.
@@ -68,20 +68,6 @@ class Piece:
         if not belongs or more.number != self.number + self.pieces:
             return None
         return replace(self, text=self.text + more.text, pieces=self.pieces + more.pieces)
-
-    def grown(self, more: object) -> "Piece | None":
-        """This and the next piece as one: for who comes late (see `Growing` of workflows).
-
-        Args:
-            more: What was told next.
-        """
-        if not isinstance(more, Piece) or (more.turn, more.path) != (self.turn, self.path):
-            return None
-        if more.number == 0:
-            return more
-        if (more.kind, more.call) != (self.kind, self.call):
-            return None
-        return replace(more, number=self.number, text=self.text + more.text)
 
 
 @dataclass(frozen=True, slots=True)

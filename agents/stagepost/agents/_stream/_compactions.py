@@ -5,17 +5,17 @@ from datetime import datetime
 
 from .._context._view import View
 from ._parts import Compacted
-from ._telling import Viewed
+from ._standing import Standing
 
 
 def compactions(
-    before: Mapping[str, Viewed], after: Mapping[str, Viewed], *, task_id: str, at: datetime
+    before: Mapping[str, Standing], after: Mapping[str, Standing], *, task_id: str, at: datetime
 ) -> Sequence[Compacted]:
     """What the models of a task see less of than when it was read before.
 
     Args:
-        before: What they saw then, by the ids of their runs; nothing is told of a run that is not among these.
-        after: What they see now.
+        before: Where they stood then, by the ids of their runs; nothing is told of a run that is not among these.
+        after: Where they stand now.
         task_id: The task.
         at: The time.
     """
@@ -23,14 +23,14 @@ def compactions(
         Compacted(
             timestamp=at,
             task_id=task_id,
-            path=path,
+            path=now.path,
             visit=run_id[len(task_id) + 1 :],
-            hidden=view.count,
-            shortened=_shortened(view),
-            summary=view.summary,
+            hidden=now.view.count,
+            shortened=_shortened(now.view),
+            summary=now.view.summary,
         )
-        for run_id, (path, view) in after.items()
-        if run_id in before and _is_less(before[run_id][1], view)
+        for run_id, now in after.items()
+        if run_id in before and _is_less(before[run_id].view, now.view)
     ]
 
 

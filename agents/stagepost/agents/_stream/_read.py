@@ -13,8 +13,9 @@ from ._parts import TaskCancelled, TaskCompleted, TaskFailed
 from ._position import Cursor, End
 from ._reading import MisplacedPosition, Reading
 from ._source import LoopOf, Source
+from ._standing import Standing
 from ._stored import StoredRun
-from ._telling import Telling, Viewed
+from ._telling import Telling
 from ._tree import Tree
 
 _MOST: Final = 200  # parts
@@ -29,7 +30,8 @@ class Batch(NamedTuple):
         is_over: Whether the last part of the run was told, with these or before.
         has_more: Whether there is more to read at once: a batch has a limited number of parts.
         status: Where the run stands.
-        views: What the models of the run and of those below it see, by the runs' ids, each with its agent's path.
+        runs: Where the run stands, and those below it that were told of or that no told result covers, by their ids;
+            empty while there is more to read.
     """
 
     parts: Sequence[StreamPart]
@@ -37,7 +39,7 @@ class Batch(NamedTuple):
     is_over: bool
     has_more: bool
     status: RunStatus
-    views: Mapping[str, Viewed]
+    runs: Mapping[str, Standing]
 
 
 async def read(
@@ -91,13 +93,13 @@ def told(tree: Tree, cursor: Cursor | None, *, mask: Callable[[str], str] | None
         text = render(Cursor(position, end if is_known else None), info.run_id)
         parts.append(kind(task_id=info.run_id, cursor=text, **fields))
         if len(parts) == limit:
-            return Batch(parts, text, is_over=False, has_more=True, status=info.status, views={})
+            return Batch(parts, text, is_over=False, has_more=True, status=info.status, runs={})
     if is_ended and telling.is_whole and not is_known:
         text = render(Cursor(telling.position, end), info.run_id)
         parts.append(_ended(tree.run, text, telling.path))
     text_or_none = parts[-1].cursor if parts else None if cursor is None else render(cursor, info.run_id)
     is_over = is_ended and telling.is_whole
-    return Batch(parts, text_or_none, is_over, not telling.is_whole and bool(parts), info.status, telling.views)
+    return Batch(parts, text_or_none, is_over, not telling.is_whole and bool(parts), info.status, telling.runs)
 
 
 def _ended(run: StoredRun, cursor: str, path: tuple[str, ...]) -> StreamPart:

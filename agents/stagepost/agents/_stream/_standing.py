@@ -2,18 +2,18 @@
 
 from typing import NamedTuple
 
-from .._context._view import View
+from .._context._view import WHOLE, View
 
 
 class Standing(NamedTuple):
-    """Where a run stands whose parts are not covered by the result of the call that has started it.
+    """Where a run stands once the parts of a read were told.
 
     Attributes:
         path: Names of the agents from the root to the one that has the run.
-        turn: Number of its next turn.
-        view: What its model sees; None for everything.
+        turn: Number of the next turn: that of the answer which was not told yet.
+        view: What its model sees.
     """
 
     path: tuple[str, ...]
     turn: int
-    view: View | None = None
+    view: View = WHOLE

@@ -17,7 +17,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from stagepost.checkpoint import RunStatus
 
-from .._context._view import View
 from .._definition._definition import MESSAGE_AGENT
 from .._delegation._calls import call_number
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage
@@ -27,13 +26,11 @@ from ._part import StreamPart
 from ._parts import AgentFinished, AgentStarted, HandedOver, MessageSaid, ToolCalled, ToolReturned
 from ._phrase import phrase
 from ._position import CallTold, Position
+from ._standing import Standing
 from ._tree import Tree
 
 Draft: TypeAlias = tuple[type[StreamPart], dict[str, Any], Position]
 """A part: its type, its fields without task and cursor, and how much of its run was told with it."""
-
-Viewed: TypeAlias = tuple[tuple[str, ...], View]
-"""The path of a run's agent, and what its model sees."""
 
 _LONGEST: Final = 1_000  # characters of a result
 _NOTHING: Final = CallTold()
@@ -53,7 +50,7 @@ class Telling:
     Attributes:
         position: How much was told.
         is_whole: Whether that is all that was stored when it was read.
-        views: What the models of the run and of those below it see, by the runs' ids.
+        runs: Where the run and those below it stand that were told of, by their ids.
     """
 
     def __init__(
@@ -61,7 +58,7 @@ class Telling:
     ) -> None:
         self.position = tree.position
         self.is_whole = True
-        self.views: dict[str, Viewed] = {}
+        self.runs: dict[str, Standing] = {}
         self._tree = tree
         self._run = tree.run
         self._root_id = root_id
@@ -85,7 +82,7 @@ class Telling:
                 self.is_whole = False
                 break
             yield from self._message(place, message)
-        self.views[self._run.info.run_id] = self.path, self._run.view
+        self.runs[self._run.info.run_id] = Standing(self.path, self.position.turn, self._run.view)
 
     def _message(self, place: int, message: ChatMessage) -> Iterator[Draft]:
         """A message that is no result of an own call, and the calls that it makes."""
@@ -188,7 +185,7 @@ class Telling:
         for kind, fields, position in telling.parts():
             told = self._tell(place, told._replace(below=position))
             yield kind, fields, self.position
-        self.views |= telling.views
+        self.runs |= telling.runs
         return telling.is_whole
 
     def _handoff(self, answer: AssistantMessage) -> HandedAt | None:

@@ -18,8 +18,11 @@ from .._delegation._result import AgentResult
 from .._delegation._state import RunState
 from .._loop._loop import AgentLoop
 from .._models._messages import ChatMessage
+from .._stream._choice import Choice
+from .._stream._stream import TaskStream
 from ..errors import ConversationOver
-from ._tasks import known_loop
+from ._hearing import Listen, stream_of
+from ._streams import BUFFER, known_loop
 from ._turns import LABEL, Turn, Turns
 
 OutputT = TypeVar("OutputT")
@@ -123,6 +126,7 @@ class OpenConversation(Generic[OutputT_co]):
     ) -> None:
         self.id = conversation_id
         self._clock = runner.clock
+        self._runner = runner
         self._loop = loop
         self._idle = idle
         self._turns = Turns(runner, loop, conversation_id, labels)
@@ -198,6 +202,55 @@ class OpenConversation(Generic[OutputT_co]):
             self._note(run, state)
             return self._loop.result(state, self._clock)
 
+    def stream(
+        self,
+        request: object,
+        *,
+        key: str | None = None,
+        include_thinking: bool = True,
+        include_tool_events: bool = True,
+        below: bool = True,
+        partial: bool = False,
+        buffer: int = BUFFER,
+    ) -> TaskStream[OutputT_co]:
+        """A stream that sends a message when its block is entered, and has the parts of the answer's turn.
+
+        ::
+
+            async with talk.stream("And tomorrow?") as stream:
+                async for part in stream: ...
+            print(stream.result.output)
+
+        Leaving the block early does not stop the turn; the next message waits for its end.
+
+        Args:
+            request: As for `send`.
+            key: As for `send`.
+            include_thinking: As for `Tasks.stream`, like the following.
+            include_tool_events: As for `Tasks.stream`.
+            below: As for `Tasks.stream`.
+            partial: As for `Tasks.stream`.
+            buffer: As for `Tasks.stream`.
+
+        Raises:
+            ConversationOver: On entering, like whatever else `send` raises of the message.
+        """
+
+        async def begin(listen: Listen) -> Run:
+            async with self._speaking:
+                return await self._said(request, key, listen)
+
+        async def result(run_id: str) -> AgentResult[OutputT_co]:
+            run = await self._runner.get(run_id)
+            state = await self._turns.state_of(run)
+            self._note(run, state)
+            return self._loop.result(state, self._clock)
+
+        choice = Choice(
+            include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial
+        )
+        return stream_of(self._runner, begin, choice, buffer=buffer, result=result)
+
     async def end(self) -> None:
         """End it after the current message: it takes no more messages, in any process."""
         async with self._speaking:
@@ -209,12 +262,14 @@ class OpenConversation(Generic[OutputT_co]):
                         await self._turns.begin(_next(last), self._loop.end(*before))
                         self._taken = _next(last)
 
-    async def _said(self, request: object, key: str | None) -> Run:
+    async def _said(self, request: object, key: str | None, listen: Listen | None = None) -> Run:
         """The run that answers a message: the next turn, or the one that was begun with the key."""
         while True:
             last = await self._before()
             self._check_not_over(last, key)
             self._is_current = False
+            if listen is not None:
+                listen(self._turns.run_id(_next(last)))
             with suppress(RunNotFound):  # its last turn was deleted
                 run = await self._turns.begin(_next(last), self._beginning(last, request), key)
                 if run is not None:

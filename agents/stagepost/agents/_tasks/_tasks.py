@@ -13,12 +13,13 @@ from .._loop._settings import stored_settings
 from .._models._settings import ModelSettings
 from .._tools._outside import given_answer
 from ..errors import CallNotInDoubt, InvalidDecision, NotAnAgent, TaskFinished, TaskNotFinished
+from ._streams import TaskStreams
 from ._task import CallInDoubt, PendingApproval, PendingQuestion, Task, approval_of, doubt_of, question_of, task_of
 
 T = TypeVar("T")
 
 
-class Tasks:
+class Tasks(TaskStreams):
     """The runs of agents on a runner, as tasks.
 
     ::
@@ -34,6 +35,8 @@ class Tasks:
             await tasks.settle(call.id, "It was paid.")     # or retry=True
         await tasks.tell("trip-42", "By train, please.")
         await tasks.follow_up("trip-42", "And the way back?", new_id="trip-43")
+        async with tasks.stream("trip-43") as stream:           # what it does, as it does it
+            async for part in stream: ...
 
     It has no state of its own: there may be any number of them, and another process that has recovered the runner's
     runs continues with the same ids. A request to an agent on the hub is a task like any other.
@@ -76,9 +79,9 @@ class Tasks:
             InvalidRequest: The request, or the settings, are not what the agent takes.
             RunConflict: The id or key stands for a task of another agent or with another request.
         """
-        loop = known_loop(self._runner, agent)
-        start = {**loop.accept(request), **stored_settings(loop.agent, settings)}
-        return await self._runner.start(loop, start, run_id=task_id, key=key, labels=labels)
+        return await self._begin(
+            agent, request, task_id=task_id, remember_id=True, key=key, settings=settings, labels=labels
+        )
 
     async def get(self, task_id: str) -> Task:
         """The task as it is now, whether or not anybody works on it.
@@ -280,16 +283,3 @@ class Tasks:
         except WorkflowNotFound:  # of another process's runs
             return None
         return loop if isinstance(loop, AgentLoop) else None
-
-
-def known_loop(runner: Runner, agent: Servable | str) -> AgentLoop:
-    """The loop of an agent, or of the agent that a runner knows by a name.
-
-    Raises:
-        WorkflowNotFound: The runner knows none of this name.
-        NotAnAgent: It is none of an agent.
-    """
-    workflow = runner.workflow(agent) if isinstance(agent, str) else agent.as_workflow()
-    if not isinstance(workflow, AgentLoop):
-        raise NotAnAgent(workflow.name)
-    return workflow

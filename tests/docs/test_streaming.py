@@ -30,7 +30,7 @@ uvicorn.Server(config).run(sockets=[listening])
 PARTS = {
     part.__name__: part for part in vars(agents).values() if isinstance(part, type) and issubclass(part, StreamPart)
 }
-ROW = re.compile(r"^\| `(\w+)` \| `(\w+)` \| (.*?) \| .* \| (yes|no) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `(\w+)` \| `(\w+)` \|(.*?)\|.*\| (yes|no) \|$", re.MULTILINE)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def told(client: httpx2.Client, after: str | None = None, until: str = "") -> li
         for line in response.iter_lines():
             if line:
                 name, _, fields[name] = line.partition(": ")
-            elif fields:
+            elif "event" in fields:
                 found.append((fields["event"], fields.get("id"), json.loads(fields["data"])))
                 if fields["event"] == until:
                     return found

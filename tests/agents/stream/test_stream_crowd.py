@@ -80,8 +80,7 @@ async def test_who_never_reads_holds_few_pieces_and_makes_nobody_late() -> None:
     with fail_after(60):
         async with MemoryStore() as store, Runner(store, workflows=[agent]) as runner:
             tasks = Tasks(runner)
-            await tasks.start(agent, "go", task_id="t")
-            async with tasks.stream("t") as stalled, tasks.stream("t") as stream:
+            async with tasks.start_stream(agent, "go", task_id="t") as stream, tasks.stream("t") as stalled:
                 parts, most = [await anext(aiter(stalled))], 0
                 heard: list[StreamPart] = []
                 async for part in stream:  # the model waits for this reader, and the reader for nobody
@@ -121,8 +120,7 @@ async def test_runs_that_are_all_heard_are_heard_whole_and_nothing_is_left_of_th
     heard: dict[str, list[StreamPart]] = {}
 
     async def listen(name: str) -> None:
-        await tasks.start(agent, "go", task_id=name)
-        async with tasks.stream(name) as stream:
+        async with tasks.start_stream(agent, "go", task_id=name) as stream:
             heard[name] = [part async for part in stream]
 
     with fail_after(300):

@@ -47,6 +47,13 @@ def tidy(request: ServerRequest) -> Answer:
     return "All is committed."
 
 
+def mail(request: ServerRequest) -> Answer:
+    """Writes a mail, and says what has come of it."""
+    if request.turn == 0:
+        return [call("send_mail", to="Ann", text="The tide comes at two.")]
+    return f"I have not written: {request.text}." if request.text.startswith("denied") else "I have written to Ann."
+
+
 def _lead(request: ServerRequest) -> Answer:
     answers = [json.loads(result["content"]) for result in _of(request, "tool")]
     match request.turn:

@@ -233,8 +233,35 @@ async def cancellation(trace: Trace, folder: Path) -> None:
         assert cancelled.status is RunStatus.CANCELLED
 
 
+async def part(trace: Trace, folder: Path) -> None:
+    """From the result of a tool to whoever listens to the task."""
+    is_second = False
+
+    @tool(idempotent=True)
+    async def look(city: str) -> str:
+        """Look at a city.
+
+        Args:
+            city: Its name.
+        """
+        if is_second:
+            trace.start()
+        return f"{city} is fine"
+
+    script: list[ToolCall | str] = [call("look", city="Oslo"), "done"]
+    looker = Agent("looker", "Look.", model=ScriptedModel(script), tools=[look])
+    async with running(folder, looker) as runner:
+        tasks = Tasks(runner)
+        for is_second in (False, True):
+            await tasks.start(looker, "Oslo?", task_id=f"task-{is_second}")
+            async with tasks.stream(f"task-{is_second}") as stream:
+                async for told in stream:
+                    if told.type == "tool_result":
+                        trace.stop()
+
+
 JOURNEYS: Final[dict[str, Callable[[Trace, Path], Any]]] = {
-    each.__name__: each for each in (message, commit, answer, approval, recovery, cancellation)
+    each.__name__: each for each in (message, commit, answer, approval, recovery, cancellation, part)
 }
 
 

@@ -7,6 +7,7 @@ from pydantic_core import from_json
 from stagepost.checkpoint import Snapshot
 
 from .._tracing import RunTracer, TracedRun
+from .._values._state import Values
 
 if TYPE_CHECKING:
     from .._execution._execution import Execution
@@ -24,7 +25,7 @@ def of_stored(run: "Execution", agent: str | None, snapshot: Snapshot) -> Traced
         agent: Name of the agent whose work it is, if it is one's.
         snapshot: It as it was read, once it was claimed.
     """
-    call, created = snapshot.root.state.get(_CALL), snapshot.run.created_at
+    call, created = None if agent is None else snapshot.root.state.get(_CALL), snapshot.run.created_at
     return TracedRun(
         run_id=run.run_id,
         workflow=run.workflow,
@@ -41,15 +42,15 @@ def of_stored(run: "Execution", agent: str | None, snapshot: Snapshot) -> Traced
     )
 
 
-def in_memory(run: "Execution", agent: str | None, call: object = None) -> TracedRun:
+def in_memory(run: "Execution", agent: str | None, values: Values) -> TracedRun:
     """A run in memory.
 
     Args:
         run: The run.
         agent: Name of the agent whose work it is, if it is one's.
-        call: Number of the call that it answers, if it answers one.
+        values: Its first state.
     """
-    now = run.clock()
+    now, call = run.clock(), None if agent is None else values.get(_CALL)
     return TracedRun(
         run_id=run.run_id,
         workflow=run.workflow,
@@ -59,7 +60,7 @@ def in_memory(run: "Execution", agent: str | None, call: object = None) -> Trace
         created_at=now,
         saved_at=now,
         agent=agent,
-        call=_text(call),
+        call=None if call is None else _text(from_json(call.data)),
     )
 
 

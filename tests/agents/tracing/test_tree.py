@@ -310,6 +310,18 @@ async def test_a_task_that_is_cancelled_in_the_middle_ends_as_cancelled() -> Non
     assert [line.split()[-1] for line in tree(noting.told)] == ["cancelled"] * 3 + ["ok", "cancelled"]
 
 
+async def test_a_task_that_is_cancelled_while_it_waits_ends_as_cancelled() -> None:
+    noting = Noting()
+    agent = lead([call("send", to="ann"), "done"], tools=[send], approvals=["send"])
+    with fail_after(30):
+        async with MemoryStore() as store, Runner(store, workflows=[agent], tracing=noting) as runner:
+            run = await Tasks(runner).start(agent, "go", task_id="t")
+            await run.settled()
+            await runner.cancel("t")
+    lines = tree(noting.told)
+    assert lines[:2] == ["task-lead-t cancelled", "  workflow-lifecycle cancelled"]
+
+
 async def test_a_runner_that_is_left_interrupts_calls_and_another_one_goes_on() -> None:
     noting, begun = Noting(), anyio.Event()
     is_first = True

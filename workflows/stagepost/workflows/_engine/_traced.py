@@ -1,12 +1,14 @@
 """What whoever traces runs is told of one, and of its steps."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from stagepost.checkpoint import Snapshot
+from stagepost.checkpoint import RunInfo, Snapshot
 
 from .._tracing import RunTracer, TracedRun
+from .._values._secrets import Secrets
 from .._values._state import Values
 
 if TYPE_CHECKING:
@@ -39,6 +41,29 @@ def of_stored(run: "Execution", agent: str | None, snapshot: Snapshot) -> Traced
         killed=snapshot.run.attempts,
         call=None if call is None else _text(from_json(call)),
         labels=run.labels,
+    )
+
+
+def of_resting(info: RunInfo, agent: str | None, clock: Callable[[], float], secrets: Secrets) -> TracedRun:
+    """A stored run that nobody executes, and that is ended all the same.
+
+    Args:
+        info: It as it is stored.
+        agent: Name of the agent whose work it is, if it is one's.
+        clock: Seconds since 1970.
+        secrets: What nobody may be told.
+    """
+    return TracedRun(
+        run_id=info.run_id,
+        workflow=info.workflow,
+        trace=info.trace or info.run_id,
+        clock=clock,
+        mask=lambda: secrets.mask,
+        created_at=info.created_at.timestamp(),
+        saved_at=info.created_at.timestamp(),
+        agent=agent,
+        epoch=info.epoch,
+        labels=info.labels,
     )
 
 

@@ -1,13 +1,13 @@
 """The providers of the package keep what every provider promises."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
 import pytest
 from pydantic import JsonValue
 from tests.agents.tracing._noting import Noting
 
-from stagepost.agents import NoOpTracingProvider, ObservationStatus, Recorder, TraceContext, TracingProvider
+from stagepost.agents import NoOpTracingProvider, ObservationStatus, Recorder, Starting, TraceContext, TracingProvider
 from stagepost.agents.testing import KEEPING_CHECKS, TRACING_CHECKS, KeepingCheck, KeptSpan, TracingCheck
 
 
@@ -95,3 +95,21 @@ async def test_a_check_fails_where_the_promise_is_broken() -> None:
         except AssertionError:
             failed.append(check.__name__)
     assert failed == ["an_error_is_told"]
+
+
+class Greedy(Noting):
+    """Keeps the errors of blocks for itself."""
+
+    @asynccontextmanager
+    async def _swallowed(self) -> AsyncIterator[TraceContext]:
+        with suppress(Exception):
+            yield TraceContext("1" * 32, "2" * 16)
+
+    def start_trace(self, *_given: object, **_more: object) -> Starting:
+        return self._swallowed()  # type: ignore[return-value]  # a context manager that cannot be awaited
+
+
+async def test_a_check_fails_where_errors_are_swallowed() -> None:
+    check = next(check for check in TRACING_CHECKS if check.__name__ == "an_error_of_a_block_passes_on")
+    with pytest.raises(AssertionError, match="did not come out"):
+        await check(opening(Greedy))

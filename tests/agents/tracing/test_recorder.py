@@ -36,7 +36,7 @@ from stagepost.agents._tracing._cutting import cut
 from stagepost.agents._tracing._text import duration
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import InvalidArgument
-from stagepost.workflows import Runner
+from stagepost.workflows import RunFailed, Runner
 
 
 @tool(idempotent=True)
@@ -138,6 +138,30 @@ async def test_a_wait_is_told_apart_from_work() -> None:
     page = log.to_html()
     assert page.count('class="wait"') == 3
     assert "Oslo is &lt;b&gt;fine&lt;/b&gt;" in page
+
+
+async def test_a_failed_task_that_is_resumed_is_one_trace_that_ends_well() -> None:
+    recorder = Recorder()
+    fails = [True]
+
+    class Once:
+        async def answer(self, _request: ModelRequest) -> ModelResponse:
+            if fails:
+                fails.clear()
+                raise ConnectionError
+            return ModelResponse("done")
+
+    lead = Agent("lead", "Lead.", model=Once())
+    with fail_after(30):
+        async with MemoryStore() as store, Runner(store, workflows=[lead], tracing=recorder) as runner:
+            run = await Tasks(runner).start(lead, "go", task_id="t")
+            with pytest.raises(RunFailed):
+                await run.result()
+            assert recorder.last.failed
+            await (await runner.resume("t")).result()
+    (log,) = recorder.traces
+    assert (log.failed, log.root.status, log.root.error) == (False, "ok", None)
+    assert [span.status for span in log.find("inference-lead")] == ["error", "ok"]
 
 
 class Reading(HTMLParser):

@@ -1,5 +1,6 @@
 """The spans of one run in this process: the run itself, and the steps of a plain workflow."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -16,6 +17,7 @@ from ._observation import ObservationStatus, ObservationType, TraceContext
 from ._telling import Telling
 
 _ENDS: Final[dict[str, ObservationStatus]] = {"completed": "ok", "failed": "error", "cancelled": "cancelled"}
+_CALL: Final = re.compile(r"(\d{1,9})-\d{1,9}", re.ASCII)
 _USER: Final = "user"  # labels that a trace is given
 _SESSION: Final = "conversation"
 _REMEMBERED: Final = 10_000  # keys of what has ended, which may be repeated
@@ -180,8 +182,9 @@ class RunSpans:
         known = self._parents.of(self._run.run_id)
         if known is not None:
             return known
-        if self._run.call is not None:
-            return self._context(iteration_id(above, int(self._run.call.partition("-")[0])))
+        call = None if self._run.call is None else _CALL.fullmatch(self._run.call)
+        if call is not None:
+            return self._context(iteration_id(above, int(call[1])))
         return self._context(root_id(above))
 
     def _context(self, span_id: str) -> TraceContext:

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import anyio
 from pydantic import BaseModel
-from pydantic_core import from_json
 
 from stagepost.checkpoint import Codec, Frame
 from stagepost.hub import Emitter, Hub, Observer
@@ -113,9 +112,7 @@ async def run_in_memory(
 def _trace(execution: Execution, workflow: Workflow, branch: Branch) -> None:
     """Have a run traced, if its runs are."""
     if execution.tracer is not None:
-        call = branch.values.get("call")
-        number = None if call is None else from_json(call.data)
-        execution.tracing = execution.tracer.run(in_memory(execution, workflow.traced_agent, number))
+        execution.tracing = execution.tracer.run(in_memory(execution, workflow.traced_agent, branch.values))
 
 
 def _first_branch(workflow: Workflow, state: Input, execution: Execution) -> Branch:

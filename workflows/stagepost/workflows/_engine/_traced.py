@@ -1,12 +1,15 @@
 """What whoever traces runs is told of one, and of its steps."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from stagepost.checkpoint import Snapshot
+from stagepost.checkpoint import RunInfo, Snapshot
 
 from .._tracing import RunTracer, TracedRun
+from .._values._secrets import Secrets
+from .._values._state import Values
 
 if TYPE_CHECKING:
     from .._execution._execution import Execution
@@ -24,7 +27,7 @@ def of_stored(run: "Execution", agent: str | None, snapshot: Snapshot) -> Traced
         agent: Name of the agent whose work it is, if it is one's.
         snapshot: It as it was read, once it was claimed.
     """
-    call, created = snapshot.root.state.get(_CALL), snapshot.run.created_at
+    call, created = None if agent is None else snapshot.root.state.get(_CALL), snapshot.run.created_at
     return TracedRun(
         run_id=run.run_id,
         workflow=run.workflow,
@@ -41,15 +44,38 @@ def of_stored(run: "Execution", agent: str | None, snapshot: Snapshot) -> Traced
     )
 
 
-def in_memory(run: "Execution", agent: str | None, call: object = None) -> TracedRun:
+def of_resting(info: RunInfo, agent: str | None, clock: Callable[[], float], secrets: Secrets) -> TracedRun:
+    """A stored run that nobody executes, and that is ended all the same.
+
+    Args:
+        info: It as it is stored.
+        agent: Name of the agent whose work it is, if it is one's.
+        clock: Seconds since 1970.
+        secrets: What nobody may be told.
+    """
+    return TracedRun(
+        run_id=info.run_id,
+        workflow=info.workflow,
+        trace=info.trace or info.run_id,
+        clock=clock,
+        mask=lambda: secrets.mask,
+        created_at=info.created_at.timestamp(),
+        saved_at=info.created_at.timestamp(),
+        agent=agent,
+        epoch=info.epoch,
+        labels=info.labels,
+    )
+
+
+def in_memory(run: "Execution", agent: str | None, values: Values) -> TracedRun:
     """A run in memory.
 
     Args:
         run: The run.
         agent: Name of the agent whose work it is, if it is one's.
-        call: Number of the call that it answers, if it answers one.
+        values: Its first state.
     """
-    now = run.clock()
+    now, call = run.clock(), None if agent is None else values.get(_CALL)
     return TracedRun(
         run_id=run.run_id,
         workflow=run.workflow,
@@ -59,7 +85,7 @@ def in_memory(run: "Execution", agent: str | None, call: object = None) -> Trace
         created_at=now,
         saved_at=now,
         agent=agent,
-        call=_text(call),
+        call=None if call is None else _text(from_json(call.data)),
     )
 
 

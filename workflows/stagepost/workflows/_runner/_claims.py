@@ -28,6 +28,7 @@ from stagepost.checkpoint import (
     WaitKind,
 )
 
+from .._engine._traced import of_resting
 from .._execution._environment import Environment
 from .._pattern_errors import describe
 from .._runs._fitness import Fitness
@@ -88,6 +89,7 @@ class Claims:
     def __init__(
         self, environment: Environment, owner: Owner, fitness: Fitness, presence: Presence, log: "BoundLogger"
     ) -> None:
+        self._environment = environment
         self._store = environment.store
         self._secrets = environment.secrets
         self._fitness = fitness
@@ -193,10 +195,24 @@ class Claims:
                 lease = await self._store.claim(self.owner, run_id, force=force, counts=False)
                 with suppress(OwnershipLost):  # somebody else here has claimed it in between, to end it or to go on
                     await self._store.commit(Commit(lease=lease, closing=closing))
+                    await self._trace(run_id, closing)
                     return
         finally:
             self._presence.rooms.ring(run_id)
             await self._store.release(run_id)
+
+    async def _trace(self, run_id: str, closing: Closing) -> None:
+        """Have the trace of a run end that nobody executes."""
+        given = self._environment
+        if given.tracer is None:
+            return
+        with suppress(CheckpointError):  # nothing is kept of it
+            info = await self._store.info(run_id)
+            workflow = self._fitness.registry.same(info)
+            agent = None if workflow is None else workflow.traced_agent
+            tracing = given.tracer.run(of_resting(info, agent, given.clock, given.secrets))
+            tracing.began()
+            tracing.ended("cancelled" if closing.status is RunStatus.CANCELLED else "failed", None)
 
     # runs that stay open
 

@@ -6,10 +6,9 @@ from contextlib import asynccontextmanager, nullcontext
 import anyio
 import pytest
 from anyio import fail_after
-from tests.agents.webhooks._hooks import SECRET, SOON
+from tests.agents.webhooks._hooks import SECRET, SOON, forgotten
 from tests.agents.webhooks._receiver import Receiver
 from tests.agents.webhooks._victim import lead
-from tests.agents.webhooks.test_delivering import forgotten
 
 from stagepost.agents import (
     Agent,

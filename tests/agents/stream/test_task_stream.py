@@ -15,6 +15,7 @@ from stagepost.agents import (
     Allow,
     ApprovalAsked,
     ApprovalDecided,
+    Budget,
     Compacted,
     ContextPolicy,
     ConversationOver,
@@ -142,6 +143,35 @@ async def test_what_is_no_task_has_no_stream() -> None:
                 await tasks.heard_all("t", "no cursor")
         with pytest.raises(RunnerNotOpen):
             await tasks.stream("t").__aenter__()
+
+
+async def test_long_transcripts_are_read_in_pages() -> None:
+    @tool
+    def look(number: int) -> str:
+        return f"seen {number}"
+
+    script: list[ScriptEntry] = [*([call("look", number=n)] for n in range(150)), "Done."]
+    agent = Agent("looker", prompt="", model=ScriptedModel(script), tools=[look], budget=Budget(turns=200))
+    async with tasks_of(agent) as tasks:
+        async with tasks.start_stream(agent, "go", task_id="t") as stream:
+            live = await all_of(stream)
+        parts = await told(tasks)
+        assert parts == numbered(live)
+        assert len(parts) == 1 + 2 * 150 + 1 + 1
+        assert await told(tasks, parts[250].cursor) == parts[251:]
+
+
+async def test_a_run_of_an_agent_below_has_a_stream_of_its_own() -> None:
+    helper = Agent("helper", prompt="", description="It helps.", model=ScriptedModel(["Here."]))
+    asks = call("message_agent", agent_name="helper", message="help")
+    lead = Agent("lead", prompt="", model=ScriptedModel([asks, "Done."]), sub_agents=[helper])
+    async with tasks_of(lead) as tasks:
+        async with tasks.start_stream(lead, "go", task_id="t") as stream:
+            visits = {part.visit for part in await all_of(stream) if part.path == ("lead", "helper")}
+        (visit,) = visits
+        async with tasks.stream(f"t.{visit}") as stream:
+            assert types(await all_of(stream)) == ["message", "message", "completed"]
+            assert stream.result.output == "Here."
 
 
 # starting with a stream

@@ -151,7 +151,9 @@ async def test_long_transcripts_are_read_in_pages() -> None:
         return f"seen {number}"
 
     script: list[ScriptEntry] = [*([call("look", number=n)] for n in range(150)), "Done."]
-    agent = Agent("looker", prompt="", model=ScriptedModel(script), tools=[look], budget=Budget(turns=200))
+    agent = Agent(
+        "looker", prompt="", model=ScriptedModel(script), tools=[look], budget=Budget(turns=200, tool_calls=200)
+    )
     async with tasks_of(agent) as tasks:
         async with tasks.start_stream(agent, "go", task_id="t") as stream:
             live = await all_of(stream)

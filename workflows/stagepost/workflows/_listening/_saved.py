@@ -1,7 +1,9 @@
-"""What a listener hears of a commit that follows it step by step."""
+"""What those hear of a run's commits who follow it step by step."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from stagepost.checkpoint import Item
 
 
 class Saved(NamedTuple):
@@ -23,4 +25,20 @@ class Saved(NamedTuple):
     added: Mapping[str, Sequence[bytes]]
     next: str | None
     width: int | None
+    at: float
+
+
+class SavedItem(NamedTuple):
+    """One item of a fan-out of the run that has ended.
+
+    Attributes:
+        item: It, as it is saved.
+        done: How many items of the fan-out have ended.
+        total: How many it has.
+        at: When, in seconds since 1970.
+    """
+
+    item: Item
+    done: int
+    total: int
     at: float

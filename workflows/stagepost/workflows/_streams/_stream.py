@@ -19,7 +19,7 @@ from stagepost.checkpoint import (
 )
 
 from .._listening._listening import Listening
-from .._listening._saved import Saved
+from .._listening._saved import Saved, SavedItem
 from .._listening._told import Told
 from ..errors import CursorRefused, RunLeftOpen
 from ._cursor import Cursor, read_cursor
@@ -164,7 +164,10 @@ class RunStream:
 
     async def _take(self, told: Told) -> None:
         saved = told.what
-        if not isinstance(saved, Saved):
+        if isinstance(saved, SavedItem):
+            if self._has_begun and (part := self._telling.ended(saved)) is not None:
+                self._ready.append(part)
+        elif not isinstance(saved, Saved):
             self._ready.append(self._telling.told(told))
         elif saved.step is None:
             if self._after is None and not self._has_begun:
@@ -173,8 +176,8 @@ class RunStream:
         elif self._has_begun:  # else nothing is known that it could follow
             if self._telling.misses(saved):
                 await self._catch_up(await self._listening.source.snapshot(self.run_id))
-            if (part := self._telling.saved(saved)) is not None:
-                self._ready.append(part)
+            if (step := self._telling.saved(saved)) is not None:
+                self._ready.append(step)
 
     async def _look(self) -> None:
         """Read what is stored now."""

@@ -142,9 +142,9 @@ class TaskStreams:
             async with tasks.start_stream(lead, "Plan the trip.", task_id="trip-42") as stream:
                 async for part in stream: ...
 
-        Once the block is entered, the task is saved; leaving the block early cancels nothing. It hears the task from
-        its beginning. `stream` after `Tasks.start` may not: of an answer that has begun before anybody listened, no
-        tokens are told.
+        Once the block is entered, the task is saved; leaving the block early cancels nothing. This hears the task from
+        its beginning, which `stream` after `Tasks.start` may not: models say nothing of an answer that has begun before
+        anybody listened.
 
         Args:
             agent: As for `Tasks.start`.

@@ -139,7 +139,7 @@ class Law:
         known = list(self._known.items())
         self._random.shuffle(known)
         for cursor, before in known[:most]:
-            limit = self._random.choice([1, 3, 200])
+            limit = self._random.choice([2, 20, 200, 200])
             parts, _ = await all_parts(moment, self._loops, self._run_id, cursor, limit)
             told = self._note(cursor, parts)
             ends = {key for key in told if key.type in {"completed", "error", "cancelled"} and key.visit != epoch}

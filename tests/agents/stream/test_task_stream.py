@@ -161,6 +161,8 @@ async def test_a_stream_joins_the_task_that_has_its_key() -> None:
         async with tasks.start_stream("talker", "go", key="k") as stream:
             assert stream.task_id == "t"
             assert await all_of(stream) == numbered(first)
+        async with tasks.start_stream("talker", "go", task_id="t", after=first[0].cursor) as stream:
+            assert await all_of(stream) == numbered(first)[1:]
         with pytest.raises(RunConflict):
             await tasks.start_stream("talker", "other", key="k").__aenter__()
         with pytest.raises(InvalidRequest):

@@ -36,8 +36,19 @@ def render(cursor: Cursor, run_id: str) -> str:
         cursor: The cursor.
         run_id: The run that is read.
     """
-    end = "" if cursor.end is None else f"!{cursor.end.status}.{cursor.end.epoch}"
-    return f"{check_of(run_id)}-{position_text(cursor.position)}{end}"
+    return rendered(check_of(run_id), cursor.position, cursor.end)
+
+
+def rendered(check: str, position: Position, end: End | None) -> str:
+    """The same, for many cursors of one run.
+
+    Args:
+        check: `check_of` the run.
+        position: How much was told.
+        end: The end that was told.
+    """
+    text = f"{check}-{position_text(position)}"
+    return text if end is None else f"{text}!{end.status}.{end.epoch}"
 
 
 def parse(text: str, run_id: str) -> Cursor:

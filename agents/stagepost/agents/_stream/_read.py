@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from stagepost.checkpoint import RunStatus
 
 from ..errors import InvalidCursor
-from ._cursor import parse, render
+from ._cursor import check_of, parse, render, rendered
 from ._part import StreamPart
 from ._parts import TaskCancelled, TaskCompleted, TaskFailed
 from ._position import Cursor, End
@@ -89,13 +89,14 @@ def told(tree: Tree, cursor: Cursor | None, *, mask: Callable[[str], str] | None
     is_known = is_ended and last == end
     telling = Telling(tree, info.run_id, mask=mask)
     parts: list[StreamPart] = []
+    check, shown = check_of(info.run_id), end if is_known else None
     for kind, fields, position in telling.parts():
-        text = render(Cursor(position, end if is_known else None), info.run_id)
+        text = rendered(check, position, shown)
         parts.append(kind(task_id=info.run_id, cursor=text, **fields))
         if len(parts) == limit:
             return Batch(parts, text, is_over=False, has_more=True, status=info.status, runs={})
     if is_ended and telling.is_whole and not is_known:
-        text = render(Cursor(telling.position, end), info.run_id)
+        text = rendered(check, telling.position, end)
         parts.append(_ended(tree.run, text, telling.path))
     text_or_none = parts[-1].cursor if parts else None if cursor is None else render(cursor, info.run_id)
     is_over = is_ended and telling.is_whole

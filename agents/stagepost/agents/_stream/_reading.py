@@ -62,7 +62,8 @@ class Reading:
         else:
             _check(run, position)
             tree = tree._replace(first=run.length if run.asks_nothing else max(position.upto, 0))
-        tree = tree._replace(messages=await self._messages(run, tree.first))
+        count = _PAGE + 1 + len(tree.position.calls)  # one that was told, with results that were told
+        tree = tree._replace(messages=await self._messages(run, tree.first, count))
         _check_calls(tree)
         self._left -= len(tree.messages) - (position is not None)
         return await self._with_below(tree)
@@ -76,22 +77,23 @@ class Reading:
             length: int = continued["length"]
             return length
         start = request = run.view.request
-        for message in reversed(await self._messages(run, max(0, request - _PAGE), request)):
+        before = min(request, _PAGE)
+        for message in reversed(await self._messages(run, request - before, before)):
             if not is_unanswered(message):
                 break
             start -= 1
         return start
 
-    async def _messages(self, run: StoredRun, first: int, stop: int | None = None) -> Sequence[ChatMessage]:
+    async def _messages(self, run: StoredRun, first: int, count: int) -> Sequence[ChatMessage]:
         """A page of messages; the results of an answer come with it, if it has them.
 
         Args:
             run: The run.
             first: Place of the first one.
-            stop: Place after the last one; None for those that are there.
+            count: How many at least, if there are as many.
         """
-        length = (run.length if stop is None else stop) - first
-        wanted = min(_PAGE, length)
+        length = run.length - first
+        wanted = min(count, length)
         found: list[ChatMessage] = []
         while len(found) < wanted:
             page = await self._source.elements(run.info.run_id, MESSAGES, first + len(found), wanted - len(found))

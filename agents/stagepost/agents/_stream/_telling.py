@@ -11,7 +11,7 @@ The rules:
 - Nothing is told twice: each part comes with the position after it.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
@@ -123,21 +123,35 @@ class Telling:
             self.is_whole = False
             return False
         handed = self._handoff(answer) if is_joined else None
+        places = range(upto + 1, end + 1)
         for index, call in enumerate(answer.calls):
-            place = upto + 1 + index
-            if not self.position.calls.get(place, _NOTHING).result:
-                yield from self._call(place, index, call)
-        told = self.position.calls
-        if not is_joined or not all(place in told and told[place].result for place in range(upto + 1, end + 1)):
+            if not self._has_result(places[index]):
+                yield from self._call(places[index], index, call, places if is_joined and handed is None else ())
+            if self.position.upto == end:
+                return True
+        if not is_joined or not all(map(self._has_result, places)):
             return False
         if handed is not None:
             yield from self._handed(handed, answer.calls[handed.place - upto - 1].id)
-        holder = self.position.holder
-        self.position = Position(end, self.position.turn, 0, {}, holder)
+        self._pass(end)
         return True
 
-    def _call(self, place: int, index: int, call: ToolCall) -> Iterator[Draft]:
-        """What belongs to a call whose result was not told."""
+    def _has_result(self, place: int) -> bool:
+        return self.position.calls.get(place, _NOTHING).result
+
+    def _pass(self, end: int) -> None:
+        """All is told that belongs to the calls of an answer, of which the last result is at a place."""
+        self.position = Position(end, self.position.turn, 0, {}, self.position.holder)
+
+    def _call(self, place: int, index: int, call: ToolCall, places: Sequence[int]) -> Iterator[Draft]:
+        """What belongs to a call whose result was not told.
+
+        Args:
+            place: Place of the result.
+            index: Place of the call among those of the answer.
+            call: The call.
+            places: Those of all results of the answer, if nothing is told after these; otherwise nothing.
+        """
         number = call_number(self.position.turn - 1, index)
         yield from self._asked("approvals", approvals(self._run, call, number), place, call)
         yield from self._asked("questions", questions(self._run, call, number), place, call)
@@ -162,6 +176,8 @@ class Telling:
             yield self._part(AgentFinished, ended_at, place, call.id, fields)
         if result is not None:
             self._tell(place, _RETURNED)
+            if places and all(map(self._has_result, places)):
+                self._pass(places[-1])
             yield self._part(ToolReturned, at, place, call.id, _returned(result))
 
     def _asked(self, counted: _Counted, made: Made, place: int, call: ToolCall) -> Iterator[Draft]:

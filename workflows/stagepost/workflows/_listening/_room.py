@@ -11,7 +11,7 @@ import anyio.from_thread
 
 from .._ids import is_within
 from ._buffer import Buffer
-from ._saved import Saved
+from ._saved import Saved, SavedItem
 from ._told import Told
 
 _KEPT: Final = 1_000  # told values of one run since its last commit
@@ -104,13 +104,27 @@ class Room:
             listener.buffer.ring()
             listener.wake()
 
-    def committed(self, run_id: str, saved: Saved) -> None:
-        """A run has committed its root frame."""
+    @property
+    def is_followed(self) -> bool:
+        """Whether anybody follows a run step by step."""
+        return any(listener.follows for listener in self._listeners)
+
+    def committed(self, run_id: str, saved: Saved | None) -> None:
+        """A run has committed its root frame; told as a whole to those who follow it."""
         self.forget(run_id)
-        for listener in self._listeners:
-            if listener.follows and listener.run_id == run_id:
-                listener.buffer.note(Told(run_id, saved.step or "", saved))
+        if saved is not None:
+            self._note(Told(run_id, saved.step or "", saved))
         self.ring()
+
+    def ended(self, run_id: str, saved: SavedItem) -> None:
+        """An item of a fan-out of a run has ended; told to those who follow the run."""
+        self._note(Told(run_id, saved.item.path, saved))
+        self.ring()
+
+    def _note(self, told: Told) -> None:
+        for listener in self._listeners:
+            if listener.follows and listener.run_id == told.run_id:
+                listener.buffer.note(told)
 
     def forget(self, run_id: str) -> None:
         """A run has committed what its steps have done: what they told of it is of no use to whoever comes later."""

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from anyio import fail_after, wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
@@ -20,6 +22,7 @@ from stagepost.workflows import (
     Heard,
     Inbox,
     Listening,
+    MemoryRoom,
     Parallel,
     Receive,
     Runner,
@@ -400,6 +403,21 @@ async def test_steps_that_are_no_coroutines_tell_too(store: Store, *, inline: bo
             await runner.start(work, run_id="r")
             ear = await Ear().hear(listening, has_ended)
     assert ear.told == ["here"]
+
+
+async def test_threads_of_a_step_tell_too(anyio_backend: str) -> None:
+    assert anyio_backend
+    room = MemoryRoom()  # made in the loop or not: what counts is where the run is
+
+    async def tell(_state: State, context: StepContext) -> None:
+        thread = Thread(target=context.tell, args=("from a thread",))
+        thread.start()
+        await anyio.to_thread.run_sync(thread.join)
+
+    with room.listen() as listening:
+        await Chain("work", [step("tell", tell)]).run(room=room)
+        ear = await Ear().hear(listening, has_ended)
+    assert ear.told == ["from a thread"]
 
 
 async def test_plain_values_are_copied_and_show_no_secrets(store: Store) -> None:

@@ -1,13 +1,14 @@
 """Stores that keep what a reader could have read after each of their changes."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from stagepost.agents._loop._loop import AgentLoop
 from stagepost.agents._stream._part import PartKey, StreamPart
 from stagepost.agents._stream._read import read
-from stagepost.checkpoint import MemoryStore, Page, RunInfo, RunNotFound, Snapshot
+from stagepost.checkpoint import MemoryStore, Page, RunInfo, RunNotFound, Snapshot, SqliteStore
 from stagepost.workflows import Runner
 
 ALL = 100_000
@@ -54,11 +55,10 @@ async def moment_of(store: Any, *roots: str) -> Moment:
     return Moment(runs, messages)
 
 
-class RecordingStore(MemoryStore):
-    """Keeps a moment after each change."""
+class Recording:
+    """Keeps a moment after each change of a store."""
 
     def __init__(self, *roots: str) -> None:
-        super().__init__()
         self.roots = roots
         self.moments: list[Moment] = []
 
@@ -66,18 +66,41 @@ class RecordingStore(MemoryStore):
         self.moments.append(await moment_of(self, *self.roots))
 
 
-def _recorded(name: str) -> Any:
-    async def change(self: RecordingStore, *args: Any, **options: Any) -> Any:
-        result = await getattr(MemoryStore, name)(self, *args, **options)
+def _recorded(store: type, name: str) -> Any:
+    async def change(self: Recording, *args: Any, **options: Any) -> Any:
+        result = await getattr(store, name)(self, *args, **options)
         await self.keep()
         return result
 
     return change
 
 
-for _name in ("create", "commit", "wait", "park", "reopen", "answer", "settle", "signal", "cancel", "acquire", "claim"):
-    assert hasattr(MemoryStore, _name), _name
-    setattr(RecordingStore, _name, _recorded(_name))
+_CHANGES = ("create", "commit", "wait", "park", "reopen", "answer", "settle", "signal", "cancel", "acquire", "claim")
+
+
+def _changes(store: type) -> dict[str, Any]:
+    return {name: _recorded(store, name) for name in _CHANGES}
+
+
+class RecordingStore(Recording, MemoryStore):
+    """In memory."""
+
+    def __init__(self, *roots: str) -> None:
+        Recording.__init__(self, *roots)
+        MemoryStore.__init__(self)
+
+
+class RecordingFile(Recording, SqliteStore):
+    """In a file."""
+
+    def __init__(self, path: Path, *roots: str) -> None:
+        Recording.__init__(self, *roots)
+        SqliteStore.__init__(self, path)
+
+
+for _kind, _store in ((RecordingStore, MemoryStore), (RecordingFile, SqliteStore)):
+    for _name, _change in _changes(_store).items():
+        setattr(_kind, _name, _change)
 
 
 class Loops:

@@ -15,13 +15,17 @@ from stagepost.agents import (
     AgentTool,
     Budget,
     ContextPolicy,
+    FunctionModel,
     InvalidCursor,
     KeepLast,
     MessageSaid,
+    ModelRequest,
+    ModelResponse,
     ScriptedModel,
     ScriptEntry,
     StreamPart,
     Tasks,
+    ToolCall,
     ToolCalled,
     call,
     tool,
@@ -29,8 +33,9 @@ from stagepost.agents import (
 from stagepost.agents._stream._compactions import compactions
 from stagepost.agents._stream._cursor import render
 from stagepost.agents._stream._position import CallTold, Cursor, Position
-from stagepost.agents._stream._read import read
-from stagepost.checkpoint import MemoryStore, RunNotFound
+from stagepost.agents._stream._read import read, told
+from stagepost.agents._stream._reading import Reading
+from stagepost.checkpoint import MemoryStore, Page, RunNotFound
 from stagepost.workflows import Runner, WorkflowNotFound
 
 LARGE = Budget(turns=None, tool_calls=None)
@@ -241,6 +246,103 @@ async def test_tools_that_an_agent_has_no_more_are_called_by_their_names() -> No
     assert called.phrase == "Calling look..."
 
 
+async def followed(*answers: ScriptEntry, is_cancelled: bool = False) -> Read:
+    """The task ``t2``, which follows up ``t``."""
+
+    @tool(needs_approval=True)
+    def buy(what: str) -> str:
+        return f"bought {what}"
+
+    agent = Agent("lead", "Lead.", model=ScriptedModel(list(answers)), tools=[look, buy])
+    with fail_after(30):
+        async with MemoryStore() as store, Runner(store, workflows=[agent]) as runner:
+            tasks = Tasks(runner)
+            run = await tasks.start(agent, "hi", task_id="t")
+            await run.settled()
+            if is_cancelled:
+                await tasks.cancel("t")
+            await (await tasks.follow_up("t", "more?", new_id="t2")).settled()
+            return Read(await moment_of(store, "t", "t2"), Loops(runner))
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_cancelled", "places"),
+    [
+        (["one", "two"], False, [2, 3, None]),
+        ([[LOOK, LOOK], "one", "two"], False, [5, 6, None]),
+        ([[call("buy", what="x"), LOOK, call("buy", what="y")], "two"], True, [2, 3, 4, 5, 6, None]),
+    ],
+)
+async def test_where_a_run_goes_on_is_known_from_what_it_was_started_with_or_from_its_request(
+    answers: list[ScriptEntry], *, is_cancelled: bool, places: list[int | None]
+) -> None:
+    it = await followed(*answers, is_cancelled=is_cancelled)
+    parts, _ = await all_parts(it.moment, it.loops, "t2")
+    assert [part.seq for part in parts] == places
+    runs = {run_id: each._replace(run=each.run._replace(input=b"")) for run_id, each in it.moment.runs.items()}
+    again, _ = await all_parts(Moment(runs, it.moment.messages), it.loops, "t2")
+    assert keys(again) == keys(parts)
+
+
+async def test_a_run_that_only_records_an_end_has_no_messages() -> None:
+    agent = Agent("lead", "Lead.", model=ScriptedModel([LOOK, "done"]), tools=[look])
+    with fail_after(30):
+        async with MemoryStore() as store, Runner(store, workflows=[agent]) as runner:
+            loop = Loops(runner)("lead", 1)
+            before = await (await Tasks(runner).start(agent, "hi", task_id="t")).result()
+            await (await runner.start(loop, loop.end(before, "t"), run_id="t2")).result()
+            await (await runner.start(loop, loop.end(None, None), run_id="t3")).result()
+            moment, loops = await moment_of(store, "t2", "t3"), Loops(runner)
+            for run_id in ("t2", "t3"):
+                batch = await read(moment, loops, run_id)
+                assert [part.type for part in batch.parts] == ["completed"]
+                again = await read(moment, loops, run_id, batch.cursor)
+                assert (again.parts, again.is_over) == ([], True)
+
+
+class Stingy(Moment):
+    """Gives one element at a time, and none after some."""
+
+    most = 100
+
+    async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[bytes]:
+        page = await super().elements(run_id, key, after, min(limit, 1))
+        return page if after < self.most else Page(())
+
+
+async def test_a_page_may_hold_less_than_was_asked_for() -> None:
+    it = await ended(Agent("lead", "Lead.", model=ScriptedModel([[LOOK, LOOK], "done"]), tools=[look]))
+    stingy = Stingy(it.moment.runs, it.moment.messages)
+    assert keys((await all_parts(stingy, it.loops, "t"))[0]) == keys(await it.parts())
+    stingy.most = 1
+    batch = await read(stingy, it.loops, "t")
+    assert ([part.type for part in batch.parts], batch.is_over) == (["message"], False)
+
+
+async def test_what_was_read_without_the_results_of_an_answer_is_told_without_them() -> None:
+    it = await ended(Agent("lead", "Lead.", model=ScriptedModel([[LOOK, LOOK], "done"]), tools=[look]))
+    tree = await Reading(it.moment, it.loops).root("t", None)
+    batch = told(tree._replace(messages=tree.messages[:3]), None)
+    assert [part.type for part in batch.parts] == ["message", "tool_call", "tool_call"]
+    assert (batch.is_over, batch.has_more) == (False, True)
+    assert keys(told(tree, None).parts) == keys(await it.parts())
+
+
+async def test_arguments_that_are_no_json_are_told_as_they_are() -> None:
+    def broken(request: ModelRequest) -> ModelResponse:
+        if any(message.role == "assistant" for message in request.messages):
+            return ModelResponse(text="done")
+        calls = [ToolCall(id="a", name=name, arguments="{broken") for name in ("look", "message_agent")]
+        calls += [ToolCall(id="b", name="message_agent", arguments="[]")]
+        return ModelResponse(text="", calls=calls)
+
+    below = Agent("below", "Below.", model=ScriptedModel([]))
+    it = await ended(Agent("lead", "Lead.", model=FunctionModel(broken), tools=[look], sub_agents=[below]))
+    called = [part for part in await it.parts() if isinstance(part, ToolCalled)]
+    assert [part.arguments for part in called] == ["{broken", "{broken", []]
+    assert called[0].phrase == "Weather of a city now..."
+
+
 async def test_secrets_in_phrases_are_hidden() -> None:
     it = await ended(Agent("lead", "Lead.", model=ScriptedModel([LOOK, "done"]), tools=[look]))
     batch = await read(it.moment, it.loops, "t", mask=lambda text: text.replace("Rome", "***"))
@@ -269,12 +371,12 @@ async def test_less_that_a_model_sees_is_told_once_and_without_a_number() -> Non
             loops, law = Loops(runner), Law(Loops(runner), "t")
             await law.holds_in(store.moments)
             batches = [await read(each, loops, "t") for each in store.moments if each.runs]
-    told = [
+    less = [
         part
         for before, after in pairwise(batches)
         for part in compactions(before.runs, after.runs, task_id="t", at=law.parts[0].timestamp)
     ]
-    assert told
-    assert [part.hidden for part in told] == sorted({part.hidden for part in told})
-    assert {(part.path, part.seq, part.cursor, part.visit) for part in told} == {(("lead",), None, None, "")}
+    assert less
+    assert [part.hidden for part in less] == sorted({part.hidden for part in less})
+    assert {(part.path, part.seq, part.cursor, part.visit) for part in less} == {(("lead",), None, None, "")}
     assert compactions({}, batches[-1].runs, task_id="t", at=law.parts[0].timestamp) == []

@@ -40,10 +40,8 @@ class StoredRun:
     @cached_property
     def length(self) -> int:
         """How many messages its transcript has."""
-        ref = self._root.refs.get(MESSAGES)
-        if ref is not None and ref.length is not None:
-            return ref.length
-        return len(self._value(MESSAGES) or ())
+        ref = self._root.refs.get(MESSAGES)  # an empty list has none
+        return 0 if ref is None else ref.length or 0
 
     @property
     def saved_at(self) -> datetime:

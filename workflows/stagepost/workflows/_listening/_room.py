@@ -8,6 +8,7 @@ from threading import get_ident
 from typing import Final, NamedTuple, Protocol
 
 import anyio.from_thread
+from anyio.lowlevel import EventLoopToken, current_token
 
 from .._ids import is_within
 from ._buffer import Buffer
@@ -63,7 +64,7 @@ class Room:
         self._listeners: dict[Listener, None] = {}
         self._kept: dict[str, deque[_Kept]] = {}
         self._numbers = count()
-        self._thread = get_ident()
+        self._loop: tuple[int, EventLoopToken] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -76,10 +77,15 @@ class Room:
 
     def enter(self, listener: Listener) -> None:
         """Somebody listens from now on, and gets first what runs have told since their last commits."""
+        self.open()
         self._listeners[listener] = None
         for kept in merge(*self._kept.values(), key=_number):
             if is_within(kept.told.run_id, listener.run_id):
                 listener.buffer.put(kept.told)
+
+    def open(self) -> None:
+        """The run is worked on in the event loop that calls this: what steps tell in threads is passed to it."""
+        self._loop = (get_ident(), current_token())
 
     def leave(self, listener: Listener) -> None:
         """Somebody listens no longer."""
@@ -87,8 +93,8 @@ class Room:
 
     def tell(self, run_id: str, place: str, what: object) -> None:
         """A step tells something; in a thread, too."""
-        if get_ident() != self._thread:
-            anyio.from_thread.run_sync(self.tell, run_id, place, what)
+        if self._loop is not None and get_ident() != self._loop[0]:
+            anyio.from_thread.run_sync(self.tell, run_id, place, what, token=self._loop[1])
             return
         told = Told(run_id, place, what)
         self._keep(told)

@@ -9,7 +9,7 @@ from typing import Final
 
 import anyio
 from benchmarks.agents.measure import Figures, frozen, times
-from benchmarks.streams.stage import RUN, looping, running
+from benchmarks.streams.stage import RUN, Gate, looping, running
 
 from stagepost.agents import (
     Agent,
@@ -28,36 +28,6 @@ _TIMES: Final = 300
 _TOKENS: Final = 2_000
 _LISTENERS: Final = 1_000
 _CROWDED_TIMES: Final = 20
-
-
-class Gate:
-    """Lets somebody wait until all have come, and knows when the last one did; again and again.
-
-    Args:
-        number: How many have to come each time.
-
-    Attributes:
-        last: When the last one came.
-    """
-
-    def __init__(self, number: int) -> None:
-        self.last = 0.0
-        self._number = number
-        self._come = 0
-        self._more = anyio.Event()
-
-    def come(self) -> None:
-        """One more is here."""
-        self._come += 1
-        if self._come % self._number == 0:
-            self.last = perf_counter()
-            self._more.set()
-            self._more = anyio.Event()
-
-    async def full(self, time: int) -> None:
-        """Wait until all have come so many times."""
-        while self._come < time * self._number:
-            await self._more.wait()
 
 
 def one(scale: float) -> Figures:

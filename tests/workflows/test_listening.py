@@ -601,10 +601,16 @@ async def _open_later(gate: Gate) -> None:
     gate.open.set()
 
 
-async def test_a_run_that_ends_while_its_runner_is_left_is_heard_to_its_end(store: Store) -> None:
-    gate = Gate()
-    work = Chain("work", [gate.step])
-    ear = Ear()
+@pytest.mark.parametrize("status", [RunStatus.COMPLETED, RunStatus.FAILED])
+async def test_a_run_that_ends_while_its_runner_is_left_is_heard_to_its_end(store: Store, status: RunStatus) -> None:
+    gate, ear = Gate(), Ear()
+
+    async def end(state: State) -> None:
+        await gate.pass_through(state)
+        if status is RunStatus.FAILED:
+            raise ValueError("broken")
+
+    work = Chain("work", [step("end", end)])
     async with store:
         async with anyio.create_task_group() as group, Runner(store, workflows=[work]) as runner:
             await runner.start(work, run_id="r")
@@ -612,7 +618,7 @@ async def test_a_run_that_ends_while_its_runner_is_left_is_heard_to_its_end(stor
             await gate.entered.wait()
             await wait_all_tasks_blocked()
             group.start_soon(_open_later, gate)
-        assert (await store.info("r")).status is RunStatus.COMPLETED
+        assert (await store.info("r")).status is status
     assert len(ear.heard) >= 2
 
 

@@ -12,7 +12,7 @@ from anyio import fail_after, wait_all_tasks_blocked
 from tests.workflows._hearing import all_parts, said
 from tests.workflows._words import NOTHING, PATIENCE, Counted, Gate, Store, running
 
-from stagepost.checkpoint import CannotStore, Keep, MemoryStore, RunNotFound, RunStatus, WaitStatus
+from stagepost.checkpoint import CannotStore, Commit, Keep, MemoryStore, Owner, RunNotFound, RunStatus, WaitStatus
 from stagepost.workflows import (
     Append,
     Chain,
@@ -586,3 +586,41 @@ async def test_a_history_that_is_longer_than_a_page_is_told_from_any_cursor(stor
             parts = await all_parts(runner.stream("r", after=cursor))
             told = [part.seq for part in parts if isinstance(part, StepSaved | StateShown)]
             assert told == list(range(1 if cursor is None else int(cursor) + 1, 30))
+
+
+async def test_a_reader_who_falls_behind_in_the_middle_goes_on_from_the_state_or_the_history(store: Store) -> None:
+    gate, counted = Gate(), Counted()
+    work = Chain("work", [gate.step, *(counted.adds(f"s{number}") for number in range(20))])
+    for keep in (Keep.RESULT, Keep.ALL):
+        gate.open = anyio.Event()
+        async with running(store, work) as runner:
+            run = await runner.start(work, run_id=keep.value, keep=keep)
+            async with (stream := runner.stream(run.id, buffer=3)):
+                assert (await anext(stream)).seq == 1
+                gate.open.set()
+                await run.result()
+                parts = [part async for part in stream]
+        told = [(type(part), part.seq) for part in parts]
+        if keep is Keep.ALL:
+            assert told == [*((StepSaved, seq) for seq in range(2, 23)), (RunOver, 22)]
+        else:
+            assert told == [(StateShown, 22), (RunOver, 22)]
+            assert isinstance(parts[0], StateShown)
+            assert parts[0].skipped == 20
+
+
+async def test_commits_that_were_not_made_by_this_runner_are_seen_with_the_next_ring(store: Store) -> None:
+    work = Chain("work", [Wait("ask"), NOTHING])
+    async with running(store, work) as runner:
+        await (await runner.start(work, run_id="r")).settled()
+        async with (stream := runner.stream("r")):
+            assert [type(await anext(stream)) for _ in range(2)] == [StateShown, WaitBegan]
+            info = await store.info("r")
+            lease = await store.claim(Owner(runner._open().claims.owner.id, "another"), "r", force=True)
+            frame = (await store.load("r")).root
+            await store.commit(Commit(lease, frame=frame._replace(seq=frame.seq + 1, state={"by": b"1"})))
+            runner._open().presence.rooms.ring("r")
+            part = await anext(stream)
+        assert info.status is RunStatus.WAITING
+    assert isinstance(part, StateShown)
+    assert (part.state, part.skipped) == ({"by": 1}, 0)

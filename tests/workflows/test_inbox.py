@@ -1,6 +1,5 @@
 """Other processes answer, signal, settle and cancel beside the owner of a file, and the owner goes on."""
 
-import json
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio import fail_after, to_thread
+from tests.workflows._other_process import Outsider, outsider
 from tests.workflows._waiting_inbox import Decision, asked
 from tests.workflows._words import Counted, Gate, running
 
@@ -23,46 +23,6 @@ SLOW = 60  # seconds: several interpreters start
 
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
-
-
-class Outsider:
-    """Another process; see `_outsider`."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    async def say(self, verb: str, *arguments: object, **options: object) -> str:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps([verb, arguments, options]) + "\n")
-        self._process.stdin.flush()
-        return await self.heard()
-
-    async def heard(self) -> str:
-        assert self._process.stdout is not None
-        return (await to_thread.run_sync(self._process.stdout.readline)).strip()
-
-
-@asynccontextmanager
-async def outsider(file: Path, knows: str = "checked") -> AsyncIterator[Outsider]:
-    path = os.pathsep.join(filter(None, [str(Path.cwd()), *sys.path]))
-    process = subprocess.Popen(  # noqa: ASYNC220  # its pipes are read in threads
-        [sys.executable, "-m", "tests.workflows._outsider", str(file), knows],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-    )
-    other = Outsider(process)
-    try:
-        assert await other.heard() == "ready"
-        yield other
-    finally:
-        with anyio.CancelScope(shield=True):
-            process.kill()
-            await to_thread.run_sync(process.wait)
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            pipe.close()
 
 
 @asynccontextmanager

@@ -77,7 +77,7 @@ SNIPPETS += [
     "an answer ",
     "ä😀",
 ]
-slow = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+slow = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

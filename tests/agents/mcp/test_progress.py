@@ -10,6 +10,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from mcp.server import MCPServer  # after the check
 from mcp.server.mcpserver import Context  # after the check
+from tests.agents._hearing import Hear, both_hear, progress  # after the check
 from tests.agents.mcp._clerk import at_work, clerk, ended, said, stdio  # after the check
 
 from stagepost.agents import (  # after the check
@@ -22,6 +23,7 @@ from stagepost.agents import (  # after the check
     ToolProgress,
     call,
 )
+from stagepost.agents._live._told import ProgressMade  # after the check
 
 STEPS = [ToolProgress("slow", step, 3, f"step {step}") for step in (1, 2, 3)]
 
@@ -79,6 +81,13 @@ async def test_secrets_are_masked_and_errors_of_hooks_concern_nobody(caplog: pyt
         result = await agent.run("go", secrets={"key": "open-sesame-4711"})
     assert (result.output, heard.told) == ("done", [ToolProgress("dig", 0.5, None, "***")])
     assert "progress_hook_failed" in caplog.text
+
+
+@both_hear
+async def test_those_who_listen_to_the_run_are_told(hear: Hear) -> None:
+    agent = Agent("a", "", model=ScriptedModel([call("dig"), "done"]), tools=[McpServer.memory(digging())])
+    told = await hear(agent, secrets={"key": "open-sesame-4711"})
+    assert progress(told) == [ProgressMade("a", ("a",), "call-0-0", "0-0", "dig", 0.5, None, "***")]
 
 
 async def test_inherited_hooks_are_told_of_calls_below() -> None:

@@ -1,6 +1,6 @@
-"""Progress of tool calls, as servers report it, for hooks."""
+"""Progress of tool calls, as servers and tools report it, for hooks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from stagepost._dataclasses import dataclass
@@ -8,17 +8,16 @@ from stagepost.hub import get_logger
 from stagepost.workflows import own_failure
 
 from .._tools._context import ToolContext
-from .._tools._outside import Tell
 
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """How far a call of an MCP server's tool is, as the server says.
+    """How far a call is, as an MCP server says, or a tool by `ToolContext.progress`.
 
     Attributes:
         tool: Name of the tool.
         progress: How much is done; it grows.
-        total: How much there is to do; None if the server does not know.
+        total: How much there is to do; None if that is not known.
         message: What it is doing; None if it does not say.
     """
 
@@ -36,10 +35,11 @@ class ProgressHook(Protocol):
     """
 
     async def tool_progress(self, progress: ToolProgress, context: ToolContext) -> None:
-        """Take note of what a server reports in the middle of a call, such as to show it to people.
+        """Take note of what is reported in the middle of a call, such as to show it to people.
 
-        Nothing of it is stored. Be quick: the server's other messages may wait meanwhile. An error is logged, and
-        concerns nothing else.
+        Nothing of it is stored. Be quick: the server's other messages may wait meanwhile; of a tool that reports much
+        faster than this returns, only the last 100 reports are kept, and its result waits for them. An error is logged,
+        and concerns nothing else.
 
         Args:
             progress: How far the call is.
@@ -48,25 +48,16 @@ class ProgressHook(Protocol):
         ...
 
 
-def progress_of(hooks: Iterable[object], tool: str, context: ToolContext, mask: Callable[[str], str]) -> Tell | None:
-    """What tells the hooks how far a call is; None if none of them wants to know.
+async def tell_hooks(hooks: Sequence[ProgressHook], told: ToolProgress, context: ToolContext) -> None:
+    """Tell hooks how far a call is.
 
     Args:
-        hooks: Those of the agent.
-        tool: Name of the tool.
+        hooks: The hooks.
+        told: How far it is.
         context: The tool's context.
-        mask: Gives a text without the secrets of the run.
     """
-    listening = [hook for hook in hooks if isinstance(hook, ProgressHook)]
-    if not listening:
-        return None
-
-    async def tell(progress: float, total: float | None, message: str | None) -> None:
-        told = ToolProgress(tool, progress, total, None if message is None else mask(message))
-        for hook in listening:
-            await _tell(hook, told, context)
-
-    return tell
+    for hook in hooks:
+        await _tell(hook, told, context)
 
 
 async def _tell(hook: ProgressHook, told: ToolProgress, context: ToolContext) -> None:

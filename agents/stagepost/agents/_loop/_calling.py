@@ -8,6 +8,7 @@ from stagepost.workflows import AnswerTypes, Parallel, State, Step, StepContext,
 
 from .._context._excerpt import READ_RESULT, read_result
 from .._definition._hooks import ToolHook
+from .._definition._progress import ProgressHook
 from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
 from .._delegation._state import Changes, RunState
@@ -61,6 +62,7 @@ class ToolCalling:
         self._offer = offer
         self._transcript = transcript
         self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
+        self._progress_hooks = tuple(hook for hook in member.hooks if isinstance(hook, ProgressHook))
 
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:
         """Whether the only call of an answer may begin with its commit: it needs no approval, and leaves a mark."""
@@ -127,7 +129,8 @@ class ToolCalling:
         tool = toolbox.tools.get(call.name)
         if tool is None:
             return unmade(call, pending, context, f"there is no tool {call.name!r}; there are: {toolbox.names}")
-        return await OneCall(self._member, self._delegation, self._hooks, tool, pending, context, aside).made(call)
+        hooks = self._hooks, self._progress_hooks
+        return await OneCall(self._member, self._delegation, *hooks, tool, pending, context, aside).made(call)
 
     def in_order(self, given: State, results: Sequence[Sequence[MadeCall]]) -> Changes:
         """The results of the calls that were made at once, in the order of the calls."""

@@ -24,7 +24,7 @@ from stagepost.workflows import StepContext, own_failure
 from .._definition._approvals import APPROVE, Allow, Decision, Deny, asked, decided, expired
 from .._definition._definition import MESSAGE_AGENT
 from .._definition._hooks import ToolHook, tool_chain
-from .._definition._progress import progress_of
+from .._definition._progress import ProgressHook
 from .._delegation._calls import Aside, PendingCall
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
@@ -42,6 +42,7 @@ from ._at_most_once import AtMostOnce, interrupted
 from ._beginning import is_in_doubt
 from ._keeping import shown
 from ._member import Member
+from ._reporting import Reporting
 from ._session import Approve, Session
 
 
@@ -53,21 +54,25 @@ class OneCall:
         member: The agent that wants it.
         delegation: Asks other agents.
         hooks: The hooks around it.
+        progress_hooks: The hooks that are told how far it is.
         tool: The tool.
         entry: The pending call.
         context: The step that makes it.
         aside: Collects further information for the run.
         result: Its result, if it must not be made twice, however often hooks call on.
+        reporting: Takes what is reported of it, once that may be.
     """
 
     member: Member
     delegation: Delegation
     hooks: Sequence[ToolHook]
+    progress_hooks: Sequence[ProgressHook]
     tool: Tool[..., object]
     entry: PendingCall
     context: StepContext
     aside: Aside
     result: ToolResult | None = None
+    reporting: Reporting | None = None
 
     async def made(self, call: ToolCall) -> ToolResult:
         """The result, once it is approved."""
@@ -137,6 +142,8 @@ class OneCall:
         if context is None and self.tool.takes_context:
             context = self._tool_context()
         invoked = partial(invoke, self.tool, arguments, context, is_own=self.context.is_durable)
+        if context is not None and self.progress_hooks:
+            invoked = partial(self._reports().during, invoked, context)
         if self.tool.idempotent:
             return await invoked()
         if self.result is None:
@@ -173,7 +180,7 @@ class OneCall:
 
     async def _asking(self, tool: WaitingTool, arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
         shown = partial(self._shown, arguments)
-        progress = progress_of(self.member.hooks, tool.name, context, self.context.mask)
+        progress = self._reports().of_server(context)
         outside = Outside(self.context, self.entry.number, context, shown, self._once(shown), progress)
         try:
             return await tool.call(arguments, outside)
@@ -190,6 +197,12 @@ class OneCall:
     def _once(self, shown: Callable[[], Mapping[str, object]]) -> AtMostOnce:
         return AtMostOnce(self.tool, self.entry, self.context, shown)
 
+    def _reports(self) -> Reporting:
+        if self.reporting is None:
+            hooks, name = self.progress_hooks, self.tool.name
+            self.reporting = Reporting(self.member, hooks, name, self.entry, self.context)
+        return self.reporting
+
     def _tool_context(self) -> ToolContext:
         return ToolContext(
             run_id=self.context.run_id,
@@ -202,6 +215,7 @@ class OneCall:
             path=self.member.path,
             turn=self.entry.turn + 1,
             labels=self.context.labels,
+            _report=self._reports().report,
         )
 
 

@@ -74,8 +74,9 @@ class TaskStream(Generic[OutputT_co]):
     The others are told while the run works: `TurnBegan`, `TokenArrived`, `PartialOutput`, `ToolProgressed`,
     `Compacted`, `Gap`. They stand before the numbered part that they become. A token with index 0 starts its answer
     anew: tokens that were told of this turn before are void, since the model is asked again. Who joins in the middle
-    of an answer gets its text so far as one token. A reader that is too slow loses some of these parts, and none of the
-    numbered ones; `Gap` says which tokens are missing. The message that follows has all of the text.
+    of an answer gets its text so far as one token, if somebody has listened since it began; else no token of it, but
+    the message. A reader that is too slow loses some of these parts, and none of the numbered ones; `Gap` says which
+    tokens are missing. The message that follows has all of the text.
 
     Any number of readers may have streams of one task, and none of them keeps the run or another reader waiting. One
     task reads a stream at a time. Where a stream says how it was made (`Agent.stream`, `Tasks.stream`), it says what
@@ -90,6 +91,7 @@ class TaskStream(Generic[OutputT_co]):
     def __init__(self, opening: Opening[OutputT_co], choice: Choice, after: str | None = None) -> None:
         self._opening = opening
         self._choice = choice
+        self._takes_all = choice.is_all
         self._after = self._cursor = after
         self._block: AbstractAsyncContextManager[Hearing[OutputT_co]] | None = None
         self._hearing: Hearing[OutputT_co] | None = None
@@ -173,7 +175,7 @@ class TaskStream(Generic[OutputT_co]):
                 self._given += 1
                 if part.cursor is not None:
                     self._cursor = part.cursor
-                chosen = self._choice.of(part)
+                chosen = part if self._takes_all else self._choice.of(part)
                 if chosen is not None:
                     return chosen
             if self._is_over:

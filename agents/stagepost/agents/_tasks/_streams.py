@@ -95,6 +95,7 @@ class TaskStreams:
         key: str | None = ...,
         settings: ModelSettings | None = ...,
         labels: Mapping[str, str] | None = ...,
+        after: str | None = ...,
         include_thinking: bool = ...,
         include_tool_events: bool = ...,
         below: bool = ...,
@@ -111,6 +112,7 @@ class TaskStreams:
         key: str | None = ...,
         settings: ModelSettings | None = ...,
         labels: Mapping[str, str] | None = ...,
+        after: str | None = ...,
         include_thinking: bool = ...,
         include_tool_events: bool = ...,
         below: bool = ...,
@@ -126,6 +128,7 @@ class TaskStreams:
         key: str | None = None,
         settings: ModelSettings | None = None,
         labels: Mapping[str, str] | None = None,
+        after: str | None = None,
         include_thinking: bool = True,
         include_tool_events: bool = True,
         below: bool = True,
@@ -139,7 +142,9 @@ class TaskStreams:
             async with tasks.start_stream(lead, "Plan the trip.", task_id="trip-42") as stream:
                 async for part in stream: ...
 
-        Once the block is entered, the task is saved; leaving the block early cancels nothing.
+        Once the block is entered, the task is saved; leaving the block early cancels nothing. This hears the task from
+        its beginning, which `stream` after `Tasks.start` may not: models say nothing of an answer that has begun before
+        anybody listened.
 
         Args:
             agent: As for `Tasks.start`.
@@ -148,6 +153,7 @@ class TaskStreams:
             key: As for `Tasks.start`.
             settings: As for `Tasks.start`.
             labels: As for `Tasks.start`.
+            after: As for `stream`, for a reader that comes back: with a `task_id` or a `key`.
             include_thinking: As for `stream`.
             include_tool_events: As for `stream`.
             below: As for `stream`.
@@ -174,7 +180,7 @@ class TaskStreams:
         choice = Choice(
             include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial
         )
-        return stream_of(self._runner, begin, choice, buffer=buffer)
+        return stream_of(self._runner, begin, choice, buffer=buffer, after=after)
 
     async def heard_all(self, task_id: str, cursor: str | None) -> bool:
         """Whether a reader with this cursor has got everything, the end too, so that it need not come back.

@@ -1,6 +1,6 @@
 """The context of a tool call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Generic
 
@@ -44,3 +44,18 @@ class ToolContext(Generic[DepsT_co]):
     path: Sequence[str] = ()
     turn: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
+    _report: Callable[[float, float | None, str | None], None] | None = field(default=None, repr=False, compare=False)
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Report how far the call is: to those who listen to the run, and to hooks with ``tool_progress``.
+
+        Nothing of it is stored, and nothing happens if nobody wants to know. Secrets in the message are masked. May be
+        called from any thread.
+
+        Args:
+            done: How much is done; it should grow.
+            total: How much there is to do, if that is known.
+            message: What the call is doing, for people.
+        """
+        if self._report is not None:
+            self._report(done, total, message)

@@ -20,6 +20,7 @@ from ._folding import fold_on
 from ._intermediates import keep
 from ._performing import perform
 from ._results import check_unchanged, explained
+from ._saving import tell_begun
 from ._story import Story
 
 
@@ -38,6 +39,8 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
     started = perf_counter()
     if execution.intermediates is not None and not execution.intermediates:
         keep(branch, "")
+    if execution.room is not None and not recovered:
+        tell_begun(execution.room, execution.run_id, branch.seq, branch.own, branch.position)
     execution.emit(RunStarted, recovered=recovered, trace=execution.trace)
     status = "open"
     try:

@@ -1,6 +1,7 @@
 """A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from time import time
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -21,6 +22,7 @@ from .._execution._items import ItemRecord
 from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
 from .._execution._sizes import note_size
+from .._listening._saved import SavedItem
 from .._plans._plan import FanOutPlace, Plan
 from .._steps._context import StepContext
 from .._steps._step import Step
@@ -255,8 +257,6 @@ class FanOut:
         if blobs:
             self._run.blobs.keep(blobs)
         item.status, item.value, item.error = outcome.status, outcome.value, outcome.error
-        if self._run.room is not None:
-            self._run.room.ring()
 
     @property
     def _has_failed(self) -> bool:
@@ -280,6 +280,10 @@ class FanOut:
 
     def _note_ended(self, item: ItemRecord) -> None:
         self._count(item)
+        if self._run.room is not None:
+            done, total = self._done + self._failed, len(self._items)
+            saved = SavedItem(item.stored(self._path, self._visit), done, total, time())
+            self._run.room.ended(self._run.run_id, saved)
         if self._run.is_observed:
             ok, total = item.status is ItemStatus.OK, len(self._items)
             self._run.emit(ItemEnded, path=self._path, index=item.idx, ok=ok, done=self._done, total=total)

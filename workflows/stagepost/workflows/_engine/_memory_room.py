@@ -178,6 +178,7 @@ class MemoryRoom:
         if self._is_taken:
             raise ValueError("a MemoryRoom is for one run: make another one")
         self._is_taken = True
+        self._room.open()
         return self._room
 
     @contextmanager

@@ -9,6 +9,21 @@ from .._values._append import Elements
 from .._values._state import Stored, Values
 
 
+def tell_begun(room: Room, run_id: str, seq: int, values: Values, position: Position) -> None:
+    """Tell those who follow the run step by step what it begins with, if they have come before that.
+
+    Args:
+        room: Those who listen.
+        run_id: The run.
+        seq: Number of its first frame.
+        values: What it begins with.
+        position: Where it begins.
+    """
+    if room.is_followed:
+        saved = _saved(seq, values=({}, values), positions=(None, position), width=None)
+        room.committed(run_id, saved._replace(changed={**_empty_lists(values), **saved.changed}))
+
+
 def tell_saved(
     room: Room,
     run_id: str,
@@ -32,7 +47,15 @@ def tell_saved(
     """
     if path:
         room.ring()
-        return
+    else:
+        room.committed(
+            run_id, _saved(seq, values=values, positions=positions, width=width) if room.is_followed else None
+        )
+
+
+def _saved(
+    seq: int, *, values: tuple[Values, Values], positions: tuple[Position | None, Position], width: int | None
+) -> Saved:
     (before, own), (stood, position) = values, positions
     changed, added = dict[str, bytes](), dict[str, tuple[bytes, ...]]()
     for key, value in own.items():
@@ -44,7 +67,11 @@ def tell_saved(
         elif not _is_same(value, old):
             changed[key] = value.data
     more = {key: parts for key, parts in added.items() if parts}
-    room.committed(run_id, Saved(seq, stood.next, changed, more, position.next, width, time()))
+    return Saved(seq, None if stood is None else stood.next, changed, more, position.next, width, time())
+
+
+def _empty_lists(values: Values) -> dict[str, bytes]:
+    return {key: value.data for key, value in values.items() if isinstance(value, Elements) and not value.length}
 
 
 def _is_same(value: Stored, old: Stored | None) -> bool:

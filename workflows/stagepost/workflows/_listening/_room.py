@@ -8,10 +8,11 @@ from threading import get_ident
 from typing import Final, NamedTuple, Protocol
 
 import anyio.from_thread
+from anyio.lowlevel import EventLoopToken, current_token
 
 from .._ids import is_within
 from ._buffer import Buffer
-from ._saved import Saved
+from ._saved import Saved, SavedItem
 from ._told import Told
 
 _KEPT: Final = 1_000  # told values of one run since its last commit
@@ -63,7 +64,7 @@ class Room:
         self._listeners: dict[Listener, None] = {}
         self._kept: dict[str, deque[_Kept]] = {}
         self._numbers = count()
-        self._thread = get_ident()
+        self._loop: tuple[int, EventLoopToken] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -76,10 +77,15 @@ class Room:
 
     def enter(self, listener: Listener) -> None:
         """Somebody listens from now on, and gets first what runs have told since their last commits."""
+        self.open()
         self._listeners[listener] = None
         for kept in merge(*self._kept.values(), key=_number):
             if is_within(kept.told.run_id, listener.run_id):
                 listener.buffer.put(kept.told)
+
+    def open(self) -> None:
+        """The run is worked on in the event loop that calls this: what steps tell in threads is passed to it."""
+        self._loop = (get_ident(), current_token())
 
     def leave(self, listener: Listener) -> None:
         """Somebody listens no longer."""
@@ -87,8 +93,8 @@ class Room:
 
     def tell(self, run_id: str, place: str, what: object) -> None:
         """A step tells something; in a thread, too."""
-        if get_ident() != self._thread:
-            anyio.from_thread.run_sync(self.tell, run_id, place, what)
+        if self._loop is not None and get_ident() != self._loop[0]:
+            anyio.from_thread.run_sync(self.tell, run_id, place, what, token=self._loop[1])
             return
         told = Told(run_id, place, what)
         self._keep(told)
@@ -104,13 +110,27 @@ class Room:
             listener.buffer.ring()
             listener.wake()
 
-    def committed(self, run_id: str, saved: Saved) -> None:
-        """A run has committed its root frame."""
+    @property
+    def is_followed(self) -> bool:
+        """Whether anybody follows a run step by step."""
+        return any(listener.follows for listener in self._listeners)
+
+    def committed(self, run_id: str, saved: Saved | None) -> None:
+        """A run has committed its root frame; told as a whole to those who follow it."""
         self.forget(run_id)
-        for listener in self._listeners:
-            if listener.follows and listener.run_id == run_id:
-                listener.buffer.note(Told(run_id, saved.step or "", saved))
+        if saved is not None:
+            self._note(Told(run_id, saved.step or "", saved))
         self.ring()
+
+    def ended(self, run_id: str, saved: SavedItem) -> None:
+        """An item of a fan-out of a run has ended; told to those who follow the run."""
+        self._note(Told(run_id, saved.item.path, saved))
+        self.ring()
+
+    def _note(self, told: Told) -> None:
+        for listener in self._listeners:
+            if listener.follows and listener.run_id == told.run_id:
+                listener.buffer.note(told)
 
     def forget(self, run_id: str) -> None:
         """A run has committed what its steps have done: what they told of it is of no use to whoever comes later."""

@@ -1,7 +1,9 @@
-"""What a listener hears of a commit that follows it step by step."""
+"""What those hear of a run's commits who follow it step by step."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from stagepost.checkpoint import Item
 
 
 class Saved(NamedTuple):
@@ -9,7 +11,7 @@ class Saved(NamedTuple):
 
     Attributes:
         seq: Number of the frame that it has written.
-        step: Path of the place that has made it; None if the run has only begun to stand somewhere.
+        step: Path of the place that has made it; None for the frame that the run begins with, all of which is told.
         changed: JSON of the keys that are other than before.
         added: JSON of the elements that were added to lists that only grow, by key.
         next: Where the run goes on; None at its end.
@@ -23,4 +25,20 @@ class Saved(NamedTuple):
     added: Mapping[str, Sequence[bytes]]
     next: str | None
     width: int | None
+    at: float
+
+
+class SavedItem(NamedTuple):
+    """One item of a fan-out of the run that has ended.
+
+    Attributes:
+        item: It, as it is saved.
+        done: How many items of the fan-out have ended.
+        total: How many it has.
+        at: When, in seconds since 1970.
+    """
+
+    item: Item
+    done: int
+    total: int
     at: float

@@ -10,6 +10,7 @@ from stagepost.checkpoint import (
     FrozenList,
     JsonValue,
     Keep,
+    RunInfo,
     RunNotFound,
     RunStatus,
     Snapshot,
@@ -18,7 +19,7 @@ from stagepost.checkpoint import (
 )
 
 from .._listening._listening import Listening
-from .._listening._saved import Saved
+from .._listening._saved import Saved, SavedItem
 from .._listening._told import Told
 from ..errors import CursorRefused, RunLeftOpen
 from ._cursor import Cursor, read_cursor
@@ -93,7 +94,8 @@ class RunStream:
         self._ready: deque[RunPart] = deque()
         self._heard: deque[Told] = deque()
         self._must_look = False
-        self._latest: Snapshot | None = None
+        self._has_begun = False
+        self._epoch = 1
         self._is_over = False
         self._result: tuple[Any, Exception | None] | None = None
 
@@ -162,31 +164,40 @@ class RunStream:
 
     async def _take(self, told: Told) -> None:
         saved = told.what
-        if not isinstance(saved, Saved):
+        if isinstance(saved, SavedItem):
+            if self._has_begun and (part := self._telling.ended(saved)) is not None:
+                self._ready.append(part)
+        elif not isinstance(saved, Saved):
             self._ready.append(self._telling.told(told))
-        elif self._latest is not None:  # before the first look nothing is known that a commit could follow
+        elif saved.step is None:
+            if self._after is None and not self._has_begun:
+                self._has_begun = True
+                self._ready.append(self._telling.begun(saved))
+        elif self._has_begun:  # else nothing is known that it could follow
             if self._telling.misses(saved):
                 await self._catch_up(await self._listening.source.snapshot(self.run_id))
-            if (part := self._telling.saved(saved)) is not None:
-                self._ready.append(part)
+            if (step := self._telling.saved(saved)) is not None:
+                self._ready.append(step)
 
     async def _look(self) -> None:
         """Read what is stored now."""
         try:
             snapshot = await self._listening.source.snapshot(self.run_id)
         except RunNotFound:
-            if self._latest is None:
+            if not self._has_begun:
                 raise
-            await self._vanish(self._latest)
+            await self._vanish()
             return
-        if self._latest is None:
+        if not self._has_begun:
             await self._begin(snapshot)
+            self._has_begun = True
         elif self._is_behind(snapshot):
             await self._catch_up(snapshot)
-        self._latest = snapshot
-        self._ready.extend(self._telling.rest(snapshot))
-        if not snapshot.run.status.is_open:
-            await self._end(snapshot)
+        self._epoch = snapshot.run.epoch
+        if snapshot.root.seq == self._telling.seq:  # else commits come first that are still to be told, and they ring
+            self._ready.extend(self._telling.rest(snapshot))
+            if not snapshot.run.status.is_open:
+                await self._end(snapshot.run)
 
     def _is_behind(self, snapshot: Snapshot) -> bool:
         """Whether there were commits that will not be told: all those that are made here are, sooner or later."""
@@ -204,22 +215,19 @@ class RunStream:
         if run.blocked is not None and run.status is RunStatus.RUNNING:
             self._listening.end(RunLeftOpen(self.run_id, run.blocked))
 
-    async def _end(self, snapshot: Snapshot) -> None:
-        """The run has ended, unless commits before that are still to be told."""
-        run = snapshot.run
-        if snapshot.root.seq > self._telling.seq:
-            return
+    async def _end(self, run: RunInfo) -> None:
+        """The run has ended."""
         over = None
         if Cursor(self._telling.seq, run.epoch) != self._after:
             over = self._telling.end(run.status, run.error, run.epoch, run.finished_at)
         await self._finish(over)
 
-    async def _vanish(self, before: Snapshot) -> None:
+    async def _vanish(self) -> None:
         """A run has ended of which nothing is kept."""
         if self._listening.is_live or not self._listening.buffer.is_empty:
             return
         status = RunStatus.COMPLETED if self._telling.next is None else RunStatus.CANCELLED
-        await self._finish(self._telling.end(status, None, before.run.epoch))
+        await self._finish(self._telling.end(status, None, self._epoch))
 
     async def _finish(self, over: RunOver | None) -> None:
         try:

@@ -11,6 +11,7 @@ from pydantic_core import from_json, to_json
 
 from stagepost.checkpoint import (
     Frame,
+    FrozenList,
     Item,
     ItemStatus,
     JsonValue,
@@ -23,7 +24,7 @@ from stagepost.checkpoint import (
 )
 
 from .._ids import wait_id_of
-from .._listening._saved import Saved
+from .._listening._saved import Saved, SavedItem
 from .._listening._told import Told
 from ._cursor import Cursor
 from ._parts import (
@@ -62,14 +63,22 @@ class Telling:
 
     def state(self, frame: Frame, state: Mapping[str, JsonValue], at: datetime) -> StateShown:
         """The state after a commit, and how many were made since the last one that was told."""
-        skipped, self.seq, self.next = frame.seq - self.seq - 1, frame.seq, frame.next
+        skipped = frame.seq - self.seq - 1
+        self._move(frame.seq, frame.next)
         return StateShown(**self._head(at), state=state, next=frame.next, skipped=skipped)
+
+    def begun(self, saved: Saved) -> StateShown:
+        """What the run begins with."""
+        frame = Frame("", saved.seq, saved.next, saved.changed)
+        lists = {key: FrozenList(map(read_frozen, parts)) for key, parts in saved.added.items()}
+        state = {key: read_frozen(data) for key, data in saved.changed.items()}
+        return self.state(frame, {**state, **lists}, datetime.fromtimestamp(saved.at, UTC))
 
     def saved(self, saved: Saved) -> StepSaved | None:
         """A commit that follows the last one that was told; None if it was told before."""
         if saved.seq <= self.seq:
             return None
-        self.seq, self.next = saved.seq, saved.next
+        self._move(saved.seq, saved.next)
         return StepSaved(
             **self._head(datetime.fromtimestamp(saved.at, UTC)),
             step=saved.step or "",
@@ -79,9 +88,22 @@ class Telling:
             items=saved.width,
         )
 
+    def _move(self, seq: int, place: str | None) -> None:
+        """A commit is told; the items of a fan-out that it may have joined will not be heard of again."""
+        self.seq, self.next = seq, place
+        self._items.clear()
+
     def misses(self, saved: Saved) -> bool:
         """Whether there were commits before this one that were not told."""
         return saved.seq > self.seq + 1
+
+    def ended(self, saved: SavedItem) -> ItemOver | None:
+        """An item that has ended; None if it was told before."""
+        item, name = saved.item, _name(saved.item)
+        if name in self._items:
+            return None
+        self._items.add(name)
+        return self._item(item, datetime.fromtimestamp(saved.at, UTC), saved.done, saved.total)
 
     # what is not stored
 
@@ -142,18 +164,17 @@ class Telling:
         )
 
     def _items_of(self, snapshot: Snapshot) -> Iterator[ItemOver]:
-        known, self._items = self._items, set()
-        for (path, visit), group in groupby(sorted(snapshot.items, key=_group), key=_group):
+        for _, group in groupby(sorted(snapshot.items, key=_fan_out), key=_fan_out):
             items = list(group)
             ended = [item for item in items if item.status is not ItemStatus.WAITING]
-            new = [item for item in ended if (path, visit, item.idx) not in known]
-            self._items |= {(path, visit, item.idx) for item in ended}
+            new = [item for item in ended if _name(item) not in self._items]
+            self._items.update(map(_name, ended))
             for done, item in enumerate(sorted(new, key=partial(_at, snapshot)), 1 + len(ended) - len(new)):
-                yield self._item(snapshot, item, done, len(items))
+                yield self._item(item, _at(snapshot, item), done, len(items))
 
-    def _item(self, snapshot: Snapshot, item: Item, done: int, total: int) -> ItemOver:
+    def _item(self, item: Item, at: datetime, done: int, total: int) -> ItemOver:
         return ItemOver(
-            **self._head(_at(snapshot, item)),
+            **self._head(at),
             path=item.path,
             index=item.idx,
             status=item.status,
@@ -190,8 +211,12 @@ def _json(data: bytes | None) -> JsonValue:
     return None if data is None else read_frozen(data)
 
 
-def _group(item: Item) -> tuple[str, int]:
+def _fan_out(item: Item) -> tuple[str, int]:
     return item.path, item.visit
+
+
+def _name(item: Item) -> tuple[str, int, int]:
+    return item.path, item.visit, item.idx
 
 
 def _at(snapshot: Snapshot, item: Item) -> datetime:

@@ -37,16 +37,17 @@ class Mask:
     __slots__ = ("_forms",)
 
     def __init__(self, secrets: Iterable[str | tuple[str, str]] = ()) -> None:
-        self._forms: Final = Forms(("", each) if isinstance(each, str) else each for each in secrets)
+        forms = Forms(("", each) if isinstance(each, str) else each for each in secrets)
+        self._forms: Final = forms or None
 
     def __bool__(self) -> bool:
         """Whether it looks for anything."""
-        return bool(self._forms)
+        return self._forms is not None
 
     def find(self, text: str) -> str | None:
         """The name of a secret that a text holds, if it holds one."""
         forms = self._forms
-        if not forms.may_be_in(text):
+        if forms is None or not forms.may_be_in(text):
             return None
         found = (form.name for form in forms.raw if form.is_in(text))
         later = (form.name for stage in stages(text) for form in forms.read if form.is_in(stage))
@@ -55,7 +56,7 @@ class Mask:
     def __call__(self, text: str) -> str:
         """The text with three stars for each secret in it, and for each piece of one of 12 characters or more."""
         forms = self._forms
-        if not forms or (not forms.may_be_in(text) and next(forms.pieces(fold(text)), None) is None):
+        if forms is None or (not forms.may_be_in(text) and next(forms.pieces(fold(text)), None) is None):
             return text
         return starred(text, sorted(forms.places(text)))
 

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from ._beginnings import Beginnings, unfinished
+from ._beginnings import unfinished
 from ._forms import Forms
 from ._starred import starred
 from ._unescaping import ROUNDS, Reading, fold
@@ -31,14 +31,13 @@ class MaskStream:
     """Puts three stars where a text that comes in pieces shows a secret: see `Mask.stream`.
 
     Args:
-        forms: The forms of the secrets.
+        forms: The forms of the secrets; None if there are none.
     """
 
-    __slots__ = ("_before", "_beginnings", "_forms", "_held", "_is_read", "_next")
+    __slots__ = ("_before", "_forms", "_held", "_is_read", "_next")
 
-    def __init__(self, forms: Forms) -> None:
+    def __init__(self, forms: Forms | None) -> None:
         self._forms = forms
-        self._beginnings = forms.beginnings if forms else None
         self._held = ""
         self._before = ""
         self._is_read = False
@@ -50,14 +49,15 @@ class MaskStream:
         Args:
             piece: The piece.
         """
-        if self._beginnings is None:
+        forms = self._forms
+        if forms is None:
             return piece
         self._held += piece
         if len(self._held) < self._next:
             return ""
-        places, held = self._look(self._held, self._beginnings)
+        places, held = self._look(self._held, forms)
         shown = starred(self._held[:held], sorted(place for place in places if place[1] <= held))
-        self._before = (self._before + self._held[:held])[-self._forms.context :]
+        self._before = (self._before + self._held[:held])[-forms.context :]
         self._held = self._held[held:]
         size = len(self._held)
         self._next = size + size // _SHARE if size > _MUCH else 0
@@ -66,20 +66,20 @@ class MaskStream:
     def end(self) -> str:
         """What is left, once nothing more comes."""
         rest, self._held, self._next = self._held, "", 0
-        if not rest or not self._reads(rest):
+        forms = self._forms
+        if forms is None or not rest or not self._reads(rest, forms):
             return rest
-        return starred(rest, sorted(self._forms.places(rest)))
+        return starred(rest, sorted(forms.places(rest)))
 
-    def _reads(self, text: str) -> bool:
+    def _reads(self, text: str, forms: Forms) -> bool:
         """Whether the whole text so far is one that is read."""
         if not self._is_read:
-            forms = self._forms
             self._is_read = forms.may_be_in(self._before + text) or next(forms.pieces(fold(text)), None) is not None
         return self._is_read
 
-    def _look(self, text: str, beginnings: Beginnings) -> tuple[Sequence[Place], int]:
+    def _look(self, text: str, forms: Forms) -> tuple[Sequence[Place], int]:
         """The places of a text, and how much of it is decided."""
-        forms = self._forms
+        beginnings = forms.beginnings
         places = list(forms.raw_places(text))
         held = min(beginnings.in_raw(text), beginnings.in_read(fold(text)))
         reading = Reading(text)
@@ -95,24 +95,37 @@ class MaskStream:
             held = min(held, reading.start(beginnings.in_read(fold(reading.text)), held))
             if cut == before and not changes:  # what was cut off may vanish, so that what is before it goes on
                 break
-        if not self._reads(text):
+        if not self._reads(text, forms):
             held = min((held, *(start for start, _ in places)))
-        return places, self._settled(text, held, places, origins)
+        return places, _settled(text, held, places, origins, grows=beginnings.grows)
 
-    def _settled(
-        self, text: str, held: int, places: Sequence[Place], origins: Sequence[tuple[Sequence[int], Sequence[int]]]
-    ) -> int:
-        """How much is decided, so that neither a place nor an escape is cut."""
-        grows = self._beginnings is not None and self._beginnings.grows
-        before = -1
-        while held != before:
-            before = held
-            while text[held - 1 : held] == "\\":
-                held -= 1
-            for starts, ends in origins:
-                at = bisect_left(starts, held) - 1
-                if at >= 0 and ends[at] > held:
-                    held = starts[at]
-            limit = held - 1 if grows and held == len(text) else held
-            held = min((held, *(start for start, end in places if start < held and end > limit)))
-        return held
+
+def _settled(
+    text: str,
+    held: int,
+    places: Sequence[Place],
+    origins: Sequence[tuple[Sequence[int], Sequence[int]]],
+    *,
+    grows: bool,
+) -> int:
+    """How much of a text is decided, so that neither a place nor an escape is cut.
+
+    Args:
+        text: The text.
+        held: Where what is held back begins so far.
+        places: The places that are masked.
+        origins: Where the characters of each reading begin and end.
+        grows: Whether a place at the end may become longer by any backslashes.
+    """
+    before = -1
+    while held != before:
+        before = held
+        while text[held - 1 : held] == "\\":
+            held -= 1
+        for starts, ends in origins:
+            at = bisect_left(starts, held) - 1
+            if at >= 0 and ends[at] > held:
+                held = starts[at]
+        limit = held - 1 if grows and held == len(text) else held
+        held = min((held, *(start for start, end in places if start < held and end > limit)))
+    return held

@@ -60,6 +60,33 @@ def asks(name: str = "ask") -> Chain:
     return Chain("asks", [Wait(name), NOTHING])
 
 
+# new runs
+
+
+async def test_whoever_waits_for_new_runs_is_told_how_many_there_are(store: Store) -> None:
+    work = Chain("work", [Chain("below", [NOTHING])])
+    async with running(store, work) as runner, anyio.create_task_group() as group:
+        assert await runner.runs_started(beyond=-1) == 0
+        counts = list[int]()
+
+        async def count() -> None:
+            counts.append(await runner.runs_started(beyond=0))
+
+        group.start_soon(count)
+        await wait_all_tasks_blocked()
+        assert counts == []
+        await (await runner.start(work, run_id="r")).result()
+        await runner.start(work, run_id="r")  # is there already
+        await wait_all_tasks_blocked()
+        assert (counts, await runner.runs_started(beyond=0)) == ([1], 1)
+    with pytest.raises(RunnerNotOpen):
+        await runner.runs_started(beyond=-1)
+
+
+async def test_a_runner_shows_its_store(store: Store) -> None:
+    assert Runner(store).store is store
+
+
 # rings
 
 
@@ -641,13 +668,39 @@ async def test_a_store_that_is_left_ends_listening(store: Store) -> None:
             await store.__aenter__()
 
 
+async def test_whoever_wants_rings_only_makes_no_step_tell_anything(store: Store) -> None:
+    teller = Teller()
+    work = Chain("work", [teller.step])
+    async with running(store, work) as runner:
+        with runner.listen("r", buffer=0) as rings:
+            run = await runner.start(work, run_id="r")
+            await teller.entered.wait()
+            await teller.send.send("nobody hears this")
+            await wait_all_tasks_blocked()
+            with runner.listen("r") as listening:
+                await teller.send.send("this is heard")
+                await wait_all_tasks_blocked()
+                heard = [await listening.next(), await listening.next()]
+                assert [told.what for each in heard for told in each.told] == ["this is heard"]
+            await teller.send.send("nor this")
+            await wait_all_tasks_blocked()
+            await teller.send.aclose()
+            await run.result()
+            while (await rings.source.snapshot("r")).run.status is not RunStatus.COMPLETED:
+                heard = [await rings.next()]
+                assert (heard[0].told, heard[0].rung) == ((), True)
+    assert teller.was_heard == [False, True, False]
+
+
 async def test_nobody_listens_without_a_runner_that_is_open(store: Store) -> None:
     async with running(store) as runner:
         listening = runner.listen("r")
         with pytest.raises(RuntimeError, match="enter this first"):
             listening.source  # noqa: B018  # a property
+        with pytest.raises(ValueError, match="buffer=-1"):
+            runner.listen("r", buffer=-1)
         with pytest.raises(ValueError, match="buffer=0"):
-            runner.listen("r", buffer=0)
+            runner.stream("r", buffer=0)
     with pytest.raises(RunnerNotOpen):
         runner.listen("r")
 

@@ -85,6 +85,10 @@ from ._tools._invoking import ToolResult
 from ._tools._outside import Answer, Dismiss, Refuse
 from ._tools._tool import OnUnknown, Tool, tool
 from ._tools._toolset import Toolset, ToolsetContext, toolset
+from ._webhooks._keys import WebhookSecret
+from ._webhooks._signing import verify_webhook
+from ._webhooks._webhook import Webhook, WebhookStatus, WebhookTask
+from ._webhooks._webhooks import Webhooks
 from .errors import (
     AgentError,
     AgentFailed,
@@ -116,6 +120,7 @@ from .errors import (
     InvalidServer,
     InvalidSettings,
     InvalidTool,
+    InvalidWebhook,
     McpCallFailed,
     McpCallLost,
     McpError,
@@ -144,6 +149,9 @@ from .errors import (
     UnreadableAnswer,
     UnsupportedPart,
     UnsupportedTool,
+    WebhookNotFound,
+    WebhookNotVerified,
+    WebhooksNotOpen,
 )
 
 __all__ = [
@@ -218,6 +226,7 @@ __all__ = [
     "InvalidServer",
     "InvalidSettings",
     "InvalidTool",
+    "InvalidWebhook",
     "JsonSchema",
     "KeepLast",
     "LLMTool",
@@ -320,6 +329,14 @@ __all__ = [
     "UnsupportedTool",
     "Usage",
     "UserMessage",
+    "Webhook",
+    "WebhookNotFound",
+    "WebhookNotVerified",
+    "WebhookSecret",
+    "WebhookStatus",
+    "WebhookTask",
+    "Webhooks",
+    "WebhooksNotOpen",
     "Window",
     "call",
     "converse",
@@ -330,4 +347,5 @@ __all__ = [
     "sse",
     "tool",
     "toolset",
+    "verify_webhook",
 ]

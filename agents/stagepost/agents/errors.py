@@ -38,6 +38,10 @@
     ├── InvalidCursor(ValueError)   a cursor is none of the stream that is to be read after it
     ├── StreamNotOver               a stream is asked for the result before it has told its last part
     ├── ScriptEnded                 a scripted model has no more answers
+    ├── InvalidWebhook(ValueError)  the URL or the secret of a webhook cannot be used
+    ├── WebhookNotFound(LookupError)    there is no webhook with this id
+    ├── WebhooksNotOpen             `Webhooks` was used before it was entered or after it was left
+    ├── WebhookNotVerified(ValueError)  a received request is not known to come from whoever has the secret
     ├── InvalidModel(ValueError)    a model is described wrongly
     ├── AsyncioRequired             a model's library runs on asyncio only
     ├── RecordingMissing(LookupError)   a replayed model was asked something that is not recorded
@@ -110,6 +114,7 @@ from ._errors._task import (
     TaskFinished,
     TaskNotFinished,
 )
+from ._errors._webhook import InvalidWebhook, WebhookNotFound, WebhookNotVerified, WebhooksNotOpen
 
 __all__ = [
     "AgentError",
@@ -142,6 +147,7 @@ __all__ = [
     "InvalidServer",
     "InvalidSettings",
     "InvalidTool",
+    "InvalidWebhook",
     "McpCallFailed",
     "McpCallLost",
     "McpError",
@@ -170,6 +176,9 @@ __all__ = [
     "UnreadableAnswer",
     "UnsupportedPart",
     "UnsupportedTool",
+    "WebhookNotFound",
+    "WebhookNotVerified",
+    "WebhooksNotOpen",
 ]
 
 

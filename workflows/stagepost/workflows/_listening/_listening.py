@@ -46,20 +46,22 @@ class Listening:
     Args:
         run_id: The run.
         door: Where its room is.
-        size: How many told values it keeps; see `Heard.missed`.
+        size: How many told values it keeps; see `Heard.missed`. With 0 it hears rings only.
         follows: Whether it is told each commit of the run's root frame too, as a `Saved` that comes with the ring.
 
     Attributes:
         run_id: The run that is listened to, with those that its steps have started.
         buffer: What it has not heard yet.
+        hears: Whether it hears told values.
         follows: Whether it is told commits.
     """
 
     def __init__(self, run_id: str, door: Door, *, size: int, follows: bool = False) -> None:
-        if size < 1:
-            raise ValueError(f"buffer={size}: give at least 1")
+        if size < follows:
+            raise ValueError(f"buffer={size}: give at least 1" + ("" if follows else ", or 0 to hear rings only"))
         self.run_id = run_id
         self.buffer = Buffer(size)
+        self.hears = size > 0
         self.follows = follows
         self._door = door
         self._bell = Bell()

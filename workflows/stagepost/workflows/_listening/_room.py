@@ -24,6 +24,7 @@ class Listener(Protocol):
 
     run_id: str
     buffer: Buffer
+    hears: bool
     follows: bool
 
     def wake(self) -> None:
@@ -62,6 +63,7 @@ class Room:
         self.run_id = run_id
         self.memo: dict[object, object] = {}
         self._listeners: dict[Listener, None] = {}
+        self._hearing = 0
         self._kept: dict[str, deque[_Kept]] = {}
         self._numbers = count()
         self._loop: tuple[int, EventLoopToken] | None = None
@@ -71,16 +73,22 @@ class Room:
         """Whether nobody listens."""
         return not self._listeners
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether told values are of use to anybody: not if all who listen want rings only."""
+        return self._hearing > 0 or self.is_empty
+
     def listened_to(self) -> Sequence[str]:
         """The runs that somebody listens to."""
         return tuple({listener.run_id for listener in self._listeners})
 
     def enter(self, listener: Listener) -> None:
         """Somebody listens from now on, and gets first what runs have told since their last commits."""
+        self._hearing += listener.hears and listener not in self._listeners
         self.open()
         self._listeners[listener] = None
         for kept in merge(*self._kept.values(), key=_number):
-            if is_within(kept.told.run_id, listener.run_id):
+            if listener.hears and is_within(kept.told.run_id, listener.run_id):
                 listener.buffer.put(kept.told)
 
     def open(self) -> None:
@@ -89,6 +97,7 @@ class Room:
 
     def leave(self, listener: Listener) -> None:
         """Somebody listens no longer."""
+        self._hearing -= listener.hears and listener in self._listeners
         self._listeners.pop(listener, None)
 
     def tell(self, run_id: str, place: str, what: object) -> None:
@@ -96,10 +105,12 @@ class Room:
         if self._loop is not None and get_ident() != self._loop[0]:
             anyio.from_thread.run_sync(self.tell, run_id, place, what, token=self._loop[1])
             return
+        if not self.is_heard:
+            return
         told = Told(run_id, place, what)
         self._keep(told)
         for listener in self._listeners:
-            if is_within(run_id, listener.run_id):
+            if listener.hears and is_within(run_id, listener.run_id):
                 listener.buffer.put(told)
                 listener.wake()
 

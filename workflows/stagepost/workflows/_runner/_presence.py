@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 from stagepost.checkpoint import RunInfo, RunStatus
 
 from .._bell import Bell
-from .._ids import below
+from .._ids import below, is_child
 from ._record import Record
 from ._rooms import Rooms
 from ._stay import BEGINNINGS, TRANSITIONS, IllegalTransition, Stay
@@ -40,6 +40,8 @@ class Presence:
         self._failures: OrderedDict[str, BaseException] = OrderedDict()
         self._why: Callable[[str], BaseException] | None = None
         self._changed = Bell()
+        self._stored = 0
+        self._more_stored = Bell()
 
     def begin(self, run_id: str, workflow: str, stay: Stay) -> Record:
         """A record of a run that comes to this process.
@@ -115,6 +117,9 @@ class Presence:
             record.status, record.waits, record.children = RunStatus.RUNNING, (), ()
         was_there = record.stay is not Stay.STORING
         record.enter(stay)
+        if not (was_there or stay is Stay.LOST or is_child(record.run_id)):
+            self._stored += 1
+            self._more_stored.ring()
         self._changed.ring()
         self._tell(record, was_there=was_there)
         self._close_resting(record)
@@ -162,6 +167,12 @@ class Presence:
         """Wait until something is so that depends on the states of runs."""
         while not condition():
             await self._changed.wait()
+
+    async def stored(self, *, beyond: int) -> int:
+        """How many runs were stored that no step has started, once they are more than so many."""
+        while self._stored <= beyond:
+            await self._more_stored.wait()
+        return self._stored
 
     def ring(self) -> None:
         """Something else has changed that `until` asks about."""

@@ -120,6 +120,11 @@ class Runner(Requests):
         """Seconds since 1970, as it was given."""
         return self._clock
 
+    @property
+    def store(self) -> CheckpointStore:
+        """The store, as it was given."""
+        return self._store
+
     @classmethod
     def from_config(
         cls,

@@ -139,12 +139,27 @@ class Views(Sending, ABC):
 
         Args:
             run_id: The run.
-            buffer: How many told values are kept until the next call; of more the oldest are dropped and counted.
+            buffer: How many told values are kept until the next call; of more the oldest are dropped and counted. With
+                0 only rings are heard, and steps whose run nobody else listens to need not tell anything.
 
         Raises:
             RunnerNotOpen: Nobody works on runs now.
         """
         return Listening(check_id(run_id), self._open().presence.rooms, size=buffer)
+
+    async def runs_started(self, *, beyond: int) -> int:
+        """Wait until this runner has stored new runs; those that steps start do not count.
+
+        Args:
+            beyond: The number of runs that is known already: what this returned before, or -1 to learn the number.
+
+        Returns:
+            How many this runner has stored since it was entered.
+
+        Raises:
+            RunnerNotOpen: Nobody works on runs now.
+        """
+        return await self._open().presence.stored(beyond=beyond)
 
     def stream(self, run_id: str, *, after: str | None = None, buffer: int = 1000) -> RunStream:
         """What becomes of a run, part by part, whatever its status: for a page that shows how far it has got.

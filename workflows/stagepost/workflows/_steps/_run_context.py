@@ -126,7 +126,8 @@ class RunContext:
     @property
     def is_heard(self) -> bool:
         """Whether anybody listens to the run: worth asking before something is put together to `StepContext.tell`."""
-        return self._execution.room is not None
+        room = self._execution.room
+        return room is not None and room.is_heard
 
     def emit(self, kind: EventKind, /, **details: object) -> None:
         """Tell the run's observer of an event: a kind of `RunEvent`, yours among them, and its own fields.

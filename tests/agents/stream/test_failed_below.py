@@ -28,7 +28,9 @@ async def test_no_turn_of_an_agent_that_has_failed_is_to_come(is_open: bool) -> 
             reached.set()
             await goes_on.wait()
             return ModelResponse("done")
-        return ModelResponse(calls=[call("message_agent", agent_name="below", message="go").model_copy(update={"id": "c"})])
+        return ModelResponse(
+            calls=[call("message_agent", agent_name="below", message="go").model_copy(update={"id": "c"})]
+        )
 
     async def below(_: ModelRequest) -> ModelResponse:
         if is_open:

@@ -463,6 +463,12 @@ async def test_two_runs_never_mix(store: Store) -> None:
             assert [part.what for part in parts if isinstance(part, StepTold)] == [name, name * 2, name * 4]
 
 
+async def all_that_come(stream: RunStream) -> None:
+    """Read without entering the block."""
+    async for _ in stream:
+        pass
+
+
 # in memory
 
 
@@ -474,12 +480,39 @@ async def test_a_stream_in_memory_tells_the_run_and_has_its_result(anyio_backend
     assert stream.result == WHOLE
 
 
-async def test_leaving_the_loop_of_a_stream_in_memory_ends_nothing(anyio_backend: str) -> None:
+async def test_leaving_the_block_of_a_stream_in_memory_early_cancels_the_run(anyio_backend: str) -> None:
+    gate = Gate()
     assert anyio_backend
-    async with logged().stream(GIVEN) as stream:
-        async for _ in stream:
-            break
-    assert stream.result == WHOLE
+    with fail_after(PATIENCE):
+        async with Chain("work", [gate.step]).stream() as stream:
+            async for _ in stream:
+                break
+            await gate.entered.wait()
+    assert gate.cancelled
+    with pytest.raises(RuntimeError, match="has not ended"):
+        stream.result  # noqa: B018  # it raises
+
+
+async def test_an_interrupt_of_a_run_in_memory_is_raised_as_it_is(anyio_backend: str) -> None:
+    def interrupt(_state: State) -> None:
+        raise KeyboardInterrupt
+
+    assert anyio_backend
+    with fail_after(PATIENCE), pytest.raises(KeyboardInterrupt):
+        await all_parts(Chain("work", [step("interrupt", interrupt, inline=True)]).stream())
+
+
+async def test_a_stream_is_read_within_its_block_which_is_entered_once(store: Store) -> None:
+    async with running(store, work := Chain("work", [Wait("ask")])) as runner:
+        stream = (await runner.start(work, run_id="r")).stream()
+        with fail_after(PATIENCE), pytest.raises(RuntimeError, match="async with"):
+            await anext(stream)
+        async with stream:
+            await anext(stream)
+            with pytest.raises(RuntimeError, match="once"):
+                await stream.__aenter__()
+        with fail_after(PATIENCE), pytest.raises(RuntimeError, match="was left"):
+            await all_that_come(stream)
 
 
 async def test_a_failed_run_in_memory_is_told_and_raised_to_who_wants_the_result(anyio_backend: str) -> None:

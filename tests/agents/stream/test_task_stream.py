@@ -112,6 +112,14 @@ async def test_a_stream_after_the_end_ends_at_once_and_has_the_result() -> None:
             assert (stream.result.output, stream.cursor) == ("Hello.", end)
 
 
+@pytest.mark.parametrize("cursor", ["", "garbage", "0000-1.1"])
+async def test_what_is_no_cursor_of_the_task_is_refused_before_anything_is_sent(cursor: str) -> None:
+    async with tasks_of(talker("Well.")) as tasks:
+        await tasks.start("talker", "go", task_id="t")
+        with pytest.raises(InvalidCursor, match="from the start"):
+            sse(tasks.stream("t", after=cursor))
+
+
 async def test_whether_a_reader_has_heard_all() -> None:
     async with tasks_of(talker("Hello.")) as tasks:
         await (await tasks.start("talker", "go", task_id="t")).result()

@@ -1,8 +1,10 @@
 """What tools report of their calls: those who listen to the run are told, and hooks."""
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from anyio import Event, create_task_group, fail_after, to_thread
 from tests.agents._hearing import Hear, both_hear, progress
 from tests.agents._ways import Way, both_ways
@@ -10,6 +12,7 @@ from tests.agents._weather import results
 
 from stagepost.agents import Agent, ScriptedModel, ToolContext, ToolProgress, call, tool
 from stagepost.agents._live._told import ProgressMade
+from stagepost.agents._loop._reporting import Reporting
 
 KEY = "open-sesame-4711"
 
@@ -196,3 +199,19 @@ async def test_agents_below_report_with_their_paths(hear: Hear) -> None:
     assert {(each.agent, tuple(each.path), each.call) for each in progress(told)} == {
         ("below", ("lead", "below"), "0-0")
     }
+
+
+async def test_what_ends_a_call_is_not_put_into_a_group() -> None:
+    async def park() -> None:
+        raise LookupError("the run is parked")
+
+    nothing: Any = None
+    reporting = Reporting(nothing, [Heard()], "dig", nothing, nothing)
+    with pytest.raises(LookupError, match="the run is parked"):
+        await reporting.during(park, nothing)
+
+
+async def test_a_server_is_asked_for_no_reports_that_nobody_wants() -> None:
+    step: Any = SimpleNamespace(is_heard=False)
+    nothing: Any = None
+    assert Reporting(nothing, [], "dig", nothing, step).of_server(nothing) is None

@@ -49,12 +49,16 @@ from stagepost.agents import (
     ReplayModel,
     Retries,
     ScriptedModel,
+    StreamPart,
     Summarize,
     Task,
     Tasks,
+    TaskStream,
+    TokenArrived,
     Tool,
     ToolContext,
     ToolProgress,
+    ToolReturned,
     Toolset,
     ToolsetContext,
     Window,
@@ -63,6 +67,7 @@ from stagepost.agents import (
     external_tool,
     handoff,
     provider_tool,
+    sse,
     tool,
     toolset,
 )
@@ -347,3 +352,26 @@ def policies() -> None:
     assert_type(agent.context, ContextPolicy | None)
     assert_type(LiteLLM("openai/x").context_window, int | None)
     assert_type(ModelRequest(()).answers, int)
+
+
+async def streams(runner: Runner) -> None:
+    typed = Agent("typed", "T.", output=WeatherReport)
+    async with typed.stream("hi", include_thinking=False, partial=True) as stream:
+        assert_type(stream, TaskStream[WeatherReport])
+        async for part in stream:
+            assert_type(part, StreamPart)
+            match part:
+                case TokenArrived():
+                    assert_type((part.token, part.index, part.tool), tuple[str, int, str | None])
+                case ToolReturned(name=name, success=success):
+                    assert_type((name, success), tuple[str, bool])
+    assert_type(stream.result, AgentResult[WeatherReport])
+    tasks = Tasks(runner)
+    assert_type(tasks.stream("t", after=stream.cursor, below=False), TaskStream[Any])
+    assert_type(tasks.start_stream(typed, "hi", task_id="t"), TaskStream[WeatherReport])
+    assert_type(tasks.start_stream("typed", "hi", key="k", buffer=10), TaskStream[Any])
+    assert_type(await tasks.heard_all("t", stream.cursor), bool)
+    async with converse(runner, typed) as talk:
+        assert_type(talk.stream("hi", key="k"), TaskStream[WeatherReport])
+    async for event in sse(tasks.stream("t")):
+        assert_type(event, bytes)

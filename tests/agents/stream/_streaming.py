@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, TypeAlias
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias
 
 import anyio
 import pytest
@@ -19,6 +21,8 @@ from stagepost.agents import (
     Token,
     TokenArrived,
 )
+
+_SOME_TIME: Final = datetime(2026, 11, 23, tzinfo=UTC)
 
 Streaming: TypeAlias = Callable[..., AbstractAsyncContextManager[TaskStream[Any]]]
 
@@ -66,8 +70,8 @@ def types(parts: Iterable[StreamPart]) -> list[str]:
 
 
 def numbered(parts: Iterable[StreamPart]) -> list[StreamPart]:
-    """Those with a number."""
-    return [part for part in parts if part.is_numbered]
+    """Those with a number, without their times: who reads a part later is told of a later one."""
+    return [replace(part, timestamp=_SOME_TIME) for part in parts if part.is_numbered]
 
 
 def text_of(parts: Sequence[StreamPart], turn: int = 0, kind: str = "text") -> str:

@@ -326,6 +326,22 @@ async def test_conversations_of_one_answer_run_one_after_another() -> None:
     assert texts == ["go", "one", "and?", "two", "and?", "three", "and?", "four"]
 
 
+async def test_a_follow_up_goes_on_with_conversations() -> None:
+    async def drive(_: Runner, tasks: Tasks, run: Run) -> None:
+        await run.settled()
+        await (await tasks.follow_up("t", "And now?", new_id="t2")).settled()
+
+    again = call("message_agent", conversation_id="scout-0-0", message="and?")
+    model = ScriptedModel([call("message_agent", agent_name="scout", message="go"), "done", again, again, "more"])
+    lead = Agent("lead", "Lead.", model=model, sub_agents=[scout("one", "two", "three")])
+    parts = await told(lead, drive, "t2")
+    one = ["tool_call", "agent_started", ">message", ">message", "agent_finished", "tool_result"]
+    assert types(parts) == ["message", *one, *one, "message", "completed"]
+    below = [part for part in parts if len(part.path) == 2]
+    assert [part.seq for part in below] == [2, 3, 4, 5]
+    assert {part.visit for part in below} == {"scout-0-0-1", "scout-0-0-2"}
+
+
 async def test_agents_below_agents_below_agents() -> None:
     low = Agent(
         "low",

@@ -15,6 +15,7 @@ from stagepost.agents import (
     Allow,
     ApprovalAsked,
     ApprovalDecided,
+    Budget,
     Compacted,
     ContextPolicy,
     ConversationOver,
@@ -35,6 +36,7 @@ from stagepost.agents import (
     sse,
     tool,
 )
+from stagepost.agents._stream._finding import loops_of
 from stagepost.agents._stream._sse import sse_event
 from stagepost.checkpoint import MemoryStore, RunNotFound, RunStatus
 from stagepost.workflows import (
@@ -144,12 +146,45 @@ async def test_what_is_no_task_has_no_stream() -> None:
                     await tasks.stream(task_id).__aenter__()
                 with pytest.raises(error):
                     await tasks.heard_all(task_id, None)
+            with pytest.raises(LookupError):
+                loops_of(runner)("plain", 1)
             with pytest.raises(InvalidCursor):
                 await told(tasks, "no cursor")
             with pytest.raises(InvalidCursor):
                 await tasks.heard_all("t", "no cursor")
         with pytest.raises(RunnerNotOpen):
             await tasks.stream("t").__aenter__()
+
+
+async def test_long_transcripts_are_read_in_pages() -> None:
+    @tool
+    def look(number: int) -> str:
+        return f"seen {number}"
+
+    script: list[ScriptEntry] = [*([call("look", number=n)] for n in range(150)), "Done."]
+    agent = Agent(
+        "looker", prompt="", model=ScriptedModel(script), tools=[look], budget=Budget(turns=200, tool_calls=200)
+    )
+    async with tasks_of(agent) as tasks:
+        async with tasks.start_stream(agent, "go", task_id="t") as stream:
+            live = await all_of(stream)
+        parts = await told(tasks)
+        assert parts == numbered(live)
+        assert len(parts) == 1 + 2 * 150 + 1 + 1
+        assert await told(tasks, parts[250].cursor) == parts[251:]
+
+
+async def test_a_run_of_an_agent_below_has_a_stream_of_its_own() -> None:
+    helper = Agent("helper", prompt="", description="It helps.", model=ScriptedModel(["Here."]))
+    asks = call("message_agent", agent_name="helper", message="help")
+    lead = Agent("lead", prompt="", model=ScriptedModel([asks, "Done."]), sub_agents=[helper])
+    async with tasks_of(lead) as tasks:
+        async with tasks.start_stream(lead, "go", task_id="t") as stream:
+            visits = {part.visit for part in await all_of(stream) if part.path == ("lead", "helper")}
+        (visit,) = visits
+        async with tasks.stream(f"t.{visit}") as stream:
+            assert types(await all_of(stream)) == ["message", "message", "completed"]
+            assert stream.result.output == "Here."
 
 
 # starting with a stream
@@ -168,9 +203,9 @@ async def test_a_stream_joins_the_task_that_has_its_key() -> None:
             first = await all_of(stream)
         async with tasks.start_stream("talker", "go", key="k") as stream:
             assert stream.task_id == "t"
-            assert await all_of(stream) == numbered(first)
+            assert numbered(await all_of(stream)) == numbered(first)
         async with tasks.start_stream("talker", "go", task_id="t", after=first[0].cursor) as stream:
-            assert await all_of(stream) == numbered(first)[1:]
+            assert numbered(await all_of(stream)) == numbered(first)[1:]
         with pytest.raises(RunConflict):
             await tasks.start_stream("talker", "other", key="k").__aenter__()
         with pytest.raises(InvalidRequest):
@@ -215,7 +250,7 @@ async def test_leaving_a_stream_early_touches_nothing() -> None:
 
 
 async def test_a_stalled_reader_makes_nobody_late_and_loses_only_tokens() -> None:
-    model = Writer(*(" ".join(str(number) for number in range(50)) + "," for _ in range(1)), after=1)
+    model = Writer(" ".join(str(number) for number in range(50)), after=1)
     async with tasks_of(writer(model)) as tasks, tasks.start_stream("writer", "go", task_id="t", buffer=5) as stalled:
         seen = await until(stalled, TokenArrived)
         async with tasks.stream("t") as other:
@@ -419,7 +454,7 @@ async def test_a_message_of_a_conversation_is_streamed() -> None:
             second = await all_of(stream)
         assert [part.seq for part in numbered(second)] == [2, 3, None]
         async with talk.stream("you there?", key="k") as stream:
-            assert await all_of(stream) == numbered(second)
+            assert numbered(await all_of(stream)) == numbered(second)
         assert (await talk.send("so long")).output == "Bye."
         await talk.end()
         with pytest.raises(ConversationOver):
@@ -454,7 +489,8 @@ async def test_parts_are_told_as_server_sent_events() -> None:
         events = [event async for event in sse(tasks.start_stream("talker", "go", task_id="t"))]
         parts = await told(tasks)
     assert events[0] == b":\n\n"
-    assert [event for event in events[1:] if b"\nid: " in event] == [sse_event(part) for part in parts]
+    ids = [line for event in events for line in event.decode().split("\n") if line.startswith("id: ")]
+    assert ids == [f"id: {part.cursor}" for part in parts]
     first = sse_event(parts[0]).decode().split("\n")
     assert first[:2] == ["event: message", f"id: {parts[0].cursor}"]
     assert first[2].startswith('data: {"type":"message"')

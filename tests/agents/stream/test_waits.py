@@ -14,6 +14,7 @@ from stagepost.agents import (
     Allow,
     ApprovalAsked,
     ApprovalDecided,
+    ContextPolicy,
     Dismiss,
     DoubtRaised,
     DoubtSettled,
@@ -23,10 +24,12 @@ from stagepost.agents import (
     ScriptedModel,
     StreamPart,
     Tasks,
+    ToolReturned,
     call,
     external_tool,
     tool,
 )
+from stagepost.agents._stream._read import read
 from stagepost.checkpoint import RunStatus
 from stagepost.workflows import Inbox, Runner
 
@@ -267,3 +270,31 @@ async def test_a_call_of_an_agent_that_takes_too_long_ends_before_its_result() -
         "completed",
     ]
     assert parts[types.index("agent_finished")].to_dict()["status"] == "cancelled"
+
+
+async def test_what_reads_on_in_a_result_is_told_with_the_results_of_all_calls() -> None:
+    @tool(idempotent=True)
+    async def book() -> str:
+        return "".join(f"{number:04} " for number in range(400))
+
+    @tool(needs_approval=True)
+    def buy(what: str) -> str:
+        return f"bought {what}"
+
+    calls = [call("read_result", result=2, offset=600), call("buy", what="x")]
+    model = ScriptedModel([call("book"), calls, "ok"])
+    lead = Agent("lead", "Lead.", model=model, tools=[book, buy], context=ContextPolicy(result_limit=500))
+    with fail_after(30):
+        async with RecordingStore("t") as store, Runner(store, workflows=[lead]) as runner:
+            tasks = Tasks(runner)
+            run = await tasks.start(lead, "hi", task_id="t")
+            await run.settled()
+            (wanted,) = await tasks.approvals()
+            await store.keep()
+            batch = await read(store.moments[-1], Loops(runner), "t")
+            assert batch.parts[-1].type == "approval_requested"
+            await tasks.decide(wanted.id, Allow())
+            assert await run.settled() is RunStatus.COMPLETED
+            parts = await parts_of(store, runner)
+    (found,) = [part for part in parts if isinstance(part, ToolReturned) and part.name == "read_result"]
+    assert "0130" in found.result

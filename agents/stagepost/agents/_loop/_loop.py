@@ -14,6 +14,7 @@ from stagepost.workflows import END, AnswerTypes, Graph, Pattern, State, key_exi
 
 from .._definition._budget import Spent
 from .._definition._request import Brief
+from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
 from .._delegation._result import AgentResult
 from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of
@@ -51,6 +52,7 @@ class AgentLoop(Graph):
         agent: The agent.
         below: The loops of all agents below it, for a root agent.
         members: The agents that may have a run, by name, that one first which is asked first.
+        asking: Names of their tools whose calls are runs of other agents.
     """
 
     def __init__(
@@ -67,6 +69,8 @@ class AgentLoop(Graph):
         self.agent = agent
         self.below: Sequence[AgentLoop] = ()
         self.members: Mapping[str, Member] = {each.agent.name: each for each in (member, *(it for it, _ in others))}
+        tools = [tool for each in self.members.values() for tool in each.agent.tools]
+        self.asking = frozenset(tool.name for tool in tools if isinstance(tool, DelegateTool))
         self._member = member
         self._team = team
         self._brief = Brief(agent.name, agent.prompt, agent.input)

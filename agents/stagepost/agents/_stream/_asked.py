@@ -6,7 +6,6 @@ that among its effects. So each question is told from its wait, from the effect,
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_core import from_json
@@ -81,18 +80,15 @@ def approvals(run: StoredRun, call: ToolCall, number: str) -> Made:
 
 def questions(run: StoredRun, call: ToolCall, number: str) -> Made:
     """The questions of a call, one after the other: asked, answered; as `approvals`."""
-    for index in count():
-        given = _given(run, f"{ASKED}{number}-{index}")
-        if given is None:
-            return
+    index = 0
+    while (given := _given(run, f"{ASKED}{number}-{index}")) is not None:
         shown = given.shown or {"tool": call.name, "arguments": arguments_of(call), "schema": {}}
-        told = {
-            name: shown[name] for name in ("tool", "arguments", "schema", "message", "server", "url") if name in shown
-        }
-        told["reason"] = shown.get("refused")
-        yield Asked(QuestionAsked, given.opened_at, index, {"question_id": given.wait_id, **told})
+        known = [name for name in ("tool", "arguments", "schema", "message", "server", "url") if name in shown]
+        told = {"question_id": given.wait_id, "reason": shown.get("refused"), **{name: shown[name] for name in known}}
+        yield Asked(QuestionAsked, given.opened_at, index, told)
         if given.ended_at is not None:
             yield Asked(QuestionAnswered, given.ended_at, index, {"question_id": given.wait_id, **_answer(given)})
+        index += 1
 
 
 def doubts(run: StoredRun, number: str) -> Made:

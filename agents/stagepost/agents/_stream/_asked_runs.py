@@ -9,10 +9,9 @@ from pydantic_core import from_json
 from stagepost.checkpoint import RunInfo, RunNotFound
 
 from .._definition._definition import MESSAGE_AGENT
-from .._delegation._delegate_tool import DelegateTool, delegate_key
+from .._delegation._delegate_tool import delegate_key
 from .._delegation._messaging import new_conversation, turn_key
 from .._loop._history import MESSAGES
-from .._loop._loop import AgentLoop
 from .._models._messages import ToolCall
 from ._asked import arguments_of
 from ._source import Source
@@ -65,7 +64,8 @@ class Request(NamedTuple):
         """
         call, number, run_id = made.call, made.number, tree.run.info.run_id
         if call.name != MESSAGE_AGENT:
-            return cls(run_id, number, delegate_key(call.name, number)) if _may_ask(tree.loop, call.name) else None
+            may_ask = tree.loop is None or call.name in tree.loop.asking
+            return cls(run_id, number, delegate_key(call.name, number)) if may_ask else None
         if number in tree.run.talked:
             return cls(run_id, number, turn_key(*tree.run.talked[number]))
         given = arguments_of(call)
@@ -118,14 +118,6 @@ class AskedRuns:
             return StoredRun(await self._source.snapshot(run_id))
         except RunNotFound:
             return None
-
-
-def _may_ask(loop: AgentLoop | None, tool: str) -> bool:
-    """Whether calls of a tool may be runs of an agent."""
-    if loop is None:
-        return True
-    agents = [member.agent for member in loop.members.values()]
-    return any(each.name == tool and isinstance(each, DelegateTool) for agent in agents for each in agent.tools)
 
 
 def _is_of(info: RunInfo, request: Request) -> bool:

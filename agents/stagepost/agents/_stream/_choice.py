@@ -24,6 +24,11 @@ class Choice:
     below: bool = True
     partial: bool = False
 
+    @property
+    def is_all(self) -> bool:
+        """Whether the reader gets every part."""
+        return self.include_thinking and self.include_tool_events and self.below
+
     def of(self, part: StreamPart) -> StreamPart | None:
         """A part as the reader gets it; None if it does not."""
         if not self.below and len(part.path) > 1:

@@ -15,12 +15,13 @@ not stored, and that something may be stored. `Merging` puts the values in their
   message; how many are missing is then known only within a bound.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from stagepost.workflows import Told
 
+from .._context._view import WHOLE
 from .._live._told import Piece, ProgressMade, TurnBegun
 from ._compactions import compactions
 from ._part import StreamPart
@@ -84,16 +85,18 @@ class Merging:
             for run_id, answer in self._answers.items():
                 self._answers[run_id] = answer._replace(missed=answer.missed + missed)
 
-    def flush(self) -> Iterator[StreamPart]:
+    def flush(self) -> Sequence[StreamPart]:
         """The parts of what was told, without what is obsolete, if there is nothing to read."""
         waiting, self._waiting = self._waiting, []
+        out: list[StreamPart] = []
         for told in waiting:
             if self._is_news(told):
-                yield from self._part(told)
+                self._put(told, out)
+        return out
 
     def read(
         self, parts: Sequence[StreamPart], runs: Mapping[str, Standing] | None, later: Sequence[Told] = ()
-    ) -> Iterator[StreamPart]:
+    ) -> Sequence[StreamPart]:
         """The numbered parts of a read, with what was told in between.
 
         Args:
@@ -101,34 +104,37 @@ class Merging:
             runs: Where the runs stand that no told result covers, by their ids; None if there is more to read first.
             later: What was told after a ring that has come since the read began.
         """
+        out: list[StreamPart] = []
         if runs is None:
-            yield from self._numbered(parts, {})
-            return
-        if self._runs is not None and runs is not self._runs:
-            yield from compactions(self._runs, runs, task_id=self._task_id, at=self._now())
+            self._put_numbered(parts, {}, out)
+            return out
+        if self._runs is not None and any(each.view is not WHOLE for each in runs.values()):
+            out += compactions(self._runs, runs, task_id=self._task_id, at=self._now())
         self._enter(runs)
-        places = _places(parts, runs, self._run_of) if self._waiting or later else {}
-        yield from self._numbered(parts, self._placed(parts, places, later))
+        told = self._placed(parts, later) if self._waiting or later else {}
+        self._put_numbered(parts, told, out)
         for run_id in [run_id for run_id in self._answers if run_id not in runs]:
             del self._answers[run_id]
+        return out
 
-    def _numbered(self, parts: Sequence[StreamPart], told: Mapping[int, Sequence[Told]]) -> Iterator[StreamPart]:
+    def _put_numbered(
+        self, parts: Sequence[StreamPart], told: Mapping[int, Sequence[Told]], out: list[StreamPart]
+    ) -> None:
         """Numbered parts, with what was told in between, by the indexes of the parts after it."""
         for index, part in enumerate(parts):
             for each in told.get(index, ()):
-                yield from self._part(each)
+                self._put(each, out)
             if _is_of_answer(part):
-                yield from self._ended(self._run_of(part))
+                self._end(self._run_of(part), out)
             elif isinstance(part, ToolReturned):
                 self._returned.setdefault(self._run_of(part), set()).add(part.tool_call_id)
-            yield part
+            out.append(part)
         for each in told.get(len(parts), ()):
-            yield from self._part(each)
+            self._put(each, out)
 
-    def _placed(
-        self, parts: Sequence[StreamPart], places: "Places", later: Sequence[Told]
-    ) -> Mapping[int, Sequence[Told]]:
+    def _placed(self, parts: Sequence[StreamPart], later: Sequence[Told]) -> Mapping[int, Sequence[Told]]:
         """What was told, by the indexes of the parts before which it belongs; the rest of `later` waits."""
+        places = _places(parts, self._runs or {}, self._run_of)
         end = len(parts) - 1 if parts and parts[-1].is_last else len(parts)
         placed: dict[int, list[Told]] = {}
         waiting, self._waiting = self._waiting, []
@@ -143,24 +149,24 @@ class Merging:
                 self._waiting.append(told)
         return placed
 
-    def _part(self, told: Told) -> Iterator[StreamPart]:
+    def _put(self, told: Told, out: list[StreamPart]) -> None:
         """The part of something that was told, and what is to be said with it."""
         run_id, what = told.run_id, told.what
-        match what:
-            case Piece():
-                yield from self._piece(run_id, what)
-            case TurnBegun():
-                self._answers[run_id] = _Answer(tuple(what.path), what.turn, 0)
-                yield TurnBegan(**self._common(run_id, what.path), iteration=what.turn)
-            case ProgressMade():
-                yield ToolProgressed(
-                    **self._common(run_id, what.path),
-                    call_id=what.call_id,
-                    name=what.tool,
-                    progress=what.progress,
-                    total=what.total,
-                    message=what.message,
-                )
+        if isinstance(what, Piece):
+            self._put_piece(run_id, what, out)
+        elif isinstance(what, TurnBegun):
+            self._answers[run_id] = _Answer(tuple(what.path), what.turn, 0)
+            out.append(TurnBegan(**self._common(run_id, what.path), iteration=what.turn))
+        elif isinstance(what, ProgressMade):
+            progressed = ToolProgressed(
+                **self._common(run_id, what.path),
+                call_id=what.call_id,
+                name=what.tool,
+                progress=what.progress,
+                total=what.total,
+                message=what.message,
+            )
+            out.append(progressed)
 
     def _enter(self, runs: Mapping[str, Standing]) -> None:
         """Forget what is obsolete where the runs stand now."""
@@ -169,16 +175,16 @@ class Merging:
             if run_id not in runs or run_id not in before or runs[run_id].turn != before[run_id].turn:
                 del self._returned[run_id]
 
-    def _piece(self, run_id: str, piece: Piece) -> Iterator[StreamPart]:
+    def _put_piece(self, run_id: str, piece: Piece, out: list[StreamPart]) -> None:
         """A piece, and before it the gap that it shows."""
         known = self._answers.get(run_id)
         expected = 0 if known is None or known.turn != piece.turn else known.expected
         if 0 < piece.number < expected:
             return  # it was told before
         if piece.number > expected:
-            yield self._gap(run_id, piece.path, piece.turn, (expected, piece.number - 1))
+            out.append(self._gap(run_id, piece.path, piece.turn, (expected, piece.number - 1)))
         self._answers[run_id] = _Answer(tuple(piece.path), piece.turn, piece.number + piece.pieces)
-        yield TokenArrived(
+        arrived = TokenArrived(
             **self._common(run_id, piece.path),
             token=piece.text,
             index=piece.number,
@@ -188,18 +194,19 @@ class Merging:
             tool=piece.tool,
             call=piece.call,
         )
+        out.append(arrived)
         if self._partials is not None:
-            for output in self._partials.add(run_id, piece, follows=piece.number in {0, expected}):
-                yield PartialOutput(**self._common(run_id, piece.path), output=output)
+            outputs = self._partials.add(run_id, piece, follows=piece.number in {0, expected})
+            out += [PartialOutput(**self._common(run_id, piece.path), output=output) for output in outputs]
 
-    def _ended(self, run_id: str) -> Iterator[StreamPart]:
+    def _end(self, run_id: str, out: list[StreamPart]) -> None:
         """An answer is told whole now: what is missing at its end."""
         answer = self._answers.pop(run_id, None)
         if self._partials is not None:
             self._partials.forget(run_id)
         if answer is not None and answer.missed:
             last = answer.expected + answer.missed - 1
-            yield self._gap(run_id, answer.path, answer.turn, (answer.expected, last))
+            out.append(self._gap(run_id, answer.path, answer.turn, (answer.expected, last)))
 
     def _is_news(self, told: Told) -> bool:
         """Whether what it is about was not told yet."""
@@ -209,13 +216,12 @@ class Merging:
         if run_id not in self._runs:
             return False
         turn = self._runs[run_id].turn
-        match what:
-            case Piece() | TurnBegun():
-                return what.turn >= turn
-            case ProgressMade():
-                is_last = int(what.call.partition("-")[0]) + 1 >= turn
-                return is_last and what.call_id not in self._returned.get(run_id, ())
-        return False
+        if isinstance(what, Piece | TurnBegun):
+            return what.turn >= turn
+        if not isinstance(what, ProgressMade):
+            return False
+        is_last = int(what.call.partition("-")[0]) + 1 >= turn
+        return is_last and what.call_id not in self._returned.get(run_id, ())
 
     def _gap(self, run_id: str, path: Sequence[str], turn: int, missing: tuple[int, int]) -> Gap:
         first, last = missing

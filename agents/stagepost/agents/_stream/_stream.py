@@ -91,6 +91,7 @@ class TaskStream(Generic[OutputT_co]):
     def __init__(self, opening: Opening[OutputT_co], choice: Choice, after: str | None = None) -> None:
         self._opening = opening
         self._choice = choice
+        self._takes_all = choice.is_all
         self._after = self._cursor = after
         self._block: AbstractAsyncContextManager[Hearing[OutputT_co]] | None = None
         self._hearing: Hearing[OutputT_co] | None = None
@@ -174,7 +175,7 @@ class TaskStream(Generic[OutputT_co]):
                 self._given += 1
                 if part.cursor is not None:
                     self._cursor = part.cursor
-                chosen = self._choice.of(part)
+                chosen = part if self._takes_all else self._choice.of(part)
                 if chosen is not None:
                     return chosen
             if self._is_over:

@@ -63,8 +63,6 @@ class Forms:
         for anchor in self._anchors:
             if anchor in text:
                 return True
-        if not self._anchors:  # there are no secrets
-            return False
         return any(mark in text and escape.search(text) for mark, escape in _DISGUISES.items())
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:

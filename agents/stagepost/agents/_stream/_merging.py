@@ -7,6 +7,7 @@ not stored, and that something may be stored. `Merging` puts the values in their
   what was told before a ring waits until the source was read for it. A read may see more than the ring was for: then
   the pieces of each answer that it has brought are put before that answer.
 - What was told after a ring that has come since the read began waits for the next read, unless its answer is there.
+- What an agent below has told and what is in no message, since it has failed, comes before the end of its run.
 - What is told of an answer that was read before is obsolete: it is in the message. The source says the number of each
   run's next turn. A run that it no longer names is covered by the result of the call that has started it, and so is
   what was told of it.
@@ -27,6 +28,7 @@ from ._compactions import compactions
 from ._part import StreamPart
 from ._partial import Partials
 from ._parts import (
+    AgentFinished,
     Gap,
     MessageSaid,
     PartialOutput,
@@ -135,17 +137,17 @@ class Merging:
     def _placed(self, parts: Sequence[StreamPart], later: Sequence[Told]) -> Mapping[int, Sequence[Told]]:
         """What was told, by the indexes of the parts before which it belongs; the rest of `later` waits."""
         places = _places(parts, self._runs or {}, self._run_of)
+        ends = {self._run_of(part): index for index, part in enumerate(parts) if isinstance(part, AgentFinished)}
         end = len(parts) - 1 if parts and parts[-1].is_last else len(parts)
         placed: dict[int, list[Told]] = {}
         waiting, self._waiting = self._waiting, []
-        for told in waiting:
-            index = places.get(_place_of(told), end if self._is_news(told) else None)
-            if index is not None:
-                placed.setdefault(index, []).append(told)
-        for told in later:
-            if (found := places.get(_place_of(told))) is not None:
+        for number, told in enumerate((*waiting, *later)):
+            found = places.get(_place_of(told))
+            if found is None and self._is_news(told):
+                found = _end_of(told.run_id, ends, end if number < len(waiting) else None)
+            if found is not None:
                 placed.setdefault(found, []).append(told)
-            else:
+            elif number >= len(waiting):
                 self._waiting.append(told)
         return placed
 
@@ -257,6 +259,12 @@ def _places(parts: Sequence[StreamPart], runs: Mapping[str, Standing], run_of: C
             first = runs[run_id].turn - len(indexes)
             places |= {(run_id, turn): index for turn, index in enumerate(indexes.values(), first)}
     return places
+
+
+def _end_of(run_id: str, ends: Mapping[str, int], otherwise: int | None) -> int | None:
+    """The index of the end of a run, or of one above it, whichever comes first; otherwise something else."""
+    found = [index for ended, index in ends.items() if run_id == ended or run_id.startswith(f"{ended}.")]
+    return min(found, default=otherwise)
 
 
 def _place_of(told: Told) -> tuple[str, object]:

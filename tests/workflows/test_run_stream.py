@@ -463,6 +463,19 @@ async def test_two_runs_never_mix(store: Store) -> None:
             assert [part.what for part in parts if isinstance(part, StepTold)] == [name, name * 2, name * 4]
 
 
+async def test_a_stream_is_read_by_one_task_at_a_time(store: Store) -> None:
+    async with (
+        running(store, work := Chain("work", [Wait("ask")])) as runner,
+        (await runner.start(work, run_id="r")).stream() as stream,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(all_that_come, stream)
+        await wait_all_tasks_blocked()
+        with pytest.raises(anyio.BusyResourceError):
+            await anext(stream)
+        group.cancel_scope.cancel()
+
+
 async def all_that_come(stream: RunStream) -> None:
     """Read without entering the block."""
     async for _ in stream:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
 import anyio
+from anyio import ResourceGuard
 from anyio.lowlevel import checkpoint
 
 from stagepost._dataclasses import dataclass
@@ -97,6 +98,7 @@ class TaskStream(Generic[OutputT_co]):
         self._hearing: Hearing[OutputT_co] | None = None
         self._merging: Merging | None = None
         self._ready: deque[StreamPart] = deque()
+        self._guard = ResourceGuard("reading from")
         self._given = 0
         self._is_stale = self._has_read = self._is_over = False
         self._outcome: AgentResult[OutputT_co] | BaseException | None = None
@@ -165,6 +167,7 @@ class TaskStream(Generic[OutputT_co]):
             RunNotHeld: The run is open, but this runner does not work on it; all that is stored of it was handed out.
             RunnerStopped: The runner was left.
             CheckpointError: A commit failed, or the store takes nothing more.
+            anyio.BusyResourceError: Another task reads this stream: each needs a stream of its own.
         """
         while True:
             if self._given >= _AT_ONCE:
@@ -180,7 +183,8 @@ class TaskStream(Generic[OutputT_co]):
                     return chosen
             if self._is_over:
                 raise StopAsyncIteration
-            await self._go_on()
+            with self._guard:
+                await self._go_on()
 
     async def _go_on(self) -> None:
         """Read what is stored, or hear what is told."""

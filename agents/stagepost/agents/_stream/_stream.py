@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
@@ -11,6 +12,7 @@ from anyio import ResourceGuard
 from anyio.lowlevel import checkpoint
 
 from stagepost._dataclasses import dataclass
+from stagepost.checkpoint import RunNotFound
 from stagepost.workflows import Listening, Told
 
 from .._delegation._result import AgentResult
@@ -21,6 +23,7 @@ from ._part import StreamPart
 from ._partial import FormOf, Partials
 from ._read import Batch, read
 from ._source import LoopOf
+from ._unkept import unkept_end
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 
@@ -33,6 +36,7 @@ class Hearing(Generic[OutputT_co]):
 
     Attributes:
         task_id: The task.
+        name: Name of its agent.
         listening: Who listens to it.
         loop_of: Finds the loops of the agents.
         form_of: Says how agents answer.
@@ -43,6 +47,7 @@ class Hearing(Generic[OutputT_co]):
     """
 
     task_id: str
+    name: str
     listening: Listening
     loop_of: LoopOf
     form_of: FormOf
@@ -204,7 +209,11 @@ class TaskStream(Generic[OutputT_co]):
 
     async def _read(self) -> None:
         """Read what follows, and put what was told meanwhile in its place."""
-        batch = await self._batch()
+        try:
+            batch = await self._batch()
+        except RunNotFound as error:
+            await self._end_unread(error)
+            return
         if batch.is_over and self._outcome is None:
             self._outcome = await self._come_to()
         self._after, self._is_over = batch.cursor, batch.is_over
@@ -223,6 +232,24 @@ class TaskStream(Generic[OutputT_co]):
                 self._merged.hear(heard.told, heard.missed)
                 self._is_stale = heard.rung
         self._ready.extend(self._merged.read(batch.parts, batch.runs, later))
+
+    async def _end_unread(self, error: RunNotFound) -> None:
+        """Tell the end of a task of which nothing is kept, and what was told before that.
+
+        Args:
+            error: What is raised if its end is not known either.
+        """
+        hearing, after = self._entered, self._after
+        outcome = await self._come_to()
+        if isinstance(outcome, RunNotFound):
+            raise error
+        at = datetime.fromtimestamp(hearing.clock(), UTC)
+        while not hearing.listening.buffer.is_empty:
+            heard = hearing.listening.buffer.take()
+            self._merged.hear(heard.told, heard.missed)
+        self._ready.extend(self._merged.flush())
+        self._ready.append(unkept_end(outcome, hearing.task_id, hearing.name, after, at))
+        self._outcome, self._is_over = outcome, True
 
     async def _batch(self) -> Batch:
         """What follows the last read; whoever else reads that shares it."""

@@ -33,6 +33,7 @@ from stagepost.workflows import (
     StepContext,
     StepSaved,
     StepTold,
+    Told,
     ToldMissed,
     Wait,
     WaitBegan,
@@ -309,6 +310,20 @@ async def test_a_cursor_of_another_run_is_refused(store: Store) -> None:
             await all_parts(runner.stream("r", after="17"))
         with pytest.raises(RunNotFound):
             await all_parts(runner.stream("nobody knows"))
+
+
+async def test_whatever_a_step_tells_has_a_form_for_json(anyio_backend: str) -> None:
+    class Odd:
+        __slots__ = ()
+
+    def tell(_state: State, context: StepContext) -> None:
+        context.tell({"odd": Odd(), "at": {1}, "half": "\ud800"})
+        context.tell(Told("r", "a step", b"\xff"))
+
+    assert anyio_backend
+    parts = await all_parts(Chain("work", [step("tell", tell, inline=True)]).stream())
+    told = [json.loads(json.dumps(part.to_dict())) for part in parts if isinstance(part, StepTold)]
+    assert [part["what"] for part in told] == [{"odd": "<Odd>", "at": [1], "half": "\ud800"}, ["r", "a step", "_w=="]]
 
 
 # slow, many and leaving readers

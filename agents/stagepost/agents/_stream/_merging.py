@@ -115,9 +115,8 @@ class Merging:
         told = self._placed(parts, later) if self._waiting or later else {}
         self._put_numbered(parts, told, out)
         over = {self._run_of(part) for part in parts if isinstance(part, AgentFinished)}
-        if over:
-            self._runs = {run_id: standing for run_id, standing in runs.items() if run_id not in over}
-        for run_id in [run_id for run_id in self._answers if run_id not in self._runs]:
+        self._runs = under_way = {run_id: each for run_id, each in runs.items() if run_id not in over} if over else runs
+        for run_id in [run_id for run_id in self._answers if run_id not in under_way]:
             del self._answers[run_id]
         return out
 

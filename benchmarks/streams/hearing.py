@@ -9,7 +9,7 @@ from typing import Final
 
 import anyio
 from benchmarks.agents.measure import Figures, frozen, times
-from benchmarks.streams.stage import RUN, looping, running
+from benchmarks.streams.stage import RUN, Gate, looping, running
 
 from stagepost.agents import (
     Agent,
@@ -22,47 +22,38 @@ from stagepost.agents import (
     Token,
     TokenArrived,
     ToolCalled,
+    ToolReturned,
 )
 
 _TIMES: Final = 300
+_TURNS: Final = 20
 _TOKENS: Final = 2_000
 _LISTENERS: Final = 1_000
 _CROWDED_TIMES: Final = 20
 
 
-class Gate:
-    """Lets somebody wait until all have come, and knows when the last one did; again and again.
-
-    Args:
-        number: How many have to come each time.
-
-    Attributes:
-        last: When the last one came.
-    """
-
-    def __init__(self, number: int) -> None:
-        self.last = 0.0
-        self._number = number
-        self._come = 0
-        self._more = anyio.Event()
-
-    def come(self) -> None:
-        """One more is here."""
-        self._come += 1
-        if self._come % self._number == 0:
-            self.last = perf_counter()
-            self._more.set()
-            self._more = anyio.Event()
-
-    async def full(self, time: int) -> None:
-        """Wait until all have come so many times."""
-        while self._come < time * self._number:
-            await self._more.wait()
-
-
 def one(scale: float) -> Figures:
     """Seconds from a commit until one listener has the part, and from an event until a task is awake; medians."""
     return _heard(1, times(_TIMES, scale))
+
+
+def reads(scale: float) -> Figures:
+    """Seconds that the store takes for the two reads of a listener, one after the other; the median."""
+    number = times(_TIMES, scale)
+
+    async def measured() -> Figures:
+        agent, taken = looping(_TURNS), list[float]()
+        async with running(agent) as (runner, store):
+            await (await Tasks(runner).start(agent, "go", task_id=RUN)).result()
+            with frozen():
+                for _ in range(number):
+                    start = perf_counter()
+                    await store.head(RUN)
+                    await store.elements(RUN, "", "messages", after=2 * _TURNS - 2)
+                    taken.append(perf_counter() - start)
+        return {"ours": median(taken), "floor": await _woken(1, number)}
+
+    return anyio.run(measured)
 
 
 def many(scale: float) -> Figures:
@@ -104,16 +95,16 @@ def _heard(listeners: int, number: int) -> Figures:
         gate, taken = Gate(listeners), list[float]()
 
         async def before(turn: int) -> None:
-            await gate.full(turn + 2)
+            await gate.full(2 * turn + 2)  # what was heard before, and the call
             taken.append(gate.last - store.committed_at)
 
         async def listen() -> None:
             async with tasks.stream(RUN) as stream:
                 async for part in stream:
-                    if isinstance(part, ToolCalled) or _is_first(part):
+                    if isinstance(part, ToolCalled | ToolReturned) or _is_first(part):
                         gate.come()
 
-        agent = looping(number + 1, begun=lambda: gate.full(1), before=before)
+        agent = looping(number + 1, asked=lambda turn: gate.full(2 * turn + 1), before=before)
         async with running(agent) as (runner, store):
             tasks = Tasks(runner)
             with frozen():

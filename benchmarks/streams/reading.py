@@ -5,9 +5,9 @@ from typing import Final
 
 import anyio
 from benchmarks.agents.measure import Figures, frozen, times
-from benchmarks.streams.stage import RUN, Spent, looping, running
+from benchmarks.streams.stage import RUN, Gate, Spent, looping, running
 
-from stagepost.agents import StreamPart, Tasks
+from stagepost.agents import StreamPart, Tasks, ToolCalled
 
 _TURNS: Final = 200
 _SPAN: Final = 0.2  # of the turns, at the end, over which the cost is taken
@@ -15,30 +15,31 @@ _FEWEST: Final = 10
 
 
 def part(scale: float) -> Figures:
-    """Seconds of processor of the listener's thread for a numbered part at the end of a run of 200 turns."""
+    """Seconds of processor of the listener's thread for a numbered part at the end of a run of 200 turns.
+
+    Each turn waits until the listener has its call, so the listener reads a few parts at a time, as they come.
+    """
     turns = max(_FEWEST, times(_TURNS, scale))
-    agent = looping(turns)
-    listening, counted = Spent(), 0
+    first = 2 * turns * (1 - _SPAN)  # a turn is two messages
 
-    async def listened() -> Figures:
-        nonlocal counted
+    async def measured() -> Figures:
+        gate, listening = Gate(1), Spent()
+        agent = looping(turns, before=lambda turn: gate.full(turn + 1))
+        counted, all_of_it, reading = 0, 0.0, 0.0
         async with running(agent) as (runner, store):
-            tasks = Tasks(runner)
-            await tasks.start(agent, "go", task_id=RUN)
-            async with tasks.stream(RUN) as stream:
-                parts = aiter(stream)
-                read = 0.0
-                with frozen():
-                    while (told := await listening.on(_next(parts))) is not None:
-                        if told.seq is not None and told.seq >= 2 * turns * (1 - _SPAN):
-                            counted += told.cursor is not None
-                        else:
-                            listening.seconds, read = 0.0, store.reading.seconds
-                floor = store.reading.seconds - read
-        return {"ours": (listening.seconds - floor) / counted, "floor": floor / counted}
+            with frozen():
+                async with Tasks(runner).start_stream(agent, "go", task_id=RUN) as stream:
+                    while (told := await listening.on(_next(stream))) is not None:
+                        if isinstance(told, ToolCalled):
+                            gate.come()
+                        if told.seq is not None and told.seq < first:
+                            listening.seconds = store.reading.seconds = 0.0
+                        elif told.seq is not None:  # and not the end, with which the result is read
+                            counted, all_of_it, reading = counted + 1, listening.seconds, store.reading.seconds
+        return {"ours": (all_of_it - reading) / counted, "floor": reading / counted}
 
-    return anyio.run(listened)
+    return anyio.run(measured)
 
 
-async def _next(parts: AsyncIterator[StreamPart]) -> StreamPart | None:
-    return await anext(parts, None)
+async def _next(stream: AsyncIterator[StreamPart]) -> StreamPart | None:
+    return await anext(stream, None)

@@ -7,7 +7,9 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, thread_time
 from typing import Any, Final, Generic, TypeVar
 
-from stagepost.agents import Agent, Budget, FunctionModel, ModelRequest, ModelResponse, ToolCall, tool
+import anyio
+
+from stagepost.agents import Agent, Budget, ModelRequest, ModelResponse, ToolCall, tool
 from stagepost.checkpoint import Commit, Page, Snapshot, SqliteStore
 from stagepost.workflows import Runner
 
@@ -60,6 +62,36 @@ class Spent:
         return Stepped(self, awaited)
 
 
+class Gate:
+    """Lets somebody wait until all have come, and knows when the last one did; again and again.
+
+    Args:
+        number: How many have to come each time.
+
+    Attributes:
+        last: When the last one came.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.last = 0.0
+        self._number = number
+        self._come = 0
+        self._more = anyio.Event()
+
+    def come(self) -> None:
+        """One more is here."""
+        self._come += 1
+        if self._come % self._number == 0:
+            self.last = perf_counter()
+            self._more.set()
+            self._more = anyio.Event()
+
+    async def full(self, time: int) -> None:
+        """Wait until all have come so many times."""
+        while self._come < time * self._number:
+            await self._more.wait()
+
+
 class Watched(SqliteStore):
     """A store that knows when it has committed last, and what reading has cost its caller's thread.
 
@@ -81,26 +113,28 @@ class Watched(SqliteStore):
         """As of `SqliteStore`."""
         return await self.reading.on(super().head(run_id))
 
-    async def elements(self, run_id: str, path: str, key: str, *, after: int = 0, limit: int = 100) -> Page[bytes]:
+    async def elements(
+        self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
+    ) -> Page[bytes]:
         """As of `SqliteStore`."""
         return await self.reading.on(super().elements(run_id, path, key, after=after, limit=limit))
 
 
-async def _at_once(_: int = 0) -> None:
+async def _at_once(_: int) -> None:
     pass
 
 
 def looping(
     turns: int,
     *,
-    begun: Callable[[], Awaitable[None]] = _at_once,
+    asked: Callable[[int], Awaitable[None]] = _at_once,
     before: Callable[[int], Awaitable[None]] = _at_once,
 ) -> Agent[str]:
     """An agent that calls its tool on each turn but the last.
 
     Args:
         turns: So many.
-        begun: What the model waits for at first.
+        asked: What the model waits for, by its turn.
         before: What the tool waits for, by its turn.
     """
 
@@ -110,15 +144,22 @@ def looping(
         await before(turn)
         return RESULT
 
-    async def answer(request: ModelRequest) -> ModelResponse:
+    return Agent("looker", prompt="Look.", model=_Looping(turns, asked), tools=[look], budget=_FREE)
+
+
+class _Looping:
+    """A model that answers whole, without tokens."""
+
+    def __init__(self, turns: int, asked: Callable[[int], Awaitable[None]]) -> None:
+        self._turns = turns
+        self._asked = asked
+
+    async def answer(self, request: ModelRequest) -> ModelResponse:
         turn = request.answers
-        if turn == 0:
-            await begun()
-        if turn >= turns - 1:
+        await self._asked(turn)
+        if turn >= self._turns - 1:
             return ModelResponse("done")
         return ModelResponse(calls=[ToolCall(id=f"c{turn}", name="look", arguments=f'{{"turn":{turn}}}')])
-
-    return Agent("looker", prompt="Look.", model=FunctionModel(answer), tools=[look], budget=_FREE)
 
 
 @asynccontextmanager

@@ -6,9 +6,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 from benchmarks.streams import report
-from benchmarks.streams.hearing import Gate
 from benchmarks.streams.report import ROWS, Row
-from benchmarks.streams.stage import Spent
+from benchmarks.streams.stage import Gate, Spent
 from benchmarks.streams.turns import WAYS
 
 SMALL = 0.01

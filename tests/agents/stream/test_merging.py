@@ -11,7 +11,6 @@ from stagepost.agents._stream._merging import Merging
 from stagepost.agents._stream._part import StreamPart
 from stagepost.agents._stream._partial import Form, Partials
 from stagepost.agents._stream._parts import (
-    AgentFinished,
     Compacted,
     Gap,
     MessageSaid,
@@ -415,17 +414,3 @@ def test_answers_of_runs_that_nothing_is_known_of_are_handed_on() -> None:
 
 def test_before_the_first_read_what_others_tell_is_no_part() -> None:
     assert told(merging(None), Told("t", "infer", "something else")) == []
-
-
-@pytest.mark.parametrize("is_late", [False, True], ids=["before the ring", "after it"])
-def test_what_an_agent_below_tells_before_it_fails_comes_before_its_end(is_late: bool) -> None:  # noqa: FBT001  # a table
-    made = merging()
-    read(made, standing(1, clumsy=0))
-    begun = Told("t.clumsy", "infer", TurnBegun("clumsy", ("lead", "clumsy"), 0))
-    values = (begun, piece(0, run="t.clumsy"), piece(0, run="t.clumsy.deep"), piece(0, turn=1))
-    if not is_late:
-        made.hear(values)
-    finished = part(AgentFinished, "t.clumsy", agent="clumsy", conversation_id=None, status="failed", error="")
-    runs = standing(1, clumsy=0) | {"t.clumsy.deep": Standing(("lead", "clumsy", "deep"), 0)}
-    parts = read(made, runs, finished, returned("c"), later=values if is_late else ())
-    assert kinds(parts) == ["turn", 0, 0, "agent_finished", "tool_result", *([] if is_late else [0])]

@@ -26,7 +26,7 @@ KILLS = 15
 FEW = 6  # in the short form
 MORE = "-more"  # the task that follows another one up
 LIFE = (0, 1, 5, 20, 40, 80)  # a life is over after so many events, or fewer
-SAMPLE = 12  # cursors of each task that are gone on from once more
+SAMPLE = 12  # cursors of each task that are gone on from once more; and as many of the longest
 WEB = ("uvicorn", "starlette.applications", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.on")
 
 
@@ -49,7 +49,7 @@ async def test_every_numbered_part_comes_once_through_kills_of_the_server(
     seed: int, kills: int, tmp_path: Path, web_forks: Forks
 ) -> None:
     rng = Random(seed)  # noqa: S311  # nothing secret
-    with fail_after(120):
+    with fail_after(250):
         heard = await all_heard(tmp_path, web_forks, rng, kills)
         async with SqliteStore(tmp_path / "runs.db") as store, Runner(store, workflows=[team(tmp_path)]) as runner:
             tasks = Tasks(runner)
@@ -64,6 +64,7 @@ def places(told: Sequence[StreamPart], deaths: Sequence[int], rng: Random) -> It
     """Numbered parts, among them the last one before each death."""
     numbered = [number for number, part in enumerate(told) if part.cursor is not None]
     chosen = set(rng.sample(numbered, min(SAMPLE, len(numbered))))
+    chosen.update(sorted(numbered, key=lambda number: len(told[number].cursor or ""))[-SAMPLE:])  # much is under way
     for death in deaths:
         chosen.update([number for number in numbered if number < death][-1:])
     return (number for number in sorted(chosen) if told[number].type != "error")

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import anyio
+from anyio import fail_after
+from tests.agents.webhooks._receiver import Got
 
 from stagepost.agents import (
     Agent,
@@ -17,9 +19,12 @@ from stagepost.agents import (
     ScriptedModel,
     StreamPart,
     TaskCompleted,
+    Tasks,
     TurnBegan,
+    Webhook,
     Webhooks,
 )
+from stagepost.checkpoint import MemoryStore
 from stagepost.workflows import Runner
 
 SECRET = "whsec_" + base64.b64encode(b"s" * 32).decode()
@@ -98,3 +103,34 @@ class Hooks(Webhooks):
 
     def _stream(self, task_id: str, after: str | None) -> AbstractAsyncContextManager[AsyncIterable[StreamPart]]:
         return self._said.stream(task_id, after)
+
+
+@asynccontextmanager
+async def hooks(store: MemoryStore, said: Said, *tasks: str, **options: Any) -> AsyncIterator[Hooks]:
+    async with store, Runner(store, workflows=[lead()]) as runner:
+        for task_id in tasks:
+            await (await Tasks(runner).start("lead", "Go.", task_id=task_id)).result()
+        async with Hooks(runner, said, **options) as opened:
+            yield opened
+
+
+def texts(got: list[Got]) -> list[str]:
+    return [each.part.get("text", each.part["type"]) for each in got]
+
+
+async def forgotten(opened: Webhooks) -> None:
+    """Wait until no task is followed any more."""
+    with fail_after(30):
+        while await opened.list():
+            await anyio.wait_all_tasks_blocked()
+
+
+async def until(opened: Webhooks, wanted: str, *, task_id: str = "t") -> Webhook:
+    """The webhook once a task of it is paused, or has failed once."""
+    with fail_after(30):
+        while True:
+            for webhook in await opened.list():
+                for task in webhook.tasks:
+                    if task.task_id == task_id and (task.status == wanted or (wanted == "failed" and task.failures)):
+                        return webhook
+            await anyio.wait_all_tasks_blocked()

@@ -13,7 +13,7 @@ import anyio.to_thread
 import uvicorn
 from anyio.lowlevel import checkpoint
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
@@ -99,7 +99,11 @@ class Receiver:
 
     async def answer(self, request: Request) -> Response:
         """Answer a request."""
-        body, path = await request.body(), request.url.path
+        path = request.url.path
+        try:
+            body = await request.body()
+        except ClientDisconnect:  # the sender was killed before it had sent all
+            return Response(status_code=400)
         with self._changed:
             self.under_way += 1
             self.most = max(self.most, self.under_way)

@@ -1,50 +1,17 @@
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
-from typing import Any
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import anyio
 import pytest
 from anyio import fail_after
 from starlette.responses import Response
-from tests.agents.webhooks._hooks import PATIENT, SECRET, SOON, Hooks, Said, lead
-from tests.agents.webhooks._receiver import ENDLESS, NEVER, Got, Receiver
+from tests.agents.webhooks._hooks import PATIENT, SECRET, SOON, Said, forgotten, hooks, texts, until
+from tests.agents.webhooks._receiver import ENDLESS, NEVER, Receiver
 
-from stagepost.agents import Retries, StreamPart, Tasks, Webhook, Webhooks, verify_webhook
+from stagepost.agents import Retries, StreamPart, Tasks, verify_webhook
 from stagepost.checkpoint import MemoryStore
-from stagepost.workflows import Runner
-
-
-@asynccontextmanager
-async def hooks(store: MemoryStore, said: Said, *tasks: str, **options: Any) -> AsyncIterator[Hooks]:
-    async with store, Runner(store, workflows=[lead()]) as runner:
-        for task_id in tasks:
-            await (await Tasks(runner).start("lead", "Go.", task_id=task_id)).result()
-        async with Hooks(runner, said, **options) as opened:
-            yield opened
-
-
-def texts(got: list[Got]) -> list[str]:
-    return [each.part.get("text", each.part["type"]) for each in got]
-
-
-async def forgotten(opened: Webhooks) -> None:
-    """Wait until no task is followed any more."""
-    with fail_after(30):
-        while await opened.list():
-            await anyio.wait_all_tasks_blocked()
-
-
-async def until(opened: Webhooks, wanted: str, *, task_id: str = "t") -> Webhook:
-    """The webhook once a task of it is paused, or has failed once."""
-    with fail_after(30):
-        while True:
-            for webhook in await opened.list():
-                for task in webhook.tasks:
-                    if task.task_id == task_id and (task.status == wanted or (wanted == "failed" and task.failures)):
-                        return webhook
-            await anyio.wait_all_tasks_blocked()
 
 
 async def test_the_numbered_parts_of_a_task_come_in_order_and_its_end_ends_it(receiver: Receiver) -> None:

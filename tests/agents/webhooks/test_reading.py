@@ -1,17 +1,28 @@
 """Webhooks of real tasks: calls, approvals, agents below."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 import anyio
 import pytest
 from anyio import fail_after
-from tests.agents.webhooks._hooks import SECRET, SOON
+from tests.agents.webhooks._hooks import SECRET, SOON, forgotten
 from tests.agents.webhooks._receiver import Receiver
 from tests.agents.webhooks._victim import lead
-from tests.agents.webhooks.test_delivering import forgotten
 
-from stagepost.agents import Allow, InvalidCursor, Tasks, Webhooks, part_from_dict
+from stagepost.agents import (
+    Agent,
+    Allow,
+    InvalidCursor,
+    ModelRequest,
+    ModelResponse,
+    ScriptedModel,
+    Tasks,
+    Webhooks,
+    call,
+    part_from_dict,
+    tool,
+)
 from stagepost.agents._webhooks._reading import reading
 from stagepost.checkpoint import MemoryStore
 from stagepost.workflows import Runner
@@ -101,3 +112,38 @@ async def test_the_end_of_a_cancelled_task_is_received(receiver: Receiver) -> No
             await tasks.cancel("t")
             await forgotten(webhooks)
     assert receiver.of()[-1].part["type"] == "cancelled"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_model_is_not_asked_for_tokens_only_because_a_webhook_follows_the_task(
+    receiver: Receiver, *, streamed: bool
+) -> None:
+    entered, go_on, asked = anyio.Event(), anyio.Event(), list[bool]()
+
+    class Watched:
+        async def answer(self, request: ModelRequest) -> ModelResponse:
+            asked.append(request.on_token is not None)
+            entered.set()
+            await go_on.wait()
+            return await ScriptedModel([call("again"), "done"]).answer(request)
+
+    @tool(idempotent=True)
+    async def again() -> str:
+        """Do it again."""
+        return "again"
+
+    agent = Agent("lead", prompt="Lead.", model=Watched(), tools=[again])
+    with fail_after(60):
+        async with (
+            MemoryStore() as store,
+            Runner(store, workflows=[agent]) as runner,
+            Webhooks(runner, secret=SECRET, retries=SOON) as webhooks,
+        ):
+            await webhooks.add_for_all(f"{receiver.url}/hook")
+            run = await Tasks(runner).start("lead", "Go.", task_id="t")
+            await entered.wait()
+            await receiver.received(1)
+            with runner.listen("t") if streamed else nullcontext():
+                go_on.set()
+                await run.result()
+    assert asked == [False, streamed]

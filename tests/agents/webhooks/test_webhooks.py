@@ -6,9 +6,8 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio import fail_after
-from tests.agents.webhooks._hooks import PATIENT, SECRET, SOON, Hooks, Said, lead
+from tests.agents.webhooks._hooks import PATIENT, SECRET, SOON, Hooks, Said, forgotten, hooks, lead, texts, until
 from tests.agents.webhooks._receiver import Receiver
-from tests.agents.webhooks.test_delivering import forgotten, hooks, texts, until
 
 from stagepost.agents import (
     InvalidWebhook,
@@ -83,7 +82,7 @@ async def test_runs_that_are_no_agents_are_not_followed(receiver: Receiver) -> N
     assert receiver.got == []
 
 
-async def test_after_a_restart_it_goes_on_behind_what_was_delivered(receiver: Receiver) -> None:
+async def test_after_a_restart_it_goes_on_after_what_was_delivered(receiver: Receiver) -> None:
     said, store = Said(), MemoryStore()
     said.say("t", "a", "b")
     with fail_after(30):

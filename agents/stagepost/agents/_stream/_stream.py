@@ -3,13 +3,16 @@
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
 import anyio
+from anyio import ResourceGuard
 from anyio.lowlevel import checkpoint
 
 from stagepost._dataclasses import dataclass
+from stagepost.checkpoint import RunNotFound
 from stagepost.workflows import Listening, Told
 
 from .._delegation._result import AgentResult
@@ -20,6 +23,7 @@ from ._part import StreamPart
 from ._partial import FormOf, Partials
 from ._read import Batch, read
 from ._source import LoopOf
+from ._unkept import unkept_end
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 
@@ -32,6 +36,7 @@ class Hearing(Generic[OutputT_co]):
 
     Attributes:
         task_id: The task.
+        name: Name of its agent.
         listening: Who listens to it.
         loop_of: Finds the loops of the agents.
         form_of: Says how agents answer.
@@ -42,6 +47,7 @@ class Hearing(Generic[OutputT_co]):
     """
 
     task_id: str
+    name: str
     listening: Listening
     loop_of: LoopOf
     form_of: FormOf
@@ -97,6 +103,7 @@ class TaskStream(Generic[OutputT_co]):
         self._hearing: Hearing[OutputT_co] | None = None
         self._merging: Merging | None = None
         self._ready: deque[StreamPart] = deque()
+        self._guard = ResourceGuard("reading from")
         self._given = 0
         self._is_stale = self._has_read = self._is_over = False
         self._outcome: AgentResult[OutputT_co] | BaseException | None = None
@@ -165,6 +172,7 @@ class TaskStream(Generic[OutputT_co]):
             RunNotHeld: The run is open, but this runner does not work on it; all that is stored of it was handed out.
             RunnerStopped: The runner was left.
             CheckpointError: A commit failed, or the store takes nothing more.
+            anyio.BusyResourceError: Another task reads this stream: each needs a stream of its own.
         """
         while True:
             if self._given >= _AT_ONCE:
@@ -180,7 +188,8 @@ class TaskStream(Generic[OutputT_co]):
                     return chosen
             if self._is_over:
                 raise StopAsyncIteration
-            await self._go_on()
+            with self._guard:
+                await self._go_on()
 
     async def _go_on(self) -> None:
         """Read what is stored, or hear what is told."""
@@ -200,7 +209,11 @@ class TaskStream(Generic[OutputT_co]):
 
     async def _read(self) -> None:
         """Read what follows, and put what was told meanwhile in its place."""
-        batch = await self._batch()
+        try:
+            batch = await self._batch()
+        except RunNotFound as error:
+            await self._end_unread(error)
+            return
         if batch.is_over and self._outcome is None:
             self._outcome = await self._come_to()
         self._after, self._is_over = batch.cursor, batch.is_over
@@ -219,6 +232,24 @@ class TaskStream(Generic[OutputT_co]):
                 self._merged.hear(heard.told, heard.missed)
                 self._is_stale = heard.rung
         self._ready.extend(self._merged.read(batch.parts, batch.runs, later))
+
+    async def _end_unread(self, error: RunNotFound) -> None:
+        """Tell the end of a task of which nothing is kept, and what was told before that.
+
+        Args:
+            error: What is raised if its end is not known either.
+        """
+        hearing, after = self._entered, self._after
+        outcome = await self._come_to()
+        if isinstance(outcome, RunNotFound):
+            raise error
+        at = datetime.fromtimestamp(hearing.clock(), UTC)
+        while not hearing.listening.buffer.is_empty:
+            heard = hearing.listening.buffer.take()
+            self._merged.hear(heard.told, heard.missed)
+        self._ready.extend(self._merged.flush())
+        self._ready.append(unkept_end(outcome, hearing.task_id, hearing.name, after, at))
+        self._outcome, self._is_over = outcome, True
 
     async def _batch(self) -> Batch:
         """What follows the last read; whoever else reads that shares it."""

@@ -1,6 +1,6 @@
 """Telling a provider of one run: masked, later, and only what it is to know."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
@@ -178,14 +178,16 @@ class Telling:
             plain: JsonValue = to_jsonable_python(given, bytes_mode="base64", fallback=_named, serialize_unknown=True)
         except Exception as error:  # noqa: BLE001  # a value of the user's that has no form: the trace says so
             return f"<{type(error).__name__}: {type(given).__name__} has no JSON form>"
-        return masked(plain, self._mask) if self._mask else plain
+        return masked(plain, self._shown)
 
     def _masked(self, attributes: Attributes) -> Attributes:
         if not self._mask:
             return attributes
-        return {name: masked(value, self._mask) for name, value in attributes.items()}
+        return {name: masked(value, self._shown) for name, value in attributes.items()}
 
     def _shown(self, text: str) -> str:
+        """A text without secrets, and without halves of characters, which nothing can send."""
+        text = text if text.isascii() else text.encode("utf-8", "replace").decode()
         return self._mask(text) if self._mask else text
 
 
@@ -228,8 +230,8 @@ class Within:
             self._pump.failed_at_once(error)
 
 
-def masked(value: JsonValue, mask: Mask) -> JsonValue:
-    """A JSON value without secrets."""
+def masked(value: JsonValue, mask: Callable[[str], str]) -> JsonValue:
+    """A JSON value whose texts are masked, the names of objects, too."""
     match value:
         case str():
             return mask(value)

@@ -354,7 +354,8 @@ async def test_whether_anybody_is_told_is_decided_when_the_model_is_asked() -> N
 def test_pieces_that_belong_together_become_one_for_who_comes_late() -> None:
     first = Piece("a", ("a",), 0, 0, "It ", "text")
     more = replace(first, number=1, text="is.")
-    assert first.grown(more) == replace(first, text="It is.")
+    assert first.grown(more) == replace(first, text="It is.", pieces=2)
+    assert replace(first, text="It is.", pieces=2).grown(more) is None
     assert first.grown(replace(more, number=0)) == replace(more, number=0)
     assert first.grown(replace(more, kind="thinking")) is None
     assert first.grown(replace(more, turn=1, number=0)) is None

@@ -234,8 +234,8 @@ async def cancellation(trace: Trace, folder: Path) -> None:
 
 
 async def part(trace: Trace, folder: Path) -> None:
-    """From the result of a tool to whoever listens to the task."""
-    is_second = False
+    """From the result of a tool to whoever listens to the task; another call is under way, so nothing else goes on."""
+    told = anyio.Event()
 
     @tool(idempotent=True)
     async def look(city: str) -> str:
@@ -244,20 +244,26 @@ async def part(trace: Trace, folder: Path) -> None:
         Args:
             city: Its name.
         """
-        if is_second:
-            trace.start()
+        trace.start()
         return f"{city} is fine"
 
-    script: list[ToolCall | str] = [call("look", city="Oslo"), "done"]
-    looker = Agent("looker", "Look.", model=ScriptedModel(script), tools=[look])
+    @tool(idempotent=True)
+    async def stay() -> str:
+        """Stay until the other result was told."""
+        await told.wait()
+        return "stayed"
+
+    script: list[Any] = [[call("look", city="Oslo"), call("stay")], "done"]
+    looker = Agent("looker", "Look.", model=ScriptedModel(script), tools=[look, stay])
     async with running(folder, looker) as runner:
         tasks = Tasks(runner)
-        for is_second in (False, True):
-            await tasks.start(looker, "Oslo?", task_id=f"task-{is_second}")
-            async with tasks.stream(f"task-{is_second}") as stream:
-                async for told in stream:
-                    if told.type == "tool_result":
+        for number in range(2):  # what is only done once is done by then
+            told = anyio.Event()
+            async with tasks.start_stream(looker, "Oslo?", task_id=f"task-{number}") as stream:
+                async for each in stream:
+                    if each.type == "tool_result":
                         trace.stop()
+                        told.set()
 
 
 JOURNEYS: Final[dict[str, Callable[[Trace, Path], Any]]] = {

@@ -29,12 +29,15 @@ from stagepost.workflows import (
     RunnerNotOpen,
     RunnerStopped,
     Sleep,
+    Source,
     State,
     StepContext,
     Told,
     Wait,
     step,
 )
+from stagepost.workflows._listening._room import Room
+from stagepost.workflows._listening._source import StoredSource
 
 SLOW = 60  # seconds: another interpreter starts
 
@@ -625,10 +628,16 @@ async def _open_later(gate: Gate) -> None:
     gate.open.set()
 
 
-async def test_a_run_that_ends_while_its_runner_is_left_is_heard_to_its_end(store: Store) -> None:
-    gate = Gate()
-    work = Chain("work", [gate.step])
-    ear = Ear()
+@pytest.mark.parametrize("status", [RunStatus.COMPLETED, RunStatus.FAILED])
+async def test_a_run_that_ends_while_its_runner_is_left_is_heard_to_its_end(store: Store, status: RunStatus) -> None:
+    gate, ear = Gate(), Ear()
+
+    async def end(state: State) -> None:
+        await gate.pass_through(state)
+        if status is RunStatus.FAILED:
+            raise ValueError("broken")
+
+    work = Chain("work", [step("end", end)])
     async with store:
         async with anyio.create_task_group() as group, Runner(store, workflows=[work]) as runner:
             await runner.start(work, run_id="r")
@@ -636,7 +645,7 @@ async def test_a_run_that_ends_while_its_runner_is_left_is_heard_to_its_end(stor
             await gate.entered.wait()
             await wait_all_tasks_blocked()
             group.start_soon(_open_later, gate)
-        assert (await store.info("r")).status is RunStatus.COMPLETED
+        assert (await store.info("r")).status is status
     assert len(ear.heard) >= 2
 
 
@@ -734,3 +743,90 @@ async def test_what_another_process_writes_rings(tmp_path: Path) -> None:
                 assert await other.say("cancel", "cancelled") == "ok"
                 await ear.hear(listening, has_ended)
             assert ear.last.run.status is RunStatus.CANCELLED
+
+
+async def test_what_is_kept_for_who_joins_late_is_bounded(store: Store) -> None:
+    teller = Teller()
+    work = Chain("work", [teller.step])
+    async with running(store, work) as runner:
+        with runner.listen("r", buffer=1) as early:
+            run = await runner.start(work, run_id="r")
+            for number in range(1100):
+                await teller.send.send(number)
+            while (heard := await early.next()).told[-1:] != (Told("r", "teller", 1099),):
+                pass
+            with runner.listen("r", buffer=5000) as late:
+                heard = await late.next()
+        teller.send.close()
+        await run.result()
+    assert [told.what for told in heard.told] == list(range(100, 1100))
+
+
+async def test_what_children_tell_is_kept_for_so_many_of_them() -> None:
+    room = Room("r")
+    for number in range(1100):
+        room.tell(f"r.{number}", "step", number)
+    room.forget("r.1099")
+    with _Door(room) as listening:
+        heard = await listening.next()
+    assert [told.what for told in heard.told] == list(range(100, 1099))
+
+
+class _Door:
+    """Leads to one room."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._listening = Listening("r", self, size=5000)
+
+    def __enter__(self) -> Listening:
+        return self._listening.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self._listening.__exit__(None, None, None)
+
+    def enter(self, listening: Listening) -> tuple[Room, Source]:
+        self._room.enter(listening)
+        return self._room, StoredSource(MemoryStore(), self._room.memo)
+
+    def leave(self, listening: Listening, room: Room) -> None:
+        assert room is self._room
+        room.leave(listening)
+        assert room.is_empty
+
+    def works_on(self, run_id: str) -> bool:
+        return run_id == self._room.run_id
+
+
+async def test_more_children_than_a_page_has_are_found() -> None:
+    child = Chain("child", [NOTHING])
+
+    async def start(item: int, context: StepContext) -> None:
+        await context.child(child, f"c{item:03}", {})
+
+    work = Chain("work", [Parallel("fan", step("start", start), over="items"), Wait("ask")], companions=[child])
+    async with running(MemoryStore(), work) as runner:
+        await (await runner.start(work, {"items": list(range(120))}, run_id="r")).settled()
+        with runner.listen("r") as listening:
+            found = await listening.source.below("r")
+    assert [info.run_id for info in found] == [f"r.c{item:03}" for item in range(120)]
+
+
+async def test_listening_to_a_runner_that_is_being_left_ends_after_the_first_ring(store: Store) -> None:
+    gate = Gate()
+    work = Chain("work", [gate.step])
+    async with store, anyio.create_task_group() as group, Runner(store, workflows=[work]) as runner:
+        await runner.start(work, run_id="r")
+        await gate.entered.wait()
+        dispatcher = runner._open()
+
+        async def come_late() -> None:
+            await wait_all_tasks_blocked()
+            rooms = dispatcher.presence.rooms
+            with Listening("r", rooms, size=1) as listening:
+                assert (await listening.next()).rung
+                with pytest.raises(RunnerStopped):
+                    await listening.next()
+            gate.open.set()
+
+        group.start_soon(come_late)

@@ -6,12 +6,13 @@ from contextlib import AsyncExitStack
 from typing import Annotated, Any, TypeVar
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio import fail_after, wait_all_tasks_blocked
 from tests.workflows._hearing import all_parts, said
 from tests.workflows._words import NOTHING, PATIENCE, Counted, Gate, Store, running
 
-from stagepost.checkpoint import CannotStore, Keep, MemoryStore, RunNotFound, RunStatus, WaitStatus
+from stagepost.checkpoint import CannotStore, Commit, Keep, MemoryStore, Owner, RunNotFound, RunStatus, WaitStatus
 from stagepost.workflows import (
     Append,
     Chain,
@@ -462,6 +463,12 @@ async def test_two_runs_never_mix(store: Store) -> None:
             assert [part.what for part in parts if isinstance(part, StepTold)] == [name, name * 2, name * 4]
 
 
+async def all_that_come(stream: RunStream) -> None:
+    """Read without entering the block."""
+    async for _ in stream:
+        pass
+
+
 # in memory
 
 
@@ -473,12 +480,39 @@ async def test_a_stream_in_memory_tells_the_run_and_has_its_result(anyio_backend
     assert stream.result == WHOLE
 
 
-async def test_leaving_the_loop_of_a_stream_in_memory_ends_nothing(anyio_backend: str) -> None:
+async def test_leaving_the_block_of_a_stream_in_memory_early_cancels_the_run(anyio_backend: str) -> None:
+    gate = Gate()
     assert anyio_backend
-    async with logged().stream(GIVEN) as stream:
-        async for _ in stream:
-            break
-    assert stream.result == WHOLE
+    with fail_after(PATIENCE):
+        async with Chain("work", [gate.step]).stream() as stream:
+            async for _ in stream:
+                break
+            await gate.entered.wait()
+    assert gate.cancelled
+    with pytest.raises(RuntimeError, match="has not ended"):
+        stream.result  # noqa: B018  # it raises
+
+
+async def test_an_interrupt_of_a_run_in_memory_is_raised_as_it_is(anyio_backend: str) -> None:
+    def interrupt(_state: State) -> None:
+        raise KeyboardInterrupt
+
+    assert anyio_backend
+    with fail_after(PATIENCE), pytest.raises(KeyboardInterrupt):
+        await all_parts(Chain("work", [step("interrupt", interrupt, inline=True)]).stream())
+
+
+async def test_a_stream_is_read_within_its_block_which_is_entered_once(store: Store) -> None:
+    async with running(store, work := Chain("work", [Wait("ask")])) as runner:
+        stream = (await runner.start(work, run_id="r")).stream()
+        with fail_after(PATIENCE), pytest.raises(RuntimeError, match="async with"):
+            await anext(stream)
+        async with stream:
+            await anext(stream)
+            with pytest.raises(RuntimeError, match="once"):
+                await stream.__aenter__()
+        with fail_after(PATIENCE), pytest.raises(RuntimeError, match="was left"):
+            await all_that_come(stream)
 
 
 async def test_a_failed_run_in_memory_is_told_and_raised_to_who_wants_the_result(anyio_backend: str) -> None:
@@ -521,3 +555,105 @@ async def test_a_run_in_memory_that_cannot_begin_raises_to_its_reader(anyio_back
     assert anyio_backend
     with fail_after(PATIENCE), pytest.raises(CannotStore):
         await all_parts(Chain("work", [NOTHING]).stream({1: 2}))  # type: ignore[dict-item]  # what is tested
+
+
+# long lists, and what the store says
+
+
+async def test_long_lists_are_read_page_by_page_and_not_kept(store: Store) -> None:
+    work = Chain("work", [Wait("ask")], types=LOG)
+    log = [str(number) for number in range(1700)]
+    async with running(store, work) as runner:
+        await (await runner.start(work, {"log": log}, run_id="r")).settled()
+        async with (stream := runner.stream("r")):
+            part = await anext(stream)
+        assert isinstance(part, StateShown)
+        assert part.state == {"log": log}
+        with runner.listen("r") as listening:
+            for after in range(1000):
+                page = await listening.source.elements("r", "log", after, 1)
+                assert list(page.items) == [json.dumps(str(after)).encode()]
+            assert len(listening.memo) < 100
+
+
+async def test_a_list_that_is_replaced_while_it_is_read_is_shown_as_it_is_then() -> None:
+    values = [f"{number:05}" for number in range(2000)]
+    made = Parallel("made", step("same", lambda item: item, inline=True), over="items", workers=1)
+    gate = Gate(updates={"made": ["short"]})
+    work = Chain("work", [made, gate.step, Wait("ask")])
+
+    class Replacing(MemoryStore):
+        async def elements(self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100) -> Any:
+            if not gate.open.is_set():
+                gate.open.set()
+                while (await self.info(run_id)).status is not RunStatus.WAITING:
+                    await anyio.lowlevel.checkpoint()
+            return await super().elements(run_id, path, key, after=after, limit=limit)
+
+    async with running(Replacing(), work) as runner:
+        await runner.start(work, {"items": values}, run_id="r")
+        await gate.entered.wait()
+        async with (stream := runner.stream("r")):
+            part = await anext(stream)
+    assert isinstance(part, StateShown)
+    assert part.state["made"] == ["short"]
+
+
+async def test_the_history_of_a_workflow_that_nobody_knows_any_more_is_told(store: Store) -> None:
+    async with running(store, work := logged()) as runner:
+        await (await runner.start(work, GIVEN, run_id="r", keep="all")).result()
+    async with running(store) as runner:
+        parts = await all_parts(runner.stream("r"))
+    assert [part.seq for part in parts] == [1, 2, 3, 4, 4]
+    steps = [part for part in parts if isinstance(part, StepSaved)]
+    assert [part.changed.get("log") for part in steps] == [["first"], ["first", "second", "more"], None]
+
+
+async def test_a_history_that_is_longer_than_a_page_is_told_from_any_cursor(store: Store) -> None:
+    counted = Counted()
+    fan = Parallel("fan", Chain("each", [NOTHING, counted.adds("x", "p")]), over="items", workers=2)
+    work = Chain("work", [*(counted.adds(f"s{number}") for number in range(25)), fan, counted.adds("end")])
+    async with running(store, work) as runner:
+        await (await runner.start(work, {"items": list(range(20))}, run_id="r", keep="all")).result()
+        for cursor in (None, "1", "20", "26", "27", "28", "29"):
+            parts = await all_parts(runner.stream("r", after=cursor))
+            told = [part.seq for part in parts if isinstance(part, StepSaved | StateShown)]
+            assert told == list(range(1 if cursor is None else int(cursor) + 1, 30))
+
+
+async def test_a_reader_who_falls_behind_in_the_middle_goes_on_from_the_state_or_the_history(store: Store) -> None:
+    gate, counted = Gate(), Counted()
+    work = Chain("work", [gate.step, *(counted.adds(f"s{number}") for number in range(20))])
+    for keep in (Keep.RESULT, Keep.ALL):
+        gate.open = anyio.Event()
+        async with running(store, work) as runner:
+            run = await runner.start(work, run_id=keep.value, keep=keep)
+            async with (stream := runner.stream(run.id, buffer=3)):
+                assert (await anext(stream)).seq == 1
+                gate.open.set()
+                await run.result()
+                parts = [part async for part in stream]
+        told = [(type(part), part.seq) for part in parts]
+        if keep is Keep.ALL:
+            assert told == [*((StepSaved, seq) for seq in range(2, 23)), (RunOver, 22)]
+        else:
+            assert told == [(StateShown, 22), (RunOver, 22)]
+            assert isinstance(parts[0], StateShown)
+            assert parts[0].skipped == 20
+
+
+async def test_commits_that_were_not_made_by_this_runner_are_seen_with_the_next_ring(store: Store) -> None:
+    work = Chain("work", [Wait("ask"), NOTHING])
+    async with running(store, work) as runner:
+        await (await runner.start(work, run_id="r")).settled()
+        async with (stream := runner.stream("r")):
+            assert [type(await anext(stream)) for _ in range(2)] == [StateShown, WaitBegan]
+            info = await store.info("r")
+            lease = await store.claim(Owner(runner._open().claims.owner.id, "another"), "r", force=True)
+            frame = (await store.load("r")).root
+            await store.commit(Commit(lease, frame=frame._replace(seq=frame.seq + 1, state={"by": b"1"})))
+            runner._open().presence.rooms.ring("r")
+            part = await anext(stream)
+        assert info.status is RunStatus.WAITING
+    assert isinstance(part, StateShown)
+    assert (part.state, part.skipped) == ({"by": 1}, 0)

@@ -1,10 +1,12 @@
 """Ending a run for good: wherever it stands, whoever works on it, whatever happens in between."""
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from anyio import fail_after
+from anyio.lowlevel import checkpoint
 from tests.workflows._words import PATIENCE, Counted, Gate, Recorder, Store, running
 
 from stagepost.checkpoint import (
@@ -163,6 +165,31 @@ async def test_an_end_that_somebody_else_is_to_commit_is_left_to_them() -> None:
         await runner.cancel("r1")
         with pytest.raises(OwnershipLost):
             await run.result()
+
+
+class Contended(MemoryStore):
+    """Each claim of a run lets others have their turn before its lease is used."""
+
+    claims = 0
+
+    async def claim(self, owner: Owner, run_id: str, **options: Any) -> Lease:
+        self.claims += 1
+        lease = await super().claim(owner, run_id, **options)
+        if self.claims < 100:
+            for _ in range(3):
+                await checkpoint()
+        return lease
+
+
+async def test_two_who_end_a_run_at_once_do_not_take_the_lease_from_each_other() -> None:
+    work, store = Chain("work", [Wait("ask", expect=str)]), Contended()
+    async with running(store, work) as runner:
+        await (await runner.start(work, run_id="r1")).settled()
+        async with anyio.create_task_group() as group:
+            group.start_soon(runner.cancel, "r1")
+            group.start_soon(runner.cancel, "r1")
+        assert (await store.load("r1")).run.status is RunStatus.CANCELLED
+        assert store.claims <= 2
 
 
 async def test_what_has_ended_or_never_was_cannot_be_cancelled(store: Store) -> None:

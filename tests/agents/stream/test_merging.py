@@ -404,3 +404,13 @@ def test_partial_answers_that_are_whole_are_forgotten() -> None:
     assert kept.count == 1
     read(made, standing(1), answer())
     assert kept.count == 0
+
+
+def test_answers_of_runs_that_nothing_is_known_of_are_handed_on() -> None:
+    made = merging(0)
+    made.hear([piece(0, run="t.weather"), Told("t", "infer", "something else")])
+    assert kinds(read(made, standing(0), answer("t.weather"))) == ["message"]
+
+
+def test_before_the_first_read_what_others_tell_is_no_part() -> None:
+    assert told(merging(None), Told("t", "infer", "something else")) == []

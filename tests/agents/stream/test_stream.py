@@ -26,6 +26,7 @@ from stagepost.agents import (
     InvalidRequest,
     MessageSaid,
     ModelMissing,
+    ModelRequest,
     ModelResponse,
     PartialOutput,
     ScriptedModel,
@@ -33,6 +34,7 @@ from stagepost.agents import (
     TaskCompleted,
     TaskFailed,
     TaskStream,
+    Token,
     TokenArrived,
     ToolCalled,
     TurnBegan,
@@ -52,6 +54,18 @@ def adder(**options: Any) -> Agent[str]:
     """Calls a tool, and says what it has come to."""
     model = ScriptedModel([ModelResponse(thinking="sums are easy", calls=(call("add", a=1, b=2),)), "It is three."])
     return Agent("adder", prompt="", model=model, tools=[add], **options)
+
+
+class Repeater:
+    """Says what was said, and lets others have their turn meanwhile."""
+
+    async def answer(self, request: ModelRequest) -> ModelResponse:
+        text = request.messages[-1].text
+        assert request.on_token is not None
+        for number, word in enumerate(text.split(" ")):
+            request.on_token(Token(number, f" {word}" if number else word))
+            await anyio.lowlevel.checkpoint()
+        return ModelResponse(text=text)
 
 
 def asking(**options: Any) -> Agent[str]:
@@ -170,6 +184,19 @@ async def test_agents_below_are_told_with_their_path_between_the_call_and_its_re
     assert places["agent_started"] < below[0]
     assert below[-1] < places["agent_finished"]
     assert len({parts[index].visit for index in below}) == 1
+
+
+@both_stream
+async def test_parallel_conversations_with_one_agent_do_not_mix(streaming: Streaming) -> None:
+    echo = Agent("echo", prompt="", description="It repeats.", model=Repeater())
+    asks = [call("message_agent", agent_name="echo", message=word) for word in ("one two", "three four")]
+    lead = Agent("lead", prompt="", model=ScriptedModel([asks, "Done."]), sub_agents=[echo])
+    async with streaming(lead) as stream:
+        parts = await all_of(stream)
+    below = [part for part in parts if part.path == ("lead", "echo")]
+    visits = sorted({part.visit for part in below})
+    texts = {text_of([part for part in below if part.visit == visit]) for visit in visits}
+    assert (len(visits), texts) == (2, {"one two", "three four"})
 
 
 @both_stream

@@ -36,6 +36,7 @@ from stagepost.agents import (
     sse,
     tool,
 )
+from stagepost.agents._stream._finding import loops_of
 from stagepost.agents._stream._sse import sse_event
 from stagepost.checkpoint import MemoryStore, RunNotFound, RunStatus
 from stagepost.workflows import (
@@ -137,6 +138,8 @@ async def test_what_is_no_task_has_no_stream() -> None:
                     await tasks.stream(task_id).__aenter__()
                 with pytest.raises(error):
                     await tasks.heard_all(task_id, None)
+            with pytest.raises(LookupError):
+                loops_of(runner)("plain", 1)
             with pytest.raises(InvalidCursor):
                 await told(tasks, "no cursor")
             with pytest.raises(InvalidCursor):

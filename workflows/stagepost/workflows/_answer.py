@@ -13,14 +13,14 @@ class Answer(Generic[T]):
     def __init__(self) -> None:
         self._given = anyio.Event()
         self._values: list[T] = []
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
 
     def give(self, value: T) -> None:
         """This is it."""
         self._values.append(value)
         self._given.set()
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         """There is none, and why."""
         if not self._given.is_set():
             self._error = error

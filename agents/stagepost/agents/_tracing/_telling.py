@@ -7,7 +7,6 @@ from functools import partial
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from stagepost.hub import get_logger
 from stagepost.workflows import Mask, TracedRun
 
 from ._observation import ObservationStatus, ObservationType, TraceContext
@@ -55,7 +54,7 @@ class Telling:
 
     def within(self, context: TraceContext) -> "Within":
         """What the code that is observed runs in, as the provider has it."""
-        return Within(self._provider, context)
+        return Within(self._provider, self._pump, context)
 
     def now(self) -> float:
         """Seconds since 1970."""
@@ -191,15 +190,17 @@ class Telling:
 
 
 class Within:
-    """What observed code runs in, as a provider has it: what the provider raises does no harm.
+    """What observed code runs in, as a provider has it: what the provider raises does no harm, and is counted.
 
     Args:
         provider: The provider.
+        pump: Counts its failures.
         context: What is observed.
     """
 
-    def __init__(self, provider: TracingProvider, context: TraceContext) -> None:
+    def __init__(self, provider: TracingProvider, pump: Pump, context: TraceContext) -> None:
         self._provider = provider
+        self._pump = pump
         self._context = context
         self._entered: AbstractContextManager[object] | None = None
 
@@ -211,8 +212,8 @@ class Within:
         try:
             found: AbstractContextManager[object] = within(self._context)
             found.__enter__()
-        except Exception as error:  # noqa: BLE001  # a provider harms no run
-            warn("within", error)
+        except BaseException as error:  # noqa: BLE001  # what is no failure of the provider's is raised again
+            self._pump.failed_at_once(error)
         else:
             self._entered = found
 
@@ -223,13 +224,8 @@ class Within:
             return
         try:
             entered.__exit__(None, None, None)
-        except Exception as error:  # noqa: BLE001  # a provider harms no run
-            warn("within", error)
-
-
-def warn(call: str, error: Exception) -> None:
-    """Say that a provider has failed where a run asks it something."""
-    get_logger("agents").warning("tracing_failed", call=call, error=type(error).__name__)
+        except BaseException as error:  # noqa: BLE001  # as above
+            self._pump.failed_at_once(error)
 
 
 def masked(value: JsonValue, mask: Mask) -> JsonValue:

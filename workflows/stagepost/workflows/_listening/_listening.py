@@ -69,6 +69,7 @@ class Listening:
         self._error: BaseException | None = None
 
     def __enter__(self) -> Self:
+        self._error = None
         self._inside = self._door.enter(self)
         return self
 
@@ -77,6 +78,7 @@ class Listening:
     ) -> None:
         room, _ = self._entered
         self._door.leave(self, room)
+        self.end(RuntimeError("the block of this listener was left: make another one"))
 
     @property
     def source(self) -> Source:
@@ -103,7 +105,9 @@ class Listening:
             RunnerStopped: The runner was left.
             RunLeftOpen: Nobody here goes on with the run.
             CheckpointError: A commit failed, or the store takes nothing more.
+            RuntimeError: This was not entered, or was left.
         """
+        _ = self._entered
         while self.buffer.is_empty:
             if self._error is not None:
                 raise self._error.with_traceback(None)

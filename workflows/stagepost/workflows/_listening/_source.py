@@ -67,10 +67,9 @@ class StoredSource:
     async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[bytes]:
         """As of `Source`."""
         name = (Source, "elements", run_id, key, after, limit)
-        if name not in self._memo:
-            self._pages.append(name)
-            if len(self._pages) > _PAGES_KEPT:
-                self._memo.pop(self._pages.popleft(), None)
+        self._pages.append(name)
+        if len(self._pages) > _PAGES_KEPT and (oldest := self._pages.popleft()) not in self._pages:
+            self._memo.pop(oldest, None)
         return await shared(self._memo, name, lambda: self._store.elements(run_id, "", key, after=after, limit=limit))
 
     async def below(self, run_id: str) -> Sequence[RunInfo]:

@@ -130,8 +130,8 @@ class InMemory(ABC):
                     print(part.to_dict())
             print(stream.result)
 
-        The run is a task of its own within the ``async with``. Leaving the loop early does not end it: leaving the
-        ``async with`` waits for its end, and cancels it only if that is left by an error or is cancelled itself.
+        The run works as long as the ``async with`` lasts: leaving that early cancels the run, as nobody else can hear
+        it. Read the stream to its end, `RunOver`, to have the result.
 
         Args:
             state: What to start with.

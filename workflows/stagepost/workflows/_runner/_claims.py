@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 import anyio
 
@@ -98,6 +99,7 @@ class Claims:
         self.owner = owner
         self.is_leaving = False
         self._reasons: OrderedDict[str, Exception] = OrderedDict()
+        self._ending: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
     async def join_again(self) -> None:
         """Become another owner, after this one was found dead: it had given no sign of life, so its runs are free.
@@ -190,16 +192,21 @@ class Claims:
         Raises:
             RunNotOpen: It has.
         """
+        ending = self._ending.setdefault(run_id, anyio.Lock())  # two at once would take the lease from each other
         try:
-            while True:
-                lease = await self._store.claim(self.owner, run_id, force=force, counts=False)
-                with suppress(OwnershipLost):  # somebody else here has claimed it in between, to end it or to go on
-                    await self._store.commit(Commit(lease=lease, closing=closing))
-                    await self._trace(run_id, closing)
-                    return
+            async with ending:
+                await self._close(run_id, closing, force=force)
         finally:
             self._presence.rooms.ring(run_id)
             await self._store.release(run_id)
+
+    async def _close(self, run_id: str, closing: Closing, *, force: bool) -> None:
+        while True:
+            lease = await self._store.claim(self.owner, run_id, force=force, counts=False)
+            with suppress(OwnershipLost):  # somebody else here has claimed it in between, to go on with it
+                await self._store.commit(Commit(lease=lease, closing=closing))
+                await self._trace(run_id, closing)
+                return
 
     async def _trace(self, run_id: str, closing: Closing) -> None:
         """Have the trace of a run end that nobody executes."""

@@ -25,10 +25,11 @@ class MemoryStream(RunStream):
         super().__init__(listening, None, outcome=self._answer.get)
         self._work = work
         self._group: TaskGroup | None = None
+        self._interrupt: BaseException | None = None
 
     async def __aenter__(self) -> Self:
-        self._group = await anyio.create_task_group().__aenter__()
         await super().__aenter__()
+        self._group = await anyio.create_task_group().__aenter__()
         self._group.start_soon(self._run)
         return self
 
@@ -37,18 +38,20 @@ class MemoryStream(RunStream):
     ) -> None:
         assert self._group is not None  # noqa: S101  # it was entered
         await super().__aexit__(kind, error, trace)
-        if kind is None:
-            await self._group.__aexit__(None, None, None)
-            await self._finish(None)
-            return
         self._group.cancel_scope.cancel()
         if isinstance(error, anyio.get_cancelled_exc_class()):  # it may be the group's own
             await self._group.__aexit__(kind, error, trace)
         else:  # any other error passes by the group, which would wrap it
             await self._group.__aexit__(None, None, None)
+        if self._interrupt is not None:
+            raise self._interrupt
 
     async def _run(self) -> None:
         try:
             self._answer.give(await self._work())
-        except Exception as error:  # noqa: BLE001  # raised to whoever asks for the result
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:  # noqa: BLE001  # raised to whoever asks for the result
             self._answer.fail(error)
+            if not isinstance(error, Exception):
+                self._interrupt = error  # such as KeyboardInterrupt, which is nobody's failure

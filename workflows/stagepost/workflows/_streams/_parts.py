@@ -192,8 +192,6 @@ def _plain(value: object) -> object:
             return value.isoformat()
         case Enum():
             return value.value
-        case dict():
-            return value
         case Mapping():
             return dict(value)
         case _:

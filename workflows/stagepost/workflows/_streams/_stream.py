@@ -60,7 +60,8 @@ class RunStream:
       still is so, to who comes back with that: open waits and ended items are.
     - A slow reader keeps nobody waiting, and misses only what steps have told (`ToldMissed`). Of more than 1,000
       commits it has not read it gets the state instead.
-    - Leaving the loop, or being cancelled in it, does not touch the run. Any number of readers may read a run at once.
+    - Leaving the block early, or being cancelled in it, does not touch a stored run, and cancels one in memory. Any
+      number of readers may read a stored run at once.
 
     Args:
         listening: Listens to the run, and is told its commits.
@@ -94,12 +95,16 @@ class RunStream:
         self._ready: deque[RunPart] = deque()
         self._heard: deque[Told] = deque()
         self._must_look = False
+        self._is_entered = False
         self._has_begun = False
         self._epoch = 1
         self._is_over = False
         self._result: tuple[Any, Exception | None] | None = None
 
     async def __aenter__(self) -> Self:
+        if self._is_entered:
+            raise RuntimeError("a stream is entered once: make another one")
+        self._is_entered = True
         self._listening.__enter__()
         return self
 
@@ -120,7 +125,10 @@ class RunStream:
             RunLeftOpen: Nobody can go on with the run.
             RunnerStopped: The runner was left.
             CheckpointError: The store takes nothing more, or a commit failed.
+            RuntimeError: The stream is not open.
         """
+        if not self._is_entered:
+            raise RuntimeError("the stream is not open: enter its block first (`async with … as stream`)")
         while not self._ready:
             if self._is_over:
                 raise StopAsyncIteration

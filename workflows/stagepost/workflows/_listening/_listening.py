@@ -99,7 +99,7 @@ class Listening:
         """What has come since the last call; waits until there is something.
 
         The first call returns at once, with what steps have told since the last commits of their runs, and with a ring.
-        Behind the end of the run it waits until somebody resumes it: look at the status first.
+        After the end of the run it waits until somebody resumes it: look at the status first.
 
         Raises:
             RunnerStopped: The runner was left.

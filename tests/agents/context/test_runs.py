@@ -30,6 +30,7 @@ from stagepost.agents import (
     Summarize,
     SummaryBy,
     Tasks,
+    Token,
     ToolMessage,
     Usage,
     UserMessage,
@@ -174,17 +175,17 @@ async def test_the_agents_own_model_gets_the_agents_settings_but_those_of_its_an
 
 async def test_hooks_are_told_of_summaries_and_nobody_gets_their_pieces() -> None:
     told: list[bool] = []
-    pieces: list[str] = []
+    pieces: list[Token] = []
 
     class Listening:
         async def model_call(self, request: ModelRequest, context: ModelContext, ask: Any) -> ModelResponse:
             told.append(context.is_summary)
-            return await ask(replace(request, on_token=lambda token: pieces.append(token.text)))  # type: ignore[no-any-return]  # a test's hook
+            return await ask(replace(request, on_token=pieces.append))  # type: ignore[no-any-return]  # a test's hook
 
     model = Digger(5)
     await digger(model, SUMMARY, hooks=[Listening()]).run("go")
     assert told == [False] * 5 + [True, False]
-    assert "".join(pieces) == "done"
+    assert "".join(piece.text for piece in pieces if piece.kind == "text") == "done"
 
 
 async def test_a_summary_counts_against_the_budget() -> None:

@@ -20,7 +20,7 @@ from stagepost.workflows import Runner
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-async def test_no_turn_of_an_agent_that_has_failed_is_to_come(is_open: bool) -> None:
+async def test_no_turn_of_an_agent_that_has_failed_is_to_come(*, is_open: bool) -> None:
     reached, goes_on = anyio.Event(), anyio.Event()
 
     async def lead(request: ModelRequest) -> ModelResponse:

@@ -38,6 +38,9 @@ class Moment:
         found = self.messages[run_id][after : after + limit]
         return Page(found, str(after + limit) if after + limit < len(self.messages[run_id]) else None)
 
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[bytes]]:
+        return await self.snapshot(run_id), await self.elements(run_id, key, after, limit)
+
     async def below(self, run_id: str) -> Sequence[RunInfo]:
         return [
             each.run

@@ -49,11 +49,19 @@ class Reading:
             LookupError: Nobody knows its workflow.
             MisplacedPosition: The position is none of it.
         """
-        run = StoredRun(await self._source.snapshot(run_id))
-        return await self._tree(run, self._loop_of(run.info.workflow, run.info.version), position)
+        known: Sequence[bytes] = ()
+        if position is None:
+            snapshot = await self._source.snapshot(run_id)
+        else:
+            snapshot, found = await self._source.snapshot_with(run_id, MESSAGES, _first(position), _count(position))
+            known = found.items
+        run = StoredRun(snapshot)
+        return await self._tree(run, self._loop_of(run.info.workflow, run.info.version), position, known)
 
-    async def _tree(self, run: StoredRun, loop: AgentLoop | None, position: Position | None) -> Tree:
-        """A run, from a position on; None for its beginning."""
+    async def _tree(
+        self, run: StoredRun, loop: AgentLoop | None, position: Position | None, known: Sequence[bytes] = ()
+    ) -> Tree:
+        """A run, from a position on, of which messages may be known; None for its beginning."""
         tree = Tree(run, loop, 0, (), {}, position or Position(-1))
         if position is None:
             first = await self._start(run)
@@ -61,9 +69,8 @@ class Reading:
             tree = tree._replace(first=first, position=Position(first - 1, run.first_turn, 0, {}, holder))
         else:
             _check(run, position)
-            tree = tree._replace(first=run.length if run.asks_nothing else max(position.upto, 0))
-        count = _PAGE + 1 + len(tree.position.calls)  # one that was told, with results that were told
-        tree = tree._replace(messages=await self._messages(run, tree.first, count))
+            tree = tree._replace(first=run.length if run.asks_nothing else _first(position))
+        tree = tree._replace(messages=await self._messages(run, tree.first, _count(tree.position), known))
         _check_calls(tree)
         self._left -= len(tree.messages) - (position is not None)
         return await self._with_below(tree)
@@ -84,17 +91,22 @@ class Reading:
             start -= 1
         return start
 
-    async def _messages(self, run: StoredRun, first: int, count: int) -> Sequence[ChatMessage]:
+    async def _messages(
+        self, run: StoredRun, first: int, count: int, known: Sequence[bytes] = ()
+    ) -> Sequence[ChatMessage]:
         """A page of messages; the results of an answer come with it, if it has them.
 
         Args:
             run: The run.
             first: Place of the first one.
             count: How many at least, if there are as many.
+            known: The first ones, as far as they were read before.
         """
         length = run.length - first
         wanted = min(count, length)
-        found: list[ChatMessage] = []
+        found: list[ChatMessage] = [_MESSAGE.validate_json(data) for data in known[: max(wanted, 0)]]
+        if found and len(found) == wanted:
+            wanted = max(wanted, min(_with_results(found), length))
         while len(found) < wanted:
             page = await self._source.elements(run.info.run_id, MESSAGES, first + len(found), wanted - len(found))
             found += map(_MESSAGE.validate_json, page.items)
@@ -135,6 +147,16 @@ class Reading:
             return self._loop_of(run.info.workflow, run.info.version)
         except LookupError:
             return None
+
+
+def _first(position: Position) -> int:
+    """Place of the first message that is read from a position on: the last one that was told."""
+    return max(position.upto, 0)
+
+
+def _count(position: Position) -> int:
+    """How many messages are read from a position on: a page, and those that were told, results too."""
+    return _PAGE + 1 + len(position.calls)
 
 
 def _check(run: StoredRun, position: Position) -> None:

@@ -38,6 +38,14 @@ class Source(Protocol):
         """
         ...
 
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[bytes]]:
+        """A snapshot and a page of a list in one read; the page may have elements that the snapshot does not know of.
+
+        Raises:
+            RunNotFound: There is no such run.
+        """
+        ...
+
     async def below(self, run_id: str) -> Sequence[RunInfo]:
         """The runs that steps of a run have started, without those that steps of these have, by their ids."""
         ...
@@ -66,15 +74,24 @@ class StoredSource:
 
     async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[bytes]:
         """As of `Source`."""
-        name = (Source, "elements", run_id, key, after, limit)
-        self._pages.append(name)
-        if len(self._pages) > _PAGES_KEPT and (oldest := self._pages.popleft()) not in self._pages:
-            self._memo.pop(oldest, None)
+        name = self._page(Source, "elements", run_id, key, after, limit)
         return await shared(self._memo, name, lambda: self._store.elements(run_id, "", key, after=after, limit=limit))
+
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[bytes]]:
+        """As of `Source`."""
+        name = self._page(Source, "snapshot_with", run_id, key, after, limit)
+        return await shared(self._memo, name, lambda: self._store.head_with(run_id, "", key, after=after, limit=limit))
 
     async def below(self, run_id: str) -> Sequence[RunInfo]:
         """As of `Source`."""
         return await shared(self._memo, (Source, "below", run_id), lambda: self._find(run_id))
+
+    def _page(self, *name: object) -> object:
+        """The name of a page of a list; of too many the oldest is forgotten."""
+        self._pages.append(name)
+        if len(self._pages) > _PAGES_KEPT and (oldest := self._pages.popleft()) not in self._pages:
+            self._memo.pop(oldest, None)
+        return name
 
     async def _find(self, run_id: str) -> Sequence[RunInfo]:
         found, after, depth = list[RunInfo](), None, run_id.count(".") + 1
@@ -109,7 +126,8 @@ async def shared(memo: dict[object, object], key: object, read: Callable[[], Awa
         read: Reads it.
     """
     while (reading := cast("_Reading | None", memo.get(key))) is not None:
-        await reading.ended.wait()
+        if not reading.result:
+            await reading.ended.wait()
         if reading.result:
             return cast("T", reading.result[0])
     reading = memo[key] = _Reading()

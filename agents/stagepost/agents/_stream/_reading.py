@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from pydantic import TypeAdapter
 
+from .._definition._definition import MESSAGE_AGENT
 from .._delegation._calls import call_number
 from .._loop._history import MESSAGES, is_unanswered
 from .._loop._loop import AgentLoop
@@ -119,6 +121,8 @@ class Reading:
     async def _with_below(self, tree: Tree) -> Tree:
         """A run with those below it whose results were not told; without messages that there is no room for."""
         below: dict[int, Tree | None] = {}
+        if self._left > 0 and not any(map(partial(_may_ask, tree), tree.messages)):
+            return tree
         position, turn = tree.position, tree.position.turn
         for offset, message in enumerate(tree.messages):
             if not isinstance(message, AssistantMessage):
@@ -173,6 +177,13 @@ def _check_calls(tree: Tree) -> None:
     if any(place > position.upto + known for place in position.calls):
         why = f"message {position.upto} of run {tree.run.info.run_id!r} has not the calls that it tells of"
         raise MisplacedPosition(why)
+
+
+def _may_ask(tree: Tree, message: ChatMessage) -> bool:
+    """Whether a message has calls that may ask other agents."""
+    calls = message.calls if isinstance(message, AssistantMessage) else ()
+    asking = None if tree.loop is None else tree.loop.asking
+    return any(asking is None or call.name in asking or call.name == MESSAGE_AGENT for call in calls)
 
 
 def _with_results(found: Sequence[ChatMessage]) -> int:

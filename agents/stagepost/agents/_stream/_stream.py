@@ -1,10 +1,11 @@
 """The stream of a task, as its reader holds it."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from types import TracebackType
-from typing import Final, Generic, Self, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -37,7 +38,7 @@ class Hearing(Generic[OutputT_co]):
         form_of: Says how agents answer.
         clock: Seconds since 1970.
         mask: Puts stars in the place of secrets.
-        result: Waits for the end of the run.
+        result: Waits for the end of the run, and says how to make its result, which takes as long as its transcript.
         left_with: Why nobody here goes on with the run, though it is open; None if somebody does.
     """
 
@@ -47,12 +48,26 @@ class Hearing(Generic[OutputT_co]):
     form_of: FormOf
     clock: Callable[[], float]
     mask: Callable[[str], str] | None
-    result: Callable[[], Awaitable[AgentResult[OutputT_co]]]
+    result: Callable[[], Awaitable[Callable[[], AgentResult[OutputT_co]]]]
     left_with: Callable[[], BaseException | None]
 
 
 Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[Hearing[OutputT_co]]]
 """Begins to listen, for as long as a block lasts."""
+
+
+class _Made(NamedTuple):
+    """What was made of a read and of what was told.
+
+    Attributes:
+        merging: The state after it; nobody changes it.
+        parts: The parts.
+        kept: What it was made of, by whose ids it is found.
+    """
+
+    merging: Merging
+    parts: Sequence[StreamPart]
+    kept: object
 
 
 class TaskStream(Generic[OutputT_co]):
@@ -99,7 +114,7 @@ class TaskStream(Generic[OutputT_co]):
         self._ready: deque[StreamPart] = deque()
         self._given = 0
         self._is_stale = self._has_read = self._is_over = False
-        self._outcome: AgentResult[OutputT_co] | BaseException | None = None
+        self._outcome: Callable[[], AgentResult[OutputT_co]] | BaseException | None = None
 
     @property
     def task_id(self) -> str:
@@ -126,7 +141,7 @@ class TaskStream(Generic[OutputT_co]):
             raise StreamNotOver(None if self._hearing is None else self._hearing.task_id)
         if isinstance(self._outcome, BaseException):
             raise self._outcome.with_traceback(None)
-        return self._outcome
+        return self._outcome()
 
     async def __aenter__(self) -> Self:
         """Begin to listen, and with a stream that starts a run, start it.
@@ -191,49 +206,85 @@ class TaskStream(Generic[OutputT_co]):
         is_waiting = self._has_read and hearing.listening.buffer.is_empty
         if is_waiting and (why := hearing.left_with()) is not None:
             raise why.with_traceback(None)
+        if is_waiting:
+            await hearing.listening.ready(self._key, self._next_batch)
         heard = await hearing.listening.next()
         self._given = 0
-        self._merged.hear(heard.told, heard.missed)
+        self._hear(heard.told, heard.missed)
         self._is_stale = heard.rung or not self._has_read
         if not self._is_stale:
-            self._ready.extend(self._merged.flush())
+            self._merging = self._merged.own()
+            self._ready.extend(self._merging.flush())
 
     async def _read(self) -> None:
         """Read what follows, and put what was told meanwhile in its place."""
+        listening, key = self._entered.listening, self._key
         batch = await self._batch()
+        is_current = listening.has(key)
         if batch.is_over and self._outcome is None:
             self._outcome = await self._come_to()
         self._after, self._is_over = batch.cursor, batch.is_over
         if batch.has_more:
-            self._ready.extend(self._merged.read(batch.parts, None))
+            self._merging = self._merged.own()
+            self._ready.extend(self._merging.read(batch.parts, None))
             return
         later: list[Told] = []
         self._has_read, self._is_stale = True, False
-        buffer = self._entered.listening.buffer
+        buffer = listening.buffer
         while not buffer.is_empty:
             heard = buffer.take()
             if self._is_stale:
                 later += heard.told
-                self._merged.hear((), heard.missed)
+                self._hear((), heard.missed)
             else:
-                self._merged.hear(heard.told, heard.missed)
-                self._is_stale = heard.rung
-        self._ready.extend(self._merged.read(batch.parts, batch.runs, later))
+                self._hear(heard.told, heard.missed)
+                self._is_stale = heard.rung and not is_current
+        self._merge(batch, later)
+
+    def _hear(self, told: Sequence[Told], missed: int) -> None:
+        """Something was told."""
+        if told or missed:
+            self._merging = self._merged.own()
+            self._merging.hear(told, missed)
+
+    def _merge(self, batch: Batch, later: Sequence[Told]) -> None:
+        """Put what was told among the parts of a read; whoever has been told the same shares what comes of it."""
+        merging, listening = self._merged, self._entered.listening
+        if listening.is_alone or not merging.may_share:
+            merging = self._merging = merging.own()
+            self._ready.extend(merging.read(batch.parts, batch.runs, later))
+            return
+        memo = listening.memo
+        key = Merging, merging.state, tuple(map(id, later)), id(batch)
+        made = cast("_Made | None", memo.get(key))
+        if made is None:
+            copied = merging.copy()
+            parts = copied.read(batch.parts, batch.runs, later)
+            made = memo[key] = _Made(copied.share(), parts, (merging.share(), later, batch))
+        self._merging = made.merging
+        self._ready.extend(made.parts)
+
+    @property
+    def _key(self) -> object:
+        return TaskStream, self._entered.task_id, self._after
 
     async def _batch(self) -> Batch:
         """What follows the last read; whoever else reads that shares it."""
-        hearing, after = self._entered, self._after
-        source = hearing.listening.source
-        return await hearing.listening.shared(
-            (TaskStream, hearing.task_id, after),
-            lambda: read(source, hearing.loop_of, hearing.task_id, after, mask=hearing.mask),
-        )
+        return await self._entered.listening.shared(self._key, self._next_batch)
 
-    async def _come_to(self) -> AgentResult[OutputT_co] | BaseException:
-        """The result of the run, or its error."""
+    async def _next_batch(self) -> Batch:
         hearing = self._entered
+        return await read(hearing.listening.source, hearing.loop_of, hearing.task_id, self._after, mask=hearing.mask)
+
+    async def _come_to(self) -> Callable[[], AgentResult[OutputT_co]] | BaseException:
+        """What makes the result of the run, once for all who ask; or its error."""
+        hearing = self._entered
+
+        async def made_once() -> Callable[[], AgentResult[OutputT_co]]:
+            return cache(await hearing.result())
+
         try:
-            return await hearing.listening.shared((TaskStream, hearing.task_id), hearing.result)
+            return await hearing.listening.shared((TaskStream, hearing.task_id), made_once)
         except Exception as error:  # noqa: BLE001  # whatever the run has come to is raised by `result`
             return error
 

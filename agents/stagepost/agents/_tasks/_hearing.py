@@ -20,8 +20,8 @@ Listen: TypeAlias = Callable[[str], None]
 Begin: TypeAlias = Callable[[Listen], Awaitable[Run]]
 """Finds or starts a run."""
 
-ResultOf: TypeAlias = Callable[[str], Awaitable[AgentResult[Any]]]
-"""Waits for the end of a run and says what it has come to."""
+ResultOf: TypeAlias = Callable[[str], Awaitable[Callable[[], AgentResult[Any]]]]
+"""Waits for the end of a run, and says how to make its result."""
 
 
 def stream_of(
@@ -59,7 +59,7 @@ async def heard(
         runner: Where it runs.
         begin: Finds or starts it. It listens before it starts one, so that nothing is missed that is told at once.
         buffer: How many tokens are kept for a slow reader.
-        result: Waits for the end of a run and says what it has come to.
+        result: Waits for the end of a run, and says how to make its result.
 
     Raises:
         NotAnAgent: The run belongs to a workflow that is not an agent.
@@ -69,8 +69,8 @@ async def heard(
         ear.listen(run.id)
         loop = loop_of_run(runner, run)
 
-        async def own_result() -> AgentResult[Any]:
-            return loop.result(await (await runner.get(run.id)).result(), runner.clock)
+        async def own_result() -> Callable[[], AgentResult[Any]]:
+            return partial(loop.result, await (await runner.get(run.id)).result(), runner.clock)
 
         yield Hearing(
             task_id=run.id,

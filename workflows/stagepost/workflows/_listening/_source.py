@@ -4,9 +4,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar, cast
 
-import anyio
-
 from stagepost.checkpoint import Catalogue, Page, RunInfo, Runs, Snapshot
+
+from .._bell import Bell
 
 T = TypeVar("T")
 
@@ -106,12 +106,12 @@ class _Reading:
     """A read under way that others wait for.
 
     Attributes:
-        ended: Set when it has ended.
+        ended: Rings when it has ended.
         result: What was read, once that is so.
     """
 
     def __init__(self) -> None:
-        self.ended = anyio.Event()
+        self.ended = Bell()
         self.result: list[Any] = []
 
 
@@ -137,5 +137,5 @@ async def shared(memo: dict[object, object], key: object, read: Callable[[], Awa
     finally:
         if not reading.result and memo.get(key) is reading:
             del memo[key]
-        reading.ended.set()
+        reading.ended.ring()
     return result

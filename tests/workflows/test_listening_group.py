@@ -1,8 +1,9 @@
 """Of those who listen to a run and have read as much of it, one reads what follows for all of them."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from typing import Any
 
 import anyio
 import pytest
@@ -37,7 +38,7 @@ def listeners(room: MemoryRoom, number: int = MANY) -> Iterator[list[Listening]]
         yield [stack.enter_context(room.listen()) for _ in range(number)]
 
 
-async def in_time(*waits: Callable[[], Awaitable[object]]) -> None:
+async def in_time(*waits: Callable[[], Coroutine[Any, Any, object]]) -> None:
     with fail_after(10):
         async with create_task_group() as group:
             for wait in waits:

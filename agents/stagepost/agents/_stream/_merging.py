@@ -72,11 +72,13 @@ class Merging:
         self._answers: dict[str, _Answer] = {}
         self._returned: dict[str, set[str]] = {}
         self._waiting: list[Told] = []
-        self._is_shared = False
+        self._state: object = None  # once others have it, too
 
     @property
     def state(self) -> object:
         """What it makes of anything depends on this alone, as long as it lives; nothing may want partial objects."""
+        if self._state is not None:
+            return self._state
         returned = tuple([(run_id, frozenset(calls)) for run_id, calls in self._returned.items()])
         return id(self._runs), tuple(self._answers.items()), returned, tuple(map(id, self._waiting))
 
@@ -94,12 +96,12 @@ class Merging:
 
     def share(self) -> "Merging":
         """This, for others too: nothing more is told to it, but to copies."""
-        self._is_shared = True
+        self._state = self.state
         return self
 
     def own(self) -> "Merging":
         """This, or if others have it too a copy, which may be told something."""
-        return self.copy() if self._is_shared else self
+        return self if self._state is None else self.copy()
 
     def hear(self, told: Sequence[Told], missed: int = 0) -> None:
         """Something was told; `flush` or `read` puts it in its place.

@@ -112,7 +112,8 @@ class TaskStream(Generic[OutputT_co]):
         self._hearing: Hearing[OutputT_co] | None = None
         self._merging: Merging | None = None
         self._ready: deque[StreamPart] = deque()
-        self._given = 0
+        self._told: list[Told] = []
+        self._given = self._missed = 0
         self._is_stale = self._has_read = self._is_over = False
         self._outcome: Callable[[], AgentResult[OutputT_co]] | BaseException | None = None
 
@@ -210,11 +211,11 @@ class TaskStream(Generic[OutputT_co]):
             await hearing.listening.ready(self._key, self._next_batch)
         heard = await hearing.listening.next()
         self._given = 0
-        self._hear(heard.told, heard.missed)
+        self._told += heard.told
+        self._missed += heard.missed
         self._is_stale = heard.rung or not self._has_read
         if not self._is_stale:
-            self._merging = self._merged.own()
-            self._ready.extend(self._merging.flush())
+            self._ready.extend(self._own_merging().flush())
 
     async def _read(self) -> None:
         """Read what follows, and put what was told meanwhile in its place."""
@@ -225,44 +226,44 @@ class TaskStream(Generic[OutputT_co]):
             self._outcome = await self._come_to()
         self._after, self._is_over = batch.cursor, batch.is_over
         if batch.has_more:
-            self._merging = self._merged.own()
-            self._ready.extend(self._merging.read(batch.parts, None))
+            self._ready.extend(self._own_merging().read(batch.parts, None))
             return
         later: list[Told] = []
         self._has_read, self._is_stale = True, False
         buffer = listening.buffer
         while not buffer.is_empty:
             heard = buffer.take()
+            self._missed += heard.missed
             if self._is_stale:
                 later += heard.told
-                self._hear((), heard.missed)
             else:
-                self._hear(heard.told, heard.missed)
+                self._told += heard.told
                 self._is_stale = heard.rung and not is_current
         self._merge(batch, later)
-
-    def _hear(self, told: Sequence[Told], missed: int) -> None:
-        """Something was told."""
-        if told or missed:
-            self._merging = self._merged.own()
-            self._merging.hear(told, missed)
 
     def _merge(self, batch: Batch, later: Sequence[Told]) -> None:
         """Put what was told among the parts of a read; whoever has been told the same shares what comes of it."""
         merging, listening = self._merged, self._entered.listening
         if listening.is_alone or not merging.may_share:
-            merging = self._merging = merging.own()
-            self._ready.extend(merging.read(batch.parts, batch.runs, later))
+            self._ready.extend(self._own_merging().read(batch.parts, batch.runs, later))
             return
-        memo = listening.memo
-        key = Merging, merging.state, tuple(map(id, later)), id(batch)
+        told, memo = self._told, listening.memo
+        key = Merging, merging.state, id(batch), self._missed, tuple(map(id, told)), tuple(map(id, later))
         made = cast("_Made | None", memo.get(key))
         if made is None:
             copied = merging.copy()
+            copied.hear(told, self._missed)
             parts = copied.read(batch.parts, batch.runs, later)
-            made = memo[key] = _Made(copied.share(), parts, (merging.share(), later, batch))
-        self._merging = made.merging
+            made = memo[key] = _Made(copied.share(), parts, (merging.share(), batch, told, later))
+        self._merging, self._told, self._missed = made.merging, [], 0
         self._ready.extend(made.parts)
+
+    def _own_merging(self) -> Merging:
+        """What this reader has been told, by itself."""
+        merging = self._merging = self._merged.own()
+        merging.hear(self._told, self._missed)
+        self._told, self._missed = [], 0
+        return merging
 
     @property
     def _key(self) -> object:

@@ -22,9 +22,11 @@ from stagepost.agents import (
     Token,
     TokenArrived,
     ToolCalled,
+    ToolReturned,
 )
 
 _TIMES: Final = 300
+_TURNS: Final = 20
 _TOKENS: Final = 2_000
 _LISTENERS: Final = 1_000
 _CROWDED_TIMES: Final = 20
@@ -33,6 +35,25 @@ _CROWDED_TIMES: Final = 20
 def one(scale: float) -> Figures:
     """Seconds from a commit until one listener has the part, and from an event until a task is awake; medians."""
     return _heard(1, times(_TIMES, scale))
+
+
+def reads(scale: float) -> Figures:
+    """Seconds that the store takes for the two reads of a listener, one after the other; the median."""
+    number = times(_TIMES, scale)
+
+    async def measured() -> Figures:
+        agent, taken = looping(_TURNS), list[float]()
+        async with running(agent) as (runner, store):
+            await (await Tasks(runner).start(agent, "go", task_id=RUN)).result()
+            with frozen():
+                for _ in range(number):
+                    start = perf_counter()
+                    await store.head(RUN)
+                    await store.elements(RUN, "", "messages", after=2 * _TURNS - 2)
+                    taken.append(perf_counter() - start)
+        return {"ours": median(taken), "floor": await _woken(1, number)}
+
+    return anyio.run(measured)
 
 
 def many(scale: float) -> Figures:
@@ -74,16 +95,16 @@ def _heard(listeners: int, number: int) -> Figures:
         gate, taken = Gate(listeners), list[float]()
 
         async def before(turn: int) -> None:
-            await gate.full(turn + 2)
+            await gate.full(2 * turn + 2)  # what was heard before, and the call
             taken.append(gate.last - store.committed_at)
 
         async def listen() -> None:
             async with tasks.stream(RUN) as stream:
                 async for part in stream:
-                    if isinstance(part, ToolCalled) or _is_first(part):
+                    if isinstance(part, ToolCalled | ToolReturned) or _is_first(part):
                         gate.come()
 
-        agent = looping(number + 1, begun=lambda: gate.full(1), before=before)
+        agent = looping(number + 1, asked=lambda turn: gate.full(2 * turn + 1), before=before)
         async with running(agent) as (runner, store):
             tasks = Tasks(runner)
             with frozen():

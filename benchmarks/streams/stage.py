@@ -126,21 +126,21 @@ class Watched(SqliteStore):
         return await self.reading.on(super().elements(run_id, path, key, after=after, limit=limit))
 
 
-async def _at_once(_: int = 0) -> None:
+async def _at_once(_: int) -> None:
     pass
 
 
 def looping(
     turns: int,
     *,
-    begun: Callable[[], Awaitable[None]] = _at_once,
+    asked: Callable[[int], Awaitable[None]] = _at_once,
     before: Callable[[int], Awaitable[None]] = _at_once,
 ) -> Agent[str]:
     """An agent that calls its tool on each turn but the last.
 
     Args:
         turns: So many.
-        begun: What the model waits for at first.
+        asked: What the model waits for, by its turn.
         before: What the tool waits for, by its turn.
     """
 
@@ -150,20 +150,19 @@ def looping(
         await before(turn)
         return RESULT
 
-    return Agent("looker", prompt="Look.", model=_Looping(turns, begun), tools=[look], budget=_FREE)
+    return Agent("looker", prompt="Look.", model=_Looping(turns, asked), tools=[look], budget=_FREE)
 
 
 class _Looping:
     """A model that answers whole, without tokens."""
 
-    def __init__(self, turns: int, begun: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, turns: int, asked: Callable[[int], Awaitable[None]]) -> None:
         self._turns = turns
-        self._begun = begun
+        self._asked = asked
 
     async def answer(self, request: ModelRequest) -> ModelResponse:
         turn = request.answers
-        if turn == 0:
-            await self._begun()
+        await self._asked(turn)
         if turn >= self._turns - 1:
             return ModelResponse("done")
         return ModelResponse(calls=[ToolCall(id=f"c{turn}", name="look", arguments=f'{{"turn":{turn}}}')])

@@ -12,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from stagepost.agents import Agent, Allow, Deny, Tasks, sse, tool
+from stagepost.agents import Agent, Allow, Deny, InvalidCursor, Tasks, sse, tool
 from stagepost.checkpoint import AlreadyAnswered, RunNotFound, SqliteStore, WaitNotFound
 from stagepost.workflows import RunConflict, Runner
 
 PAGE: Final = Path(__file__).with_name("page.html")
-STATUSES: Final = {RunNotFound: 404, WaitNotFound: 404, AlreadyAnswered: 409, RunConflict: 409}
+STATUSES: Final = {RunNotFound: 404, WaitNotFound: 404, AlreadyAnswered: 409, RunConflict: 409, InvalidCursor: 400}
 
 
 class State(TypedDict):

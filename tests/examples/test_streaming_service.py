@@ -57,4 +57,5 @@ def test_a_client_goes_on_after_a_kill_and_approves_what_was_asked_before(tmp_pa
         assert numbered == ["approval_decided", "tool_result", "message", "completed"]
         assert rest[-1][2]["result"] == "I have written to Ann."
         assert client.get(ADDRESS, headers={"last-event-id": str(rest[-1][1])}).status_code == 204
+        assert client.get(ADDRESS, headers={"last-event-id": "garbage"}).status_code == 400
         assert client.get("/tasks/mail-1?q=Something else").status_code == 409

@@ -161,3 +161,25 @@ async def test_who_hears_nothing_more_is_told_so() -> None:
     with listeners(room) as heard:
         await in_time(end, *[partial(hear, each) for each in heard])
     assert len(told) == MANY
+
+
+async def test_a_read_that_fails_is_left_to_who_reads_by_himself() -> None:
+    room, read, woken = MemoryRoom(), Reads(), list[bool]()
+
+    def fail() -> None:
+        raise ValueError("unreadable")
+
+    async def hear(listening: Listening) -> None:
+        await listening.ready("place", read)
+        woken.append((await listening.next()).rung)
+        with pytest.raises(ValueError, match="unreadable"):
+            await listening.shared("place", read)
+
+    async def ring() -> None:
+        await wait_all_tasks_blocked()
+        room._room.ring()
+
+    read.meanwhile = fail
+    with listeners(room) as heard:
+        await in_time(ring, *[partial(hear, each) for each in heard])
+    assert woken == [True] * MANY

@@ -33,6 +33,7 @@ from stagepost.workflows import (
     StepContext,
     StepSaved,
     StepTold,
+    Told,
     ToldMissed,
     Wait,
     WaitBegan,
@@ -311,6 +312,20 @@ async def test_a_cursor_of_another_run_is_refused(store: Store) -> None:
             await all_parts(runner.stream("nobody knows"))
 
 
+async def test_whatever_a_step_tells_has_a_form_for_json(anyio_backend: str) -> None:
+    class Odd:
+        __slots__ = ()
+
+    def tell(_state: State, context: StepContext) -> None:
+        context.tell({"odd": Odd(), "at": {1}, "half": "\ud800"})
+        context.tell(Told("r", "a step", b"\xff"))
+
+    assert anyio_backend
+    parts = await all_parts(Chain("work", [step("tell", tell, inline=True)]).stream())
+    told = [json.loads(json.dumps(part.to_dict())) for part in parts if isinstance(part, StepTold)]
+    assert [part["what"] for part in told] == [{"odd": "<Odd>", "at": [1], "half": "\ud800"}, ["r", "a step", "_w=="]]
+
+
 # slow, many and leaving readers
 
 
@@ -461,6 +476,19 @@ async def test_two_runs_never_mix(store: Store) -> None:
             parts = [part async for part in stream]
             assert {part.run_id for part in parts} == {name}
             assert [part.what for part in parts if isinstance(part, StepTold)] == [name, name * 2, name * 4]
+
+
+async def test_a_stream_is_read_by_one_task_at_a_time(store: Store) -> None:
+    async with (
+        running(store, work := Chain("work", [Wait("ask")])) as runner,
+        (await runner.start(work, run_id="r")).stream() as stream,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(all_that_come, stream)
+        await wait_all_tasks_blocked()
+        with pytest.raises(anyio.BusyResourceError):
+            await anext(stream)
+        group.cancel_scope.cancel()
 
 
 async def all_that_come(stream: RunStream) -> None:

@@ -35,7 +35,6 @@ class Heard:
         text: What was asked.
         events: What came.
         deaths: The lengths that `events` had at each death of the server.
-        last_words: How many ends came after the last one: none but for what is wrong.
     """
 
     task: str

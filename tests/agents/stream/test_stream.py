@@ -311,6 +311,17 @@ async def test_a_stream_is_entered_once(streaming: Streaming) -> None:
             await stream.__aenter__()
 
 
+@both_stream
+async def test_a_stream_is_read_by_one_task_at_a_time(streaming: Streaming) -> None:
+    model = Writer("It is three.")
+    async with streaming(Agent("writer", prompt="", model=model)) as stream, anyio.create_task_group() as group:
+        group.start_soon(all_of, stream)
+        await anyio.wait_all_tasks_blocked()
+        with anyio.fail_after(10), pytest.raises(anyio.BusyResourceError):
+            await anext(stream)
+        model.may_go_on.set()
+
+
 async def test_a_stream_is_read_in_its_block() -> None:
     stream = adder().stream("go")
     with pytest.raises(RuntimeError, match="enter its block"):

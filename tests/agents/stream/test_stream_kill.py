@@ -23,6 +23,7 @@ from stagepost.workflows import Runner
 
 CLIENTS = 4
 KILLS = 15
+FEW = 6  # in the short form
 MORE = "-more"  # the task that follows another one up
 LIFE = (0, 1, 5, 20, 40, 80)  # a life is over after so many events, or fewer
 SAMPLE = 12  # cursors of each task that are gone on from once more; and as many of the longest
@@ -40,13 +41,16 @@ def web_forks() -> Forks:
     return shared(*LAYERS, *WEB)
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12))])
+@pytest.mark.parametrize(
+    ("seed", "kills"),
+    [(1, FEW), *(pytest.param(seed, KILLS, marks=pytest.mark.long) for seed in range(2, 12))],
+)
 async def test_every_numbered_part_comes_once_through_kills_of_the_server(
-    seed: int, tmp_path: Path, web_forks: Forks
+    seed: int, kills: int, tmp_path: Path, web_forks: Forks
 ) -> None:
     rng = Random(seed)  # noqa: S311  # nothing secret
     with fail_after(250):
-        heard = await all_heard(tmp_path, web_forks, rng)
+        heard = await all_heard(tmp_path, web_forks, rng, kills)
         async with SqliteStore(tmp_path / "runs.db") as store, Runner(store, workflows=[team(tmp_path)]) as runner:
             tasks = Tasks(runner)
             for each in heard:
@@ -89,12 +93,12 @@ def before(run_id: str) -> str:
     return f"{talk}-{int(turn) - 1}" if "." in run_id and turn.isdecimal() else "none"
 
 
-async def all_heard(folder: Path, forks: Forks, rng: Random) -> Sequence[Heard]:
-    """What the clients were told, through all deaths of the server."""
+async def all_heard(folder: Path, forks: Forks, rng: Random, kills: int) -> Sequence[Heard]:
+    """What the clients were told, through so many deaths of the server."""
     service, is_over, heard = Service(folder, forks), anyio.Event(), list[Heard]()
 
     async def live() -> None:
-        for _ in range(KILLS):
+        for _ in range(kills):
             await service.live(rng.randint(0, rng.choice(LIFE)), is_over)
         await service.live(None, is_over)
 
@@ -106,7 +110,7 @@ async def all_heard(folder: Path, forks: Forks, rng: Random) -> Sequence[Heard]:
             heard.append(await listener.listen(name, f"{FRAIL} {name}" if is_frail else "Plan a trip."))
             if not is_frail:
                 heard.append(await listener.listen(name + MORE, "And now?", after=name))
-            if service.kills >= KILLS:
+            if service.kills >= kills:
                 return
 
     async with anyio.create_task_group() as group:
@@ -115,5 +119,5 @@ async def all_heard(folder: Path, forks: Forks, rng: Random) -> Sequence[Heard]:
             for client in range(CLIENTS):
                 clients.start_soon(listen, client)
         is_over.set()
-    assert service.kills == KILLS + 1
+    assert service.kills == kills + 1
     return heard

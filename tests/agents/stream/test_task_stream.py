@@ -28,6 +28,9 @@ from stagepost.agents import (
     ScriptedModel,
     ScriptEntry,
     StreamPart,
+    TaskCancelled,
+    TaskCompleted,
+    TaskFailed,
     Tasks,
     TokenArrived,
     ToolReturned,
@@ -112,6 +115,14 @@ async def test_a_stream_after_the_end_ends_at_once_and_has_the_result() -> None:
         async with tasks.stream("t", after=end) as stream:
             assert await all_of(stream) == []
             assert (stream.result.output, stream.cursor) == ("Hello.", end)
+
+
+@pytest.mark.parametrize("cursor", ["", "garbage", "0000-1.1"])
+async def test_what_is_no_cursor_of_the_task_is_refused_before_anything_is_sent(cursor: str) -> None:
+    async with tasks_of(talker("Well.")) as tasks:
+        await tasks.start("talker", "go", task_id="t")
+        with pytest.raises(InvalidCursor, match="from the start"):
+            sse(tasks.stream("t", after=cursor))
 
 
 async def test_whether_a_reader_has_heard_all() -> None:
@@ -503,3 +514,34 @@ async def test_a_comment_is_sent_while_nothing_is_told() -> None:
             if events[-2:] == [b":\n\n", b":\n\n"]:
                 model.may_go_on.set()
         assert events[-1].startswith(b"event: completed\n")
+
+
+@pytest.mark.parametrize("end", [TaskCompleted, TaskFailed, TaskCancelled])
+async def test_a_reader_of_a_task_of_which_nothing_is_kept_is_told_its_end(end: type[StreamPart]) -> None:
+    model = ScriptedModel([]) if end is TaskFailed else Writer("It is three.")
+    agent = Agent("writer", prompt="", model=model)
+    async with tasks_of(agent, keep="none") as tasks, tasks.start_stream(agent, "go", task_id="t") as stream:
+        if isinstance(model, Writer):
+            await until(stream, TokenArrived)
+            if end is TaskCancelled:
+                await tasks.cancel("t")
+            model.may_go_on.set()
+        parts = await all_of(stream)
+        assert types(parts[-1:]) == [end.type]
+        if end is TaskCompleted:
+            assert (parts[-1].to_dict()["result"], stream.result.output) == ("It is three.", "It is three.")
+        else:
+            with pytest.raises(RunFailed if end is TaskFailed else RunCancelled):
+                _ = stream.result
+
+
+async def test_a_deleted_task_has_no_stream_that_goes_on() -> None:
+    async with tasks_of(payer()) as tasks:
+        await tasks.start("payer", "go", task_id="t")
+        async with tasks.stream("t") as stream:
+            (asked,) = [part for part in await until(stream, ApprovalAsked) if isinstance(part, ApprovalAsked)]
+            await tasks.decide(asked.approval_id, Allow())
+            await (await tasks._runner.get("t")).result()
+            await tasks._runner.store.delete("t")
+            parts = await all_of(stream)
+        assert types(parts)[-1] == "completed"

@@ -140,6 +140,19 @@ class Odd(BaseModel):
     text: str
 
 
+async def test_texts_are_told_as_something_that_can_be_sent() -> None:
+    @tool
+    async def cut() -> str:
+        return "half a \ud800"
+
+    noting = Noting()
+    model = ScriptedModel([call("cut"), "and \udc00"])
+    await Agent("lead", "", model=model, tools=[cut]).run("go", tracing=Tracing(noting, content=True))
+    json.dumps(noting.told, ensure_ascii=False).encode()
+    assert "half a ?" in said(noting)
+    assert "and ?" in said(noting)
+
+
 async def test_a_value_without_a_json_form_harms_nothing() -> None:
     from stagepost.agents._tracing._pump import Pump, TracingStatistics
     from stagepost.agents._tracing._telling import Telling

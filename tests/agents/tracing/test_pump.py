@@ -217,6 +217,7 @@ async def test_an_error_of_the_block_passes_as_it_is() -> None:
         (lambda: Tracing(Noting(), most=0), "most"),
         (lambda: Tracing(Noting(), debug=True), "content=True"),
         (lambda: Tracing(Noting(), patience=-1), "patience"),
+        (lambda: Runner(MemoryStore(), tracing=Noting), "class"),  # type: ignore[arg-type]  # what is refused
         (lambda: Runner(MemoryStore(), tracing=object()), "BaseTracingProvider"),  # type: ignore[arg-type]  # what is refused
     ],
 )

@@ -269,7 +269,7 @@ def test_durations_are_told_to_be_read(seconds: float, told: str) -> None:
     assert duration(seconds) == told
 
 
-@pytest.mark.parametrize("given", [{"trace": "all"}, {"traces": 0}, {"turns": 0}])
+@pytest.mark.parametrize("given", [{"trace": "all"}, {"trace": 1}, {"traces": 0}, {"turns": 0}])
 def test_what_a_recorder_cannot_do_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument, match=next(iter(given))):
         Recorder(**given)

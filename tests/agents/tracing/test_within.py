@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 from anyio import fail_after
 
-from stagepost.agents import Agent, Recorder, ScriptedModel, TraceContext, call, current_trace_context, tool
+from stagepost.agents import Agent, Recorder, ScriptedModel, TraceContext, Tracing, call, current_trace_context, tool
 
 ABOVE = TraceContext("0af7651916cd43dd8448eb211c80319c", "00f067aa0ba902b7")
 
@@ -59,12 +59,24 @@ async def test_a_run_is_below_what_the_provider_says_unless_its_starter_does() -
     assert ABOVE.span_id not in {parent for _, parent in alone}
 
 
+class Aborting(BaseException):
+    """What only a library raises that means to end more than a call."""
+
+
 class Broken(Recorder):
     def ambient(self) -> TraceContext | None:
         raise ValueError("open-sesame-4711")
 
     def within(self, context: TraceContext) -> AbstractContextManager[object]:
         raise ValueError(f"open-sesame-4711 {context}")
+
+
+class Worse(Recorder):
+    def ambient(self) -> TraceContext | None:
+        raise Aborting("open-sesame-4711")
+
+    def within(self, context: TraceContext) -> AbstractContextManager[object]:
+        raise Aborting(f"open-sesame-4711 {context}")
 
 
 class BrokenLater(Recorder):
@@ -74,13 +86,15 @@ class BrokenLater(Recorder):
         raise ValueError(context)
 
 
-@pytest.mark.parametrize("broken", [Broken, BrokenLater])
-async def test_a_provider_that_fails_there_harms_no_run(
+@pytest.mark.parametrize("broken", [Broken, Worse, BrokenLater])
+async def test_a_provider_that_fails_there_harms_no_run_is_counted_and_logged_once(
     broken: type[Recorder], caplog: pytest.LogCaptureFixture
 ) -> None:
     recorder = broken()
+    tracing = Tracing(recorder)
     with fail_after(10), caplog.at_level(logging.WARNING):
-        assert (await asking().run("go", tracing=recorder)).output == "done"
+        assert (await asking().run("go", tracing=tracing)).output == "done"
     assert len(recorder.traces) == 1
-    assert "tracing_failed" in caplog.text
+    assert tracing.statistics().failed > 1
+    assert caplog.text.count("tracing failed") == 1
     assert "open-sesame-4711" not in caplog.text

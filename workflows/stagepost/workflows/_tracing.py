@@ -120,6 +120,8 @@ def checked_tracing(given: TracerFactory | None) -> TracerFactory | None:
     Raises:
         InvalidArgument: It cannot trace.
     """
+    if isinstance(given, type):
+        raise InvalidArgument("tracing", given, "this is a class: give a provider that is made of it")
     if given is None or callable(getattr(given, "opened", None)):
         return given
     raise InvalidArgument("tracing", given, "give a provider made from BaseTracingProvider, or Tracing(provider)")

@@ -73,6 +73,7 @@ async def heard_in_memory(
                 group.start_soon(working.work)
                 yield Hearing(
                     task_id=room.run_id,
+                    name=loop.name,
                     listening=listening,
                     loop_of=loops_below(loop),
                     form_of=forms_of(loop),

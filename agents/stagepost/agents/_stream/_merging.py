@@ -9,7 +9,7 @@ not stored, and that something may be stored. `Merging` puts the values in their
 - What was told after a ring that has come since the read began waits for the next read, unless its answer is there.
 - What is told of an answer that was read before is obsolete: it is in the message. The source says the number of each
   run's next turn. A run that it no longer names is covered by the result of the call that has started it, and so is
-  what was told of it.
+  what was told of it. What was told of an agent's last turn, if that has failed, comes before the end of the agent.
 - Pieces of one answer are numbered. Number 0 starts it anew, and what came before is void. Where numbers are missing,
   the reader was too slow; it is told which, before the next piece. If there is no next piece it is told before the
   message; how many are missing is then known only within a bound.
@@ -27,6 +27,7 @@ from ._compactions import compactions
 from ._part import StreamPart
 from ._partial import Partials
 from ._parts import (
+    AgentFinished,
     Gap,
     MessageSaid,
     PartialOutput,
@@ -143,7 +144,9 @@ class Merging:
         self._enter(runs)
         told = self._placed(parts, later) if self._waiting or later else {}
         self._put_numbered(parts, told, out)
-        for run_id in [run_id for run_id in self._answers if run_id not in runs]:
+        over = {self._run_of(part) for part in parts if isinstance(part, AgentFinished)}
+        self._runs = under_way = {run_id: each for run_id, each in runs.items() if run_id not in over} if over else runs
+        for run_id in [run_id for run_id in self._answers if run_id not in under_way]:
             del self._answers[run_id]
         return out
 
@@ -169,7 +172,9 @@ class Merging:
         placed: dict[int, list[Told]] = {}
         waiting, self._waiting = self._waiting, []
         for told in waiting:
-            index = places.get(_place_of(told), end if self._is_news(told) else None)
+            index = places.get(_place_of(told))
+            if index is None and self._is_news(told):
+                index = places.get((told.run_id, AgentFinished), end)
             if index is not None:
                 placed.setdefault(index, []).append(told)
         for told in later:
@@ -270,7 +275,8 @@ class Merging:
 
 
 Places: TypeAlias = Mapping[tuple[str, object], int]
-"""Indexes of numbered parts: of the first of each answer by run and turn, of results by run and id of the call."""
+"""Indexes of numbered parts: by the run, of the first of each answer by its turn, of each result by the id of its call,
+and of the end of its agent."""
 
 
 def _places(parts: Sequence[StreamPart], runs: Mapping[str, Standing], run_of: Callable[[StreamPart], str]) -> Places:
@@ -282,6 +288,8 @@ def _places(parts: Sequence[StreamPart], runs: Mapping[str, Standing], run_of: C
             answers.setdefault(run_of(part), {}).setdefault(part.seq, index)
         elif isinstance(part, ToolReturned):
             places[run_of(part), part.tool_call_id] = index
+        elif isinstance(part, AgentFinished):
+            places[run_of(part), AgentFinished] = index
     for run_id, indexes in answers.items():
         if run_id in runs:  # the next turn comes after the last of its answers
             first = runs[run_id].turn - len(indexes)

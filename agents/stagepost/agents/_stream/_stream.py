@@ -3,14 +3,17 @@
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
 from functools import cache
 from types import TracebackType
 from typing import Final, Generic, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import anyio
+from anyio import ResourceGuard
 from anyio.lowlevel import checkpoint
 
 from stagepost._dataclasses import dataclass
+from stagepost.checkpoint import RunNotFound
 from stagepost.workflows import Listening, Told
 
 from .._delegation._result import AgentResult
@@ -21,6 +24,7 @@ from ._part import StreamPart
 from ._partial import FormOf, Partials
 from ._read import Batch, read
 from ._source import LoopOf
+from ._unkept import unkept_end
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 
@@ -33,6 +37,7 @@ class Hearing(Generic[OutputT_co]):
 
     Attributes:
         task_id: The task.
+        name: Name of its agent.
         listening: Who listens to it.
         loop_of: Finds the loops of the agents.
         form_of: Says how agents answer.
@@ -43,6 +48,7 @@ class Hearing(Generic[OutputT_co]):
     """
 
     task_id: str
+    name: str
     listening: Listening
     loop_of: LoopOf
     form_of: FormOf
@@ -112,6 +118,7 @@ class TaskStream(Generic[OutputT_co]):
         self._hearing: Hearing[OutputT_co] | None = None
         self._merging: Merging | None = None
         self._ready: deque[StreamPart] = deque()
+        self._guard = ResourceGuard("reading from")
         self._told: list[Told] = []
         self._given = self._missed = 0
         self._is_stale = self._has_read = self._is_over = False
@@ -181,6 +188,7 @@ class TaskStream(Generic[OutputT_co]):
             RunNotHeld: The run is open, but this runner does not work on it; all that is stored of it was handed out.
             RunnerStopped: The runner was left.
             CheckpointError: A commit failed, or the store takes nothing more.
+            anyio.BusyResourceError: Another task reads this stream: each needs a stream of its own.
         """
         while True:
             if self._given >= _AT_ONCE:
@@ -196,7 +204,8 @@ class TaskStream(Generic[OutputT_co]):
                     return chosen
             if self._is_over:
                 raise StopAsyncIteration
-            await self._go_on()
+            with self._guard:
+                await self._go_on()
 
     async def _go_on(self) -> None:
         """Read what is stored, or hear what is told."""
@@ -220,7 +229,11 @@ class TaskStream(Generic[OutputT_co]):
     async def _read(self) -> None:
         """Read what follows, and put what was told meanwhile in its place."""
         listening, key = self._entered.listening, self._key
-        batch = await self._batch()
+        try:
+            batch = await self._batch()
+        except RunNotFound as error:
+            await self._end_unread(error)
+            return
         is_current = listening.has(key)
         if batch.is_over and self._outcome is None:
             self._outcome = await self._come_to()
@@ -268,6 +281,26 @@ class TaskStream(Generic[OutputT_co]):
     @property
     def _key(self) -> object:
         return TaskStream, self._entered.task_id, self._after
+
+    async def _end_unread(self, error: RunNotFound) -> None:
+        """Tell the end of a task of which nothing is kept, and what was told before that.
+
+        Args:
+            error: What is raised if its end is not known either.
+        """
+        hearing, after = self._entered, self._after
+        outcome = await self._come_to()
+        if isinstance(outcome, RunNotFound):
+            raise error
+        at = datetime.fromtimestamp(hearing.clock(), UTC)
+        while not hearing.listening.buffer.is_empty:
+            heard = hearing.listening.buffer.take()
+            self._told += heard.told
+            self._missed += heard.missed
+        self._ready.extend(self._own_merging().flush())
+        come_to = outcome if isinstance(outcome, BaseException) else outcome()
+        self._ready.append(unkept_end(come_to, hearing.task_id, hearing.name, after, at))
+        self._outcome, self._is_over = outcome, True
 
     async def _batch(self) -> Batch:
         """What follows the last read; whoever else reads that shares it."""

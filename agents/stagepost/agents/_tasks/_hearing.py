@@ -5,6 +5,7 @@ from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Self, TypeAlias
 
+from stagepost.checkpoint import RunNotFound
 from stagepost.workflows import Listening, Run, Runner
 
 from .._delegation._result import AgentResult
@@ -70,10 +71,15 @@ async def heard(
         loop = loop_of_run(runner, run)
 
         async def own_result() -> Callable[[], AgentResult[Any]]:
-            return partial(loop.result, await (await runner.get(run.id)).result(), runner.clock)
+            try:
+                found = await runner.get(run.id)
+            except RunNotFound:  # nothing is kept of it
+                found = run
+            return partial(loop.result, await found.result(), runner.clock)
 
         yield Hearing(
             task_id=run.id,
+            name=loop.name,
             listening=ear.listening,
             loop_of=loops_of(runner),
             form_of=forms_of(loop),

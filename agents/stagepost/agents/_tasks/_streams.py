@@ -10,6 +10,7 @@ from .._loop._loop import AgentLoop
 from .._loop._settings import stored_settings
 from .._models._settings import ModelSettings
 from .._stream._choice import Choice
+from .._stream._cursor import parse
 from .._stream._finding import loops_of
 from .._stream._read import read
 from .._stream._stream import TaskStream
@@ -71,10 +72,14 @@ class TaskStreams:
                 dropped.
 
         Raises:
-            RunnerNotOpen: On entering, like the others: the runner was not entered.
+            InvalidCursor: ``after`` is no cursor of this task: at once if that can be seen from its text, so that a
+                service can refuse it; of one that comes after more messages than there are, on reading.
+            RunnerNotOpen: On entering, like the following: the runner was not entered.
             RunNotFound: There is no such task.
             NotAnAgent: The run belongs to a workflow that is not an agent.
         """
+        if after is not None:
+            parse(after, task_id)
 
         async def begin(listen: Listen) -> Run:
             listen(task_id)
@@ -142,9 +147,9 @@ class TaskStreams:
             async with tasks.start_stream(lead, "Plan the trip.", task_id="trip-42") as stream:
                 async for part in stream: ...
 
-        Once the block is entered, the task is saved; leaving the block early cancels nothing. This hears the task from
-        its beginning, which `stream` after `Tasks.start` may not: models say nothing of an answer that has begun before
-        anybody listened.
+        Once the block is entered, the task is saved; leaving the block early cancels nothing. It hears the task from
+        its beginning. `stream` after `Tasks.start` may not: of an answer that has begun before anybody listened, no
+        tokens are told.
 
         Args:
             agent: As for `Tasks.start`.

@@ -99,6 +99,14 @@ class Pump:
         self._waiting.append(call)
         self._news.set()
 
+    def failed_at_once(self, error: BaseException) -> None:
+        """The provider has failed where a run asked it something without waiting its turn.
+
+        Raises:
+            BaseException: It is no failure of the provider's, see `own_failure`.
+        """
+        self._fail(type(own_failure(error)).__name__)
+
     async def run(self) -> None:
         """Hand on what comes, until `close` is called; then what is left, and have it sent."""
         while True:

@@ -115,7 +115,7 @@ class Recorder(BaseTracingProvider):
         traces: int = 100,
         turns: int = _TURNS,
     ) -> None:
-        if trace not in (True, False, "on_error"):
+        if not (isinstance(trace, bool) or trace == "on_error"):
             raise InvalidArgument("trace", trace, 'give True, "on_error" or False')
         for name, given in (("traces", traces), ("turns", turns)):
             if given < 1:

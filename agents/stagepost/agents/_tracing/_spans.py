@@ -10,7 +10,7 @@ from ._observation import TraceContext
 from ._provider import TracingProvider
 from ._pump import Pump
 from ._run_spans import RunSpans
-from ._telling import Telling, warn
+from ._telling import Telling
 
 _REMEMBERED: Final = 10_000  # runs that steps have started, with the span that they belong below
 
@@ -59,8 +59,8 @@ class Spans:
         ambient = getattr(self._provider, "ambient", None)
         try:
             found = None if ambient is None else ambient()
-        except Exception as error:  # noqa: BLE001  # a provider harms no run
-            warn("ambient", error)
+        except BaseException as error:  # noqa: BLE001  # what is no failure of the provider's is raised again
+            self._pump.failed_at_once(error)
             return None
         return found.traceparent if isinstance(found, TraceContext) else None
 

@@ -1,13 +1,12 @@
 """Telling a provider of one run: masked, later, and only what it is to know."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from stagepost.hub import get_logger
 from stagepost.workflows import Mask, TracedRun
 
 from ._observation import ObservationStatus, ObservationType, TraceContext
@@ -55,7 +54,7 @@ class Telling:
 
     def within(self, context: TraceContext) -> "Within":
         """What the code that is observed runs in, as the provider has it."""
-        return Within(self._provider, context)
+        return Within(self._provider, self._pump, context)
 
     def now(self) -> float:
         """Seconds since 1970."""
@@ -179,27 +178,31 @@ class Telling:
             plain: JsonValue = to_jsonable_python(given, bytes_mode="base64", fallback=_named, serialize_unknown=True)
         except Exception as error:  # noqa: BLE001  # a value of the user's that has no form: the trace says so
             return f"<{type(error).__name__}: {type(given).__name__} has no JSON form>"
-        return masked(plain, self._mask) if self._mask else plain
+        return masked(plain, self._shown)
 
     def _masked(self, attributes: Attributes) -> Attributes:
         if not self._mask:
             return attributes
-        return {name: masked(value, self._mask) for name, value in attributes.items()}
+        return {name: masked(value, self._shown) for name, value in attributes.items()}
 
     def _shown(self, text: str) -> str:
+        """A text without secrets, and without halves of characters, which nothing can send."""
+        text = text if text.isascii() else text.encode("utf-8", "replace").decode()
         return self._mask(text) if self._mask else text
 
 
 class Within:
-    """What observed code runs in, as a provider has it: what the provider raises does no harm.
+    """What observed code runs in, as a provider has it: what the provider raises does no harm, and is counted.
 
     Args:
         provider: The provider.
+        pump: Counts its failures.
         context: What is observed.
     """
 
-    def __init__(self, provider: TracingProvider, context: TraceContext) -> None:
+    def __init__(self, provider: TracingProvider, pump: Pump, context: TraceContext) -> None:
         self._provider = provider
+        self._pump = pump
         self._context = context
         self._entered: AbstractContextManager[object] | None = None
 
@@ -211,8 +214,8 @@ class Within:
         try:
             found: AbstractContextManager[object] = within(self._context)
             found.__enter__()
-        except Exception as error:  # noqa: BLE001  # a provider harms no run
-            warn("within", error)
+        except BaseException as error:  # noqa: BLE001  # what is no failure of the provider's is raised again
+            self._pump.failed_at_once(error)
         else:
             self._entered = found
 
@@ -223,17 +226,12 @@ class Within:
             return
         try:
             entered.__exit__(None, None, None)
-        except Exception as error:  # noqa: BLE001  # a provider harms no run
-            warn("within", error)
+        except BaseException as error:  # noqa: BLE001  # as above
+            self._pump.failed_at_once(error)
 
 
-def warn(call: str, error: Exception) -> None:
-    """Say that a provider has failed where a run asks it something."""
-    get_logger("agents").warning("tracing_failed", call=call, error=type(error).__name__)
-
-
-def masked(value: JsonValue, mask: Mask) -> JsonValue:
-    """A JSON value without secrets."""
+def masked(value: JsonValue, mask: Callable[[str], str]) -> JsonValue:
+    """A JSON value whose texts are masked, the names of objects, too."""
     match value:
         case str():
             return mask(value)

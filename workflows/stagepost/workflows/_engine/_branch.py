@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
 from stagepost.checkpoint import (
     Attachments,
@@ -14,7 +14,6 @@ from stagepost.checkpoint import (
     NewsFirst,
     Ref,
     RunStatus,
-    Statement,
     StatementFailed,
     StatementRefused,
     ValueTooLarge,
@@ -27,6 +26,7 @@ from .._execution._execution import Execution
 from .._execution._items import ItemRecord
 from .._execution._journal import Parts
 from .._execution._sizes import measure
+from .._listening._room import Room
 from .._plans._plan import Place, Plan, Position
 from .._plans._within import Within
 from .._steps._context import StepContext
@@ -36,29 +36,10 @@ from .._values._schema import to_values
 from .._values._state import Stored, Values, merged, release, weigh
 from ..errors import WorkflowError
 from ._saving import tell_saved
+from ._written import Written
 
 NO_REFS: Final[Mapping[str, Ref]] = MappingProxyType({})
 _LONGEST_TRAIL = 1000  # nodes that an error can show; a graph without a limit would fill the memory
-
-
-class _Written(NamedTuple):
-    """What a step has changed.
-
-    Attributes:
-        updates: What is other than before.
-        own: All that the branch has written then.
-        joined: Items that are no longer needed.
-        blobs: Bytes beside it.
-        also: What is written to tables of the application.
-        is_flat: Whether all of it stands in the frame, and has before.
-    """
-
-    updates: Values
-    own: Values
-    joined: Joined | None
-    blobs: Attachments | None
-    also: tuple[Statement, ...]
-    is_flat: bool
 
 
 class Branch:
@@ -192,19 +173,22 @@ class Branch:
         written = None
         if run.journal.is_stored or blobs:
             also = () if attached is None else attached.also
-            written = _Written(updates, own, joined, blobs, also, is_flat=not (grows or size > LARGE or self.refs))
+            written = Written(updates, own, joined, blobs, also, is_flat=not (grows or size > LARGE or self.refs))
         try:
             position = self.plan.land(after, visits, seen, self.trail)
         except WorkflowError as error:
             run.secrets.clean(error)
             open_end = Position(after, visits)
-            self._stand(own, seen, open_end, self.refs if written is None else await self._save(written, open_end))
+            refs = self.refs if written is None else await self._save(written, open_end)
+            if run.room is not None:
+                self._tell(run.room, own, open_end)
+            self._stand(own, seen, open_end, refs)
             raise
         refs = self.refs if written is None else await self._save(written, position)
         self.trail.extend(position.entered)
+        if run.room is not None:
+            self._tell(run.room, own, position)
         self._stand(own, seen, position, refs)
-        if joined is not None:
-            self.frozen, self.inner = None, {}
         if run.journal.must_pause and not straight_on:
             await run.journal.pause()
 
@@ -225,11 +209,16 @@ class Branch:
         if blobs:
             self.execution.blobs.keep(blobs)
         self.seq, self.width, self.frozen = self.seq + 1, len(items), (path, visit, items)
-        if (room := self.execution.room) is not None:
-            own, at = (self.own, self.own), (self.position, self.position)
-            tell_saved(room, self.execution.run_id, self.path, self.seq, values=own, positions=at, width=self.width)
+        if self.execution.room is not None:
+            self._tell(self.execution.room, self.own, self.position, self.width)
         if journal.must_pause:
             await journal.pause()
+
+    def _tell(self, room: Room, own: Values, position: Position, width: int | None = None) -> None:
+        """Tell those who listen what is saved now, before or after that counts here."""
+        seq, positions = self.seq + (width is None), (self.position, position)
+        run_id, values = self.execution.run_id, (self.own, own)
+        tell_saved(room, run_id, self.path, seq, values=values, positions=positions, width=width)
 
     def _measure(self, values: Values) -> None:
         """See that the place where it stands writes nothing that is too large."""
@@ -254,7 +243,7 @@ class Branch:
         failure = self.failure(place.within, error, state=self.shown())
         raise failure from failure.__cause__
 
-    async def _save(self, written: _Written, position: Position) -> Mapping[str, Ref]:
+    async def _save(self, written: Written, position: Position) -> Mapping[str, Ref]:
         """Commit what a step has changed, if the run is stored; returns which values have rows of their own then.
 
         A statement on tables of the application that fails is a failure of the step.
@@ -277,7 +266,7 @@ class Branch:
             release(written.own)
         return refs
 
-    def _all_parts(self, written: _Written, layout: Layout, position: Position) -> Parts:
+    def _all_parts(self, written: Written, layout: Layout, position: Position) -> Parts:
         parts = self._parts(written.own, layout, position)
         if written.joined is not None:
             parts["joined"] = written.joined
@@ -287,15 +276,12 @@ class Branch:
             parts["also"] = written.also
         return parts
 
-    def _lay_out(self, written: _Written) -> Layout:
+    def _lay_out(self, written: Written) -> Layout:
         numbers, blobs = self.execution.numbers, written.blobs or NO_BLOBS
         return lay_out(self.path, numbers, self.refs, written.updates, written.own, blobs=blobs)
 
     def _stand(self, own: Values, seen: Values, position: Position, refs: Mapping[str, Ref]) -> None:
         """What it has written and where it stands now: the store knows it, and nothing may come in between."""
-        if (room := self.execution.room) is not None:
-            at = (self.position, position)
-            tell_saved(room, self.execution.run_id, self.path, self.seq + 1, values=(self.own, own), positions=at)
         self.own, self.values, self.refs = own, seen, refs
         self.position, self.seq, self.width = position, self.seq + 1, None
         self.place = self._place()

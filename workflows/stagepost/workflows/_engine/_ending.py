@@ -82,6 +82,7 @@ class Ending:
             assert self._run.children is not None  # noqa: S101  # whoever executes a run sees to it
             await self._run.children.begun(self._run.run_id)  # or the join would not find them
         await self._branch.move(updates, self._place.after, joined=Joined(self._path, self._visit, lost))
+        self._branch.frozen, self._branch.inner = None, {}
 
     def _refuse(self, error: BaseException) -> NoReturn:
         """Fail because the values of the items cannot become part of the state."""

@@ -98,3 +98,4 @@ async def _save(
         updates, place.after, joined=Joined(path, branch.visit(place.within)), visits=left, attached=attached
     )
     del branch.execution.items[path]
+    branch.frozen = None

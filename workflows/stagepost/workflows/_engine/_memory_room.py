@@ -212,15 +212,24 @@ class MemoryRoom:
 def _branches(branch: Branch) -> Iterator[Branch]:
     """A branch and those of the items that it works on."""
     yield branch
-    for inner in branch.inner.values():
-        yield from _branches(inner)
+    if _is_frozen(branch):
+        for inner in branch.inner.values():
+            yield from _branches(inner)
 
 
 def _items(branch: Branch) -> Sequence[Item]:
-    if branch.frozen is None:
+    if branch.frozen is None or not _is_frozen(branch):
         return ()
     path, visit, items = branch.frozen
     return [item.stored(path, visit) for item in items]
+
+
+def _is_frozen(branch: Branch) -> bool:
+    """Whether the branch still stands at the fan-out whose items it has frozen last."""
+    place = branch.place
+    if branch.frozen is None or place is None:
+        return False
+    return branch.frozen[:2] == (branch.full_path(place.path), branch.visit(place.within))
 
 
 def _frame(branch: Branch) -> Frame:

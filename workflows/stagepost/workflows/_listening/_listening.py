@@ -1,6 +1,7 @@
 """One listener of a run."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Final, Protocol, Self, TypeVar
 
@@ -127,7 +128,7 @@ class Listening:
             read: As for `shared`.
 
         Raises:
-            Exception: As by `next`; whatever `read` raises.
+            Exception: As by `next`. What `read` raises is left to `shared`.
         """
         room, _ = self._entered
         while self.buffer.is_empty:
@@ -144,9 +145,10 @@ class Listening:
     async def _read_for(self, group: Group, key: object, read: Callable[[], Awaitable[object]]) -> None:
         """Read for a group; once more if it has rung since, which the others would have to do otherwise."""
         try:
-            for _ in range(_READS):
-                if group.size and not self.has(key):
-                    await self.shared(key, read)
+            with suppress(Exception):  # who reads by himself meets it
+                for _ in range(_READS):
+                    if group.size and not self.has(key):
+                        await self.shared(key, read)
         finally:
             group.release()
 

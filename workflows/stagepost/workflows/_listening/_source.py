@@ -126,7 +126,7 @@ async def shared(memo: dict[object, object], key: object, read: Callable[[], Awa
         read: Reads it.
     """
     while (reading := cast("_Reading | None", memo.get(key))) is not None:
-        if not reading.result:
+        if not reading.result:  # a thousand listeners need not wait for what is there
             await reading.ended.wait()
         if reading.result:
             return cast("T", reading.result[0])

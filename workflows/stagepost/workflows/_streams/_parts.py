@@ -7,6 +7,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from pydantic_core import to_jsonable_python
+
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import ItemStatus, JsonValue, RunStatus, WaitKind, WaitStatus
 
@@ -87,6 +89,11 @@ class StepTold(RunPart):
 
     place: str
     what: object
+
+    def to_dict(self) -> dict[str, Any]:
+        """It as for all parts; a value without a JSON form is named by its type."""
+        what = to_jsonable_python(self.what, bytes_mode="base64", fallback=_named, serialize_unknown=True)
+        return {**RunPart.to_dict(self), "what": what}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +191,10 @@ class RunOver(RunPart):
 
     status: RunStatus
     error: str | None
+
+
+def _named(value: object) -> str:
+    return f"<{type(value).__name__}>"
 
 
 def _plain(value: object) -> object:

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
+from anyio import ResourceGuard
+
 from stagepost.checkpoint import (
     Frame,
     FrozenList,
@@ -95,6 +97,7 @@ class RunStream:
         self._ready: deque[RunPart] = deque()
         self._heard: deque[Told] = deque()
         self._must_look = False
+        self._guard = ResourceGuard("reading from")
         self._is_entered = False
         self._has_begun = False
         self._epoch = 1
@@ -126,13 +129,15 @@ class RunStream:
             RunnerStopped: The runner was left.
             CheckpointError: The store takes nothing more, or a commit failed.
             RuntimeError: The stream is not open.
+            anyio.BusyResourceError: Another task reads this stream: each needs a stream of its own.
         """
         if not self._is_entered:
             raise RuntimeError("the stream is not open: enter its block first (`async with … as stream`)")
         while not self._ready:
             if self._is_over:
                 raise StopAsyncIteration
-            await self._hear()
+            with self._guard:
+                await self._hear()
         part = self._ready.popleft()
         self.cursor = part.cursor
         return part

@@ -113,6 +113,12 @@ class Watched(SqliteStore):
         """As of `SqliteStore`."""
         return await self.reading.on(super().head(run_id))
 
+    async def head_with(
+        self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
+    ) -> tuple[Snapshot, Page[bytes]]:
+        """As of `SqliteStore`."""
+        return await self.reading.on(super().head_with(run_id, path, key, after=after, limit=limit))
+
     async def elements(
         self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
     ) -> Page[bytes]:

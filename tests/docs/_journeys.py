@@ -235,7 +235,7 @@ async def cancellation(trace: Trace, folder: Path) -> None:
 
 async def part(trace: Trace, folder: Path) -> None:
     """From the result of a tool to whoever listens to the task; another call is under way, so nothing else goes on."""
-    told = anyio.Event()
+    called, told = anyio.Event(), anyio.Event()
 
     @tool(idempotent=True)
     async def look(city: str) -> str:
@@ -244,6 +244,8 @@ async def part(trace: Trace, folder: Path) -> None:
         Args:
             city: Its name.
         """
+        await called.wait()
+        await anyio.wait_all_tasks_blocked()  # the reader waits again
         trace.start()
         return f"{city} is fine"
 
@@ -258,9 +260,11 @@ async def part(trace: Trace, folder: Path) -> None:
     async with running(folder, looker) as runner:
         tasks = Tasks(runner)
         for number in range(2):  # what is only done once is done by then
-            told = anyio.Event()
+            called, told = anyio.Event(), anyio.Event()
             async with tasks.start_stream(looker, "Oslo?", task_id=f"task-{number}") as stream:
                 async for each in stream:
+                    if each.type == "tool_call":
+                        called.set()
                     if each.type == "tool_result":
                         trace.stop()
                         told.set()

@@ -1,7 +1,7 @@
 """A store that forgets at its end, for tests and for event loops other than asyncio's."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Final, Self, TypeVar, cast
 
@@ -96,6 +96,10 @@ class MemoryStore(SqlRuns):
     async def _read(self, query: Query) -> list[Row]:
         await checkpoint()
         return self._open().execute(query.text, query.values).fetchall()
+
+    async def _read_each(self, queries: Sequence[Query]) -> list[list[Row]]:
+        await checkpoint()
+        return [self._open().execute(query.text, query.values).fetchall() for query in queries]
 
     async def _examine(self, look: Callable[[Connection], T]) -> T:
         await checkpoint()

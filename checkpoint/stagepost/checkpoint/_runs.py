@@ -50,6 +50,26 @@ class Runs(Protocol):
         """
         ...
 
+    async def head_with(
+        self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
+    ) -> tuple[Snapshot, Page[bytes]]:
+        """`head`, and right after it a page of one list, as `elements` reads it: one read for whoever follows a run.
+
+        The page may have elements that were added since the head was read; it is empty if there is no such list.
+
+        Args:
+            run_id: The run.
+            path: Path of the frame.
+            key: Key of the list in its state.
+            after: How many elements to leave out, or `Page.next` of the page before.
+            limit: At most so many.
+
+        Raises:
+            RunNotFound: There is none.
+            CorruptRun: It is not what was written.
+        """
+        ...
+
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run.
 

@@ -34,9 +34,12 @@ class Moment:
 
     async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[bytes]:
         assert key == "messages"
-        self.reads += limit
         found = self.messages[run_id][after : after + limit]
+        self.reads += len(found)
         return Page(found, str(after + limit) if after + limit < len(self.messages[run_id]) else None)
+
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[bytes]]:
+        return await self.snapshot(run_id), await self.elements(run_id, key, after, limit)
 
     async def below(self, run_id: str) -> Sequence[RunInfo]:
         return [

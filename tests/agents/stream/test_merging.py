@@ -414,3 +414,16 @@ def test_answers_of_runs_that_nothing_is_known_of_are_handed_on() -> None:
 
 def test_before_the_first_read_what_others_tell_is_no_part() -> None:
     assert told(merging(None), Told("t", "infer", "something else")) == []
+
+
+def test_what_others_have_too_is_changed_in_a_copy() -> None:
+    said = Told("t", "infer", TurnBegun("lead", ("lead",), 0))
+    one, other = Merging("t", lambda: 0.0), Merging("t", lambda: 0.0)
+    assert one.state == other.state
+    assert one.own() is one
+    shared = one.share()
+    own = shared.own()
+    own.hear([said])
+    assert [part.type for part in own.flush()] == ["turn"]
+    assert own.state != shared.state == other.state
+    assert list(shared.own().flush()) == []

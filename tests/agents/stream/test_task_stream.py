@@ -273,6 +273,10 @@ async def test_readers_at_the_same_place_share_what_is_read() -> None:
             self.heads += 1
             return await super().head(run_id)
 
+        async def head_with(self, run_id: str, path: str, key: str, **page: Any) -> Any:
+            self.heads += 1
+            return await super().head_with(run_id, path, key, **page)
+
     model = Writer("It is three.")
     async with Counting() as store, tasks_of(writer(model), store=store) as tasks:
         await tasks.start("writer", "go", task_id="t")

@@ -38,6 +38,10 @@ def test_what_is_no_traceparent_names_no_context(header: str | None) -> None:
     assert TraceContext.from_traceparent(header) is None
 
 
+def test_any_text_has_ids() -> None:
+    TraceContext(trace_id_of("half \ud800"), span_id_of("r", "call", "\ud800"))
+
+
 def test_a_traceparent_of_a_later_version_is_read() -> None:
     assert TraceContext.from_traceparent(f"01-{TRACE}-{SPAN}-01-more") == TraceContext(TRACE, SPAN)
 

@@ -269,6 +269,12 @@ def test_durations_are_told_to_be_read(seconds: float, told: str) -> None:
     assert duration(seconds) == told
 
 
+@pytest.mark.parametrize("text", ["", "\n", "no span\n"])
+def test_a_text_without_spans_is_no_trace(text: str) -> None:
+    with pytest.raises(ValueError, match=r"span|JSON"):
+        TraceLog.from_jsonl(text)
+
+
 @pytest.mark.parametrize("given", [{"trace": "all"}, {"trace": 1}, {"traces": 0}, {"turns": 0}])
 def test_what_a_recorder_cannot_do_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument, match=next(iter(given))):

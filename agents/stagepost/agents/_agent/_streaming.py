@@ -41,12 +41,13 @@ class _Working:
         finally:
             self._ended.set()
 
-    async def result(self) -> AgentResult[Any]:
-        """What it has come to."""
+    async def made(self) -> Callable[[], AgentResult[Any]]:
+        """What gives its result, once it has ended."""
         await self._ended.wait()
         if self._result is None:
             raise self.error or RuntimeError("the run was cancelled")
-        return self._result
+        result = self._result
+        return lambda: result
 
 
 @asynccontextmanager
@@ -78,7 +79,7 @@ async def heard_in_memory(
                     form_of=forms_of(loop),
                     clock=time,
                     mask=None,
-                    result=working.result,
+                    result=working.made,
                     left_with=lambda: None,
                 )
             group.cancel_scope.cancel()

@@ -144,7 +144,7 @@ class _Both:
             return
         try:
             self._first(token)
-        except BaseException as error:  # noqa: BLE001  # a looker-on, as for `Tokens`
+        except BaseException as error:  # noqa: BLE001  # it only listens, as for `Tokens`
             failure = own_failure(error)
             self._first = None
             get_logger("agents").warning("token_listener_failed", error=type(failure).__name__)

@@ -19,7 +19,7 @@ from ..errors import InvalidCursor
 from ._position import CallTold, Cursor, End, Position
 
 _CHECK: Final = 4  # digits
-_LONGEST: Final = 20_000  # characters; no stream has such a cursor, and who sends one means no good
+_LONGEST: Final = 20_000  # characters; no stream has such a cursor; longer texts are not even parsed
 _DEEPEST: Final = 50
 _HEAD: Final = re.compile(r"(-1|\d{1,12})\.(\d{1,12})(?:\*(\d{1,6}))?(?:@([A-Za-z0-9_-]{1,100}))?", re.ASCII)
 _CALL: Final = re.compile(

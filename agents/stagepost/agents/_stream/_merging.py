@@ -73,6 +73,36 @@ class Merging:
         self._answers: dict[str, _Answer] = {}
         self._returned: dict[str, set[str]] = {}
         self._waiting: list[Told] = []
+        self._state: object = None  # once others have it, too
+
+    @property
+    def state(self) -> object:
+        """What it makes of anything depends on this alone, as long as it lives; nothing may want partial objects."""
+        if self._state is not None:
+            return self._state
+        returned = tuple([(run_id, frozenset(calls)) for run_id, calls in self._returned.items()])
+        return id(self._runs), tuple(self._answers.items()), returned, tuple(map(id, self._waiting))
+
+    @property
+    def may_share(self) -> bool:
+        """Whether others that are in the same state make the same of anything."""
+        return self._partials is None
+
+    def copy(self) -> "Merging":
+        """Another one in the same state."""
+        copied = Merging(self._task_id, self._clock)
+        copied._runs, copied._answers, copied._waiting = self._runs, {**self._answers}, [*self._waiting]
+        copied._returned = {run_id: {*calls} for run_id, calls in self._returned.items()}
+        return copied
+
+    def share(self) -> "Merging":
+        """This, for others too: nothing more is told to it, but to copies."""
+        self._state = self.state
+        return self
+
+    def own(self) -> "Merging":
+        """This, or if others have it too a copy, which may be told something."""
+        return self if self._state is None else self.copy()
 
     def hear(self, told: Sequence[Told], missed: int = 0) -> None:
         """Something was told; `flush` or `read` puts it in its place.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from pydantic import JsonValue
@@ -86,6 +87,10 @@ def _named(sentence: str, values: Mapping[str, str]) -> str:
     names = sorted((name for name in values if name.strip()), key=len, reverse=True)
     if not names:
         return sentence
+    return _pattern(tuple(names)).sub(lambda found: values[found[1] or found[2]], sentence)
+
+
+@lru_cache(maxsize=256)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     any_of = "|".join(map(re.escape, names))
-    pattern = rf"\{{({any_of})\}}|\b(?i:an?|the)\s+({any_of}){_AFTER}"
-    return re.sub(pattern, lambda found: values[found[1] or found[2]], sentence)
+    return re.compile(rf"\{{({any_of})\}}|\b(?i:an?|the)\s+({any_of}){_AFTER}")

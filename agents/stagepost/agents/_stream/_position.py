@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 
 class CallTold(NamedTuple):
@@ -26,14 +26,6 @@ class CallTold(NamedTuple):
     result: bool = False
     handoff: bool = False
 
-    def has(self, other: "CallTold") -> bool:
-        """Whether all of the other one is among this."""
-        if self.result and not other.handoff:
-            return True
-        counts = all(mine >= its for mine, its in zip(self[:4], other[:4], strict=True))
-        below = other.below is None or self.agent > 1 or (self.below is not None and self.below.has(other.below))
-        return counts and below and self.result >= other.result and self.handoff >= other.handoff
-
 
 class Position(NamedTuple):
     """How much of a run was told: all up to a message, and what of the calls of that message.
@@ -53,23 +45,9 @@ class Position(NamedTuple):
     calls: Mapping[int, CallTold] = MappingProxyType({})
     holder: str = ""
 
-    def has(self, other: "Position") -> bool:
-        """Whether all that was told with the other one was told with this."""
-        if any(not self._has_told(place) for place in range(self.upto + 1, other.upto + 1)):
-            return False
-        if self.upto == other.upto and self.said < other.said:
-            return False
-        return all(
-            place <= self.upto or self.calls.get(place, _NOTHING).has(told) for place, told in other.calls.items()
-        )
-
     def with_call(self, place: int, told: CallTold) -> "Position":
         """The same with what was told of one call."""
         return self._replace(calls={**self.calls, place: told})
-
-    def _has_told(self, place: int) -> bool:
-        told = self.calls.get(place)
-        return told is not None and told.result
 
 
 class End(NamedTuple):
@@ -94,12 +72,3 @@ class Cursor(NamedTuple):
 
     position: Position
     end: End | None = None
-
-    def has(self, other: "Cursor") -> bool:
-        """Whether all that was told with the other one was told with this."""
-        if other.end is not None and self.end != other.end and self.position == other.position:
-            return self.end is not None and self.end.epoch > other.end.epoch
-        return self.position.has(other.position)
-
-
-_NOTHING: Final = CallTold()

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from pydantic import TypeAdapter
 
+from .._definition._definition import MESSAGE_AGENT
 from .._delegation._calls import call_number
 from .._loop._history import MESSAGES, is_unanswered
 from .._loop._loop import AgentLoop
@@ -49,11 +51,19 @@ class Reading:
             LookupError: Nobody knows its workflow.
             MisplacedPosition: The position is none of it.
         """
-        run = StoredRun(await self._source.snapshot(run_id))
-        return await self._tree(run, self._loop_of(run.info.workflow, run.info.version), position)
+        known: Sequence[bytes] = ()
+        if position is None:
+            snapshot = await self._source.snapshot(run_id)
+        else:
+            snapshot, found = await self._source.snapshot_with(run_id, MESSAGES, _first(position), _count(position))
+            known = found.items
+        run = StoredRun(snapshot)
+        return await self._tree(run, self._loop_of(run.info.workflow, run.info.version), position, known)
 
-    async def _tree(self, run: StoredRun, loop: AgentLoop | None, position: Position | None) -> Tree:
-        """A run, from a position on; None for its beginning."""
+    async def _tree(
+        self, run: StoredRun, loop: AgentLoop | None, position: Position | None, known: Sequence[bytes] = ()
+    ) -> Tree:
+        """A run, from a position on, of which messages may be known; None for its beginning."""
         tree = Tree(run, loop, 0, (), {}, position or Position(-1))
         if position is None:
             first = await self._start(run)
@@ -61,9 +71,8 @@ class Reading:
             tree = tree._replace(first=first, position=Position(first - 1, run.first_turn, 0, {}, holder))
         else:
             _check(run, position)
-            tree = tree._replace(first=run.length if run.asks_nothing else max(position.upto, 0))
-        count = _PAGE + 1 + len(tree.position.calls)  # one that was told, with results that were told
-        tree = tree._replace(messages=await self._messages(run, tree.first, count))
+            tree = tree._replace(first=run.length if run.asks_nothing else _first(position))
+        tree = tree._replace(messages=await self._messages(run, tree.first, _count(tree.position), known))
         _check_calls(tree)
         self._left -= len(tree.messages) - (position is not None)
         return await self._with_below(tree)
@@ -84,17 +93,22 @@ class Reading:
             start -= 1
         return start
 
-    async def _messages(self, run: StoredRun, first: int, count: int) -> Sequence[ChatMessage]:
+    async def _messages(
+        self, run: StoredRun, first: int, count: int, known: Sequence[bytes] = ()
+    ) -> Sequence[ChatMessage]:
         """A page of messages; the results of an answer come with it, if it has them.
 
         Args:
             run: The run.
             first: Place of the first one.
             count: How many at least, if there are as many.
+            known: The first ones, as far as they were read before.
         """
         length = run.length - first
         wanted = min(count, length)
-        found: list[ChatMessage] = []
+        found: list[ChatMessage] = [_MESSAGE.validate_json(data) for data in known[: max(wanted, 0)]]
+        if found and len(found) == wanted:
+            wanted = max(wanted, min(_with_results(found), length))
         while len(found) < wanted:
             page = await self._source.elements(run.info.run_id, MESSAGES, first + len(found), wanted - len(found))
             found += map(_MESSAGE.validate_json, page.items)
@@ -107,6 +121,8 @@ class Reading:
     async def _with_below(self, tree: Tree) -> Tree:
         """A run with those below it whose results were not told; without messages that there is no room for."""
         below: dict[int, Tree | None] = {}
+        if self._left > 0 and not any(map(partial(_may_ask, tree), tree.messages)):
+            return tree
         position, turn = tree.position, tree.position.turn
         for offset, message in enumerate(tree.messages):
             if not isinstance(message, AssistantMessage):
@@ -137,6 +153,16 @@ class Reading:
             return None
 
 
+def _first(position: Position) -> int:
+    """Place of the first message that is read from a position on: the last one that was told."""
+    return max(position.upto, 0)
+
+
+def _count(position: Position) -> int:
+    """How many messages are read from a position on: a page, and those that were told, results too."""
+    return _PAGE + 1 + len(position.calls)
+
+
 def _check(run: StoredRun, position: Position) -> None:
     if position.upto >= run.length:
         why = f"it comes after message {position.upto}, and run {run.info.run_id!r} has {run.length} messages, from 0"
@@ -151,6 +177,13 @@ def _check_calls(tree: Tree) -> None:
     if any(place > position.upto + known for place in position.calls):
         why = f"message {position.upto} of run {tree.run.info.run_id!r} has not the calls that it tells of"
         raise MisplacedPosition(why)
+
+
+def _may_ask(tree: Tree, message: ChatMessage) -> bool:
+    """Whether a message has calls that may ask other agents."""
+    calls = message.calls if isinstance(message, AssistantMessage) else ()
+    asking = None if tree.loop is None else tree.loop.asking
+    return any(asking is None or call.name in asking or call.name == MESSAGE_AGENT for call in calls)
 
 
 def _with_results(found: Sequence[ChatMessage]) -> int:

@@ -22,6 +22,10 @@ class Source(Protocol):
         """Elements of one of its lists."""
         ...
 
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[bytes]]:
+        """Both in one read; the elements may be more than the snapshot knows of."""
+        ...
+
     async def below(self, run_id: str) -> Sequence[RunInfo]:
         """The runs that its steps have started, by their ids."""
         ...

@@ -21,6 +21,10 @@ async def sse(stream: TaskStream[Any], *, every: Duration = 15.0) -> AsyncIterat
     ``id``, which a client sends as ``Last-Event-ID`` when it comes back: make the stream with ``after=`` that. If
     `Tasks.heard_all` says that it has got everything, answer with status 204, so that it stops asking.
 
+    A server drops this when its client has gone, which is fine for streams of `Tasks`. A run in memory (`Agent.stream`)
+    is a task of the block, which has to be left in the task that has entered it: read this to its end, or within
+    ``async with contextlib.aclosing(…)``.
+
     Args:
         stream: A stream that was not entered; its block is entered and left by this.
         every: After how many seconds without a part a comment is sent, by which servers notice that a client has gone.

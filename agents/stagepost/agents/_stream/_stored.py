@@ -11,14 +11,17 @@ from stagepost.checkpoint import Effect, RunInfo, Snapshot, StoredWait, WaitKind
 
 from .._context._excerpt import READ_RESULT
 from .._context._view import VIEW, WHOLE, View
+from .._definition._approvals import APPROVE
 from .._definition._definition import MESSAGE_AGENT
 from .._delegation._calls import LANE
 from .._delegation._state import ENDED, OUTPUT, Handed
 from .._loop._history import MESSAGES
 from .._loop._made import MADE
 from .._models._messages import ToolMessage
+from .._tools._outside import ASKED
 
 _FAN_OUT: Final = "tools"
+_QUESTIONS: Final = (APPROVE, ASKED)
 _MESSAGE_AGENT: Final = MESSAGE_AGENT.encode()
 
 
@@ -126,6 +129,11 @@ class StoredRun:
     def doubts(self) -> Sequence[StoredWait]:
         """What it waits for word of, or has waited."""
         return [wait for wait in self._snapshot.waits if wait.kind is WaitKind.EFFECT]
+
+    @cached_property
+    def has_asked(self) -> bool:
+        """Whether it has asked people anything, or has had doubts."""
+        return bool(self._snapshot.waits) or any(effect.key.startswith(_QUESTIONS) for effect in self._snapshot.effects)
 
     @cached_property
     def effects(self) -> Mapping[str, Effect]:

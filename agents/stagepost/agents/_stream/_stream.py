@@ -1,11 +1,12 @@
 """The stream of a task, as its reader holds it."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
+from functools import cache
 from types import TracebackType
-from typing import Final, Generic, Self, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import anyio
 from anyio import ResourceGuard
@@ -42,7 +43,7 @@ class Hearing(Generic[OutputT_co]):
         form_of: Says how agents answer.
         clock: Seconds since 1970.
         mask: Puts stars in the place of secrets.
-        result: Waits for the end of the run.
+        result: Waits for the end of the run, and says how to make its result, which takes as long as its transcript.
         left_with: Why nobody here goes on with the run, though it is open; None if somebody does.
     """
 
@@ -53,12 +54,26 @@ class Hearing(Generic[OutputT_co]):
     form_of: FormOf
     clock: Callable[[], float]
     mask: Callable[[str], str] | None
-    result: Callable[[], Awaitable[AgentResult[OutputT_co]]]
+    result: Callable[[], Awaitable[Callable[[], AgentResult[OutputT_co]]]]
     left_with: Callable[[], BaseException | None]
 
 
 Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[Hearing[OutputT_co]]]
 """Begins to listen, for as long as a block lasts."""
+
+
+class _Made(NamedTuple):
+    """What was made of a read and of what was told.
+
+    Attributes:
+        merging: The state after it; nobody changes it.
+        parts: The parts.
+        kept: What it was made of, by whose ids it is found.
+    """
+
+    merging: Merging
+    parts: Sequence[StreamPart]
+    kept: object
 
 
 class TaskStream(Generic[OutputT_co]):
@@ -104,9 +119,10 @@ class TaskStream(Generic[OutputT_co]):
         self._merging: Merging | None = None
         self._ready: deque[StreamPart] = deque()
         self._guard = ResourceGuard("reading from")
-        self._given = 0
+        self._told: list[Told] = []
+        self._given = self._missed = 0
         self._is_stale = self._has_read = self._is_over = False
-        self._outcome: AgentResult[OutputT_co] | BaseException | None = None
+        self._outcome: Callable[[], AgentResult[OutputT_co]] | BaseException | None = None
 
     @property
     def task_id(self) -> str:
@@ -133,7 +149,7 @@ class TaskStream(Generic[OutputT_co]):
             raise StreamNotOver(None if self._hearing is None else self._hearing.task_id)
         if isinstance(self._outcome, BaseException):
             raise self._outcome.with_traceback(None)
-        return self._outcome
+        return self._outcome()
 
     async def __aenter__(self) -> Self:
         """Begin to listen, and with a stream that starts a run, start it.
@@ -200,38 +216,71 @@ class TaskStream(Generic[OutputT_co]):
         is_waiting = self._has_read and hearing.listening.buffer.is_empty
         if is_waiting and (why := hearing.left_with()) is not None:
             raise why.with_traceback(None)
+        if is_waiting:
+            await hearing.listening.ready(self._key, self._next_batch)
         heard = await hearing.listening.next()
         self._given = 0
-        self._merged.hear(heard.told, heard.missed)
+        self._told += heard.told
+        self._missed += heard.missed
         self._is_stale = heard.rung or not self._has_read
         if not self._is_stale:
-            self._ready.extend(self._merged.flush())
+            self._ready.extend(self._own_merging().flush())
 
     async def _read(self) -> None:
         """Read what follows, and put what was told meanwhile in its place."""
+        listening, key = self._entered.listening, self._key
         try:
             batch = await self._batch()
         except RunNotFound as error:
             await self._end_unread(error)
             return
+        is_current = listening.has(key)
         if batch.is_over and self._outcome is None:
             self._outcome = await self._come_to()
         self._after, self._is_over = batch.cursor, batch.is_over
         if batch.has_more:
-            self._ready.extend(self._merged.read(batch.parts, None))
+            self._ready.extend(self._own_merging().read(batch.parts, None))
             return
         later: list[Told] = []
         self._has_read, self._is_stale = True, False
-        buffer = self._entered.listening.buffer
+        buffer = listening.buffer
         while not buffer.is_empty:
             heard = buffer.take()
+            self._missed += heard.missed
             if self._is_stale:
                 later += heard.told
-                self._merged.hear((), heard.missed)
             else:
-                self._merged.hear(heard.told, heard.missed)
-                self._is_stale = heard.rung
-        self._ready.extend(self._merged.read(batch.parts, batch.runs, later))
+                self._told += heard.told
+                self._is_stale = heard.rung and not is_current
+        self._merge(batch, later)
+
+    def _merge(self, batch: Batch, later: Sequence[Told]) -> None:
+        """Put what was told among the parts of a read; whoever has been told the same shares what comes of it."""
+        merging, listening = self._merged, self._entered.listening
+        if listening.is_alone or not merging.may_share:
+            self._ready.extend(self._own_merging().read(batch.parts, batch.runs, later))
+            return
+        told, memo = self._told, listening.memo
+        key = Merging, merging.state, id(batch), self._missed, tuple(map(id, told)), tuple(map(id, later))
+        made = cast("_Made | None", memo.get(key))
+        if made is None:
+            copied = merging.copy()
+            copied.hear(told, self._missed)
+            parts = copied.read(batch.parts, batch.runs, later)
+            made = memo[key] = _Made(copied.share(), parts, (merging.share(), batch, told, later))
+        self._merging, self._told, self._missed = made.merging, [], 0
+        self._ready.extend(made.parts)
+
+    def _own_merging(self) -> Merging:
+        """What this reader has been told, by itself."""
+        merging = self._merging = self._merged.own()
+        merging.hear(self._told, self._missed)
+        self._told, self._missed = [], 0
+        return merging
+
+    @property
+    def _key(self) -> object:
+        return TaskStream, self._entered.task_id, self._after
 
     async def _end_unread(self, error: RunNotFound) -> None:
         """Tell the end of a task of which nothing is kept, and what was told before that.
@@ -246,25 +295,30 @@ class TaskStream(Generic[OutputT_co]):
         at = datetime.fromtimestamp(hearing.clock(), UTC)
         while not hearing.listening.buffer.is_empty:
             heard = hearing.listening.buffer.take()
-            self._merged.hear(heard.told, heard.missed)
-        self._ready.extend(self._merged.flush())
-        self._ready.append(unkept_end(outcome, hearing.task_id, hearing.name, after, at))
+            self._told += heard.told
+            self._missed += heard.missed
+        self._ready.extend(self._own_merging().flush())
+        come_to = outcome if isinstance(outcome, BaseException) else outcome()
+        self._ready.append(unkept_end(come_to, hearing.task_id, hearing.name, after, at))
         self._outcome, self._is_over = outcome, True
 
     async def _batch(self) -> Batch:
         """What follows the last read; whoever else reads that shares it."""
-        hearing, after = self._entered, self._after
-        source = hearing.listening.source
-        return await hearing.listening.shared(
-            (TaskStream, hearing.task_id, after),
-            lambda: read(source, hearing.loop_of, hearing.task_id, after, mask=hearing.mask),
-        )
+        return await self._entered.listening.shared(self._key, self._next_batch)
 
-    async def _come_to(self) -> AgentResult[OutputT_co] | BaseException:
-        """The result of the run, or its error."""
+    async def _next_batch(self) -> Batch:
         hearing = self._entered
+        return await read(hearing.listening.source, hearing.loop_of, hearing.task_id, self._after, mask=hearing.mask)
+
+    async def _come_to(self) -> Callable[[], AgentResult[OutputT_co]] | BaseException:
+        """What makes the result of the run, once for all who ask; or its error."""
+        hearing = self._entered
+
+        async def made_once() -> Callable[[], AgentResult[OutputT_co]]:
+            return cache(await hearing.result())
+
         try:
-            return await hearing.listening.shared((TaskStream, hearing.task_id), hearing.result)
+            return await hearing.listening.shared((TaskStream, hearing.task_id), made_once)
         except Exception as error:  # noqa: BLE001  # whatever the run has come to is raised by `result`
             return error
 

@@ -152,10 +152,8 @@ class Telling:
             call: The call.
             places: Those of all results of the answer, if nothing is told after these; otherwise nothing.
         """
-        number = call_number(self.position.turn - 1, index)
-        yield from self._asked("approvals", approvals(self._run, call, number), place, call)
-        yield from self._asked("questions", questions(self._run, call, number), place, call)
-        yield from self._asked("doubts", doubts(self._run, number), place, call)
+        if self._run.has_asked:
+            yield from self._asking_people(place, index, call)
         below = self._tree.below.get(place)
         if self.position.calls.get(place, _NOTHING).agent > 1:
             is_whole = True
@@ -179,6 +177,13 @@ class Telling:
             if places and all(map(self._has_result, places)):
                 self._pass(places[-1])
             yield self._part(ToolReturned, at, place, call.id, _returned(result))
+
+    def _asking_people(self, place: int, index: int, call: ToolCall) -> Iterator[Draft]:
+        """What a call asks people, and what was in doubt of it."""
+        number = call_number(self.position.turn - 1, index)
+        yield from self._asked("approvals", approvals(self._run, call, number), place, call)
+        yield from self._asked("questions", questions(self._run, call, number), place, call)
+        yield from self._asked("doubts", doubts(self._run, number), place, call)
 
     def _asked(self, counted: _Counted, made: Made, place: int, call: ToolCall) -> Iterator[Draft]:
         """What a call asks people."""

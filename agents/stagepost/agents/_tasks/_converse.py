@@ -1,6 +1,6 @@
 """Conversations between an outside caller and an agent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar, overload
@@ -240,11 +240,11 @@ class OpenConversation(Generic[OutputT_co]):
             async with self._speaking:
                 return await self._said(request, key, listen)
 
-        async def result(run_id: str) -> AgentResult[OutputT_co]:
+        async def result(run_id: str) -> Callable[[], AgentResult[OutputT_co]]:
             run = await self._runner.get(run_id)
             state = await self._turns.state_of(run)
             self._note(run, state)
-            return self._loop.result(state, self._clock)
+            return lambda: self._loop.result(state, self._clock)
 
         choice = Choice(
             include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial

@@ -21,8 +21,8 @@ Listen: TypeAlias = Callable[[str], None]
 Begin: TypeAlias = Callable[[Listen], Awaitable[Run]]
 """Finds or starts a run."""
 
-ResultOf: TypeAlias = Callable[[str], Awaitable[AgentResult[Any]]]
-"""Waits for the end of a run and says what it has come to."""
+ResultOf: TypeAlias = Callable[[str], Awaitable[Callable[[], AgentResult[Any]]]]
+"""Waits for the end of a run, and says how to make its result."""
 
 
 def stream_of(
@@ -60,7 +60,7 @@ async def heard(
         runner: Where it runs.
         begin: Finds or starts it. It listens before it starts one, so that nothing is missed that is told at once.
         buffer: How many tokens are kept for a slow reader.
-        result: Waits for the end of a run and says what it has come to.
+        result: Waits for the end of a run, and says how to make its result.
 
     Raises:
         NotAnAgent: The run belongs to a workflow that is not an agent.
@@ -70,12 +70,12 @@ async def heard(
         ear.listen(run.id)
         loop = loop_of_run(runner, run)
 
-        async def own_result() -> AgentResult[Any]:
+        async def own_result() -> Callable[[], AgentResult[Any]]:
             try:
                 found = await runner.get(run.id)
             except RunNotFound:  # nothing is kept of it
                 found = run
-            return loop.result(await found.result(), runner.clock)
+            return partial(loop.result, await found.result(), runner.clock)
 
         yield Hearing(
             task_id=run.id,

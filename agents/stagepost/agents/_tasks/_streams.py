@@ -205,7 +205,7 @@ class TaskStreams:
         known_loop(self._runner, (await self._runner.info(task_id)).workflow)
         if cursor is None:
             return False
-        with self._runner.listen(task_id, buffer=1) as listening:
+        with self._runner.listen(task_id, buffer=0) as listening:
             batch = await read(listening.source, loops_of(self._runner), task_id, cursor, mask=self._runner.mask)
         return batch.is_over and not batch.parts
 

@@ -12,7 +12,7 @@ def trace_id_of(trace: str) -> str:
         trace: What the run says: a W3C ``traceparent``, whose id it is, or any other text.
     """
     given = TraceContext.from_traceparent(trace)
-    return sha256(f"trace\0{trace}".encode()).hexdigest()[:32] if given is None else given.trace_id
+    return sha256(f"trace\0{trace}".encode(errors="replace")).hexdigest()[:32] if given is None else given.trace_id
 
 
 def span_id_of(run_id: str, *what: object) -> str:
@@ -22,7 +22,7 @@ def span_id_of(run_id: str, *what: object) -> str:
         run_id: The run.
         what: What it is of: a kind, and then a place, turn, call, epoch, as far as the kind has them.
     """
-    return sha256("\0".join(("span", run_id, *map(str, what))).encode()).hexdigest()[:16]
+    return sha256("\0".join(("span", run_id, *map(str, what))).encode(errors="replace")).hexdigest()[:16]
 
 
 def root_id(run_id: str) -> str:

@@ -72,13 +72,15 @@ class TraceLog:
         """The trace that `to_jsonl` has written; lines of other processes may follow, the last one of a span counts.
 
         Raises:
-            ValueError: A line is no span.
+            ValueError: A line is no span, or there is none.
         """
         spans: dict[str, Span] = {}
         for line in text.split("\n"):  # texts may hold other line ends
             if line.strip():
                 span = _SPAN.validate_json(line)
                 spans[span.span_id] = span
+        if not spans:
+            raise ValueError("there is no span in this text: give what to_jsonl has written")
         return cls(tuple(spans.values()))
 
     def to_text(self) -> str:

@@ -134,6 +134,20 @@ async def check_the_head_of_a_run_is_read_without_its_lists(store: CheckpointSto
     equal((await store.head("two")).row > head.row, True)
 
 
+async def check_a_head_is_read_with_a_page_of_a_list(store: CheckpointStore) -> None:
+    """Both are what `head` and `elements` give; of what is no list nothing, of an unknown run nothing at all."""
+    await said(store, "one", "abc")
+    await said(store, "two", "de", after=("one", 3))
+    for after, limit in ((0, 100), (1, 3), (2, 3), (5, 1), (9, 100)):
+        head, page = await store.head_with("two", "", "list", after=after, limit=limit)
+        equal(head, await store.head("two"))
+        equal(page, await store.elements("two", "", "list", after=after, limit=limit))
+    head, page = await store.head_with("two", "", "other")
+    equal((head, list(page.items), page.next), (await store.head("two"), [], None))
+    with refuses(RunNotFound):
+        await store.head_with("unknown", "", "list")
+
+
 async def check_a_list_cannot_begin_with_what_is_not_there(store: CheckpointStore) -> None:
     """Nothing is stored then; a run that is there is found all the same."""
     await said(store, "one", "ab")
@@ -294,6 +308,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_a_run_that_has_not_ended_for_good_keeps_the_end_of_its_list,
     check_elements_are_read_from_an_index_on,
     check_the_head_of_a_run_is_read_without_its_lists,
+    check_a_head_is_read_with_a_page_of_a_list,
     check_a_list_cannot_begin_with_what_is_not_there,
     check_what_is_referred_to_stays,
     check_pruned_runs_leave_what_others_refer_to,

@@ -7,6 +7,7 @@ connection without seeing each other's transaction, a cancelled one leaves nothi
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from threading import Thread, current_thread
 from typing import Any, Final, TypeVar, cast
@@ -62,8 +63,17 @@ class Reader:
         Raises:
             StoreLost: The file was deleted, moved, replaced or overwritten since it was opened.
         """
+        (rows,) = await self.fetch_each((query,))
+        return rows
+
+    async def fetch_each(self, queries: Sequence[Query]) -> list[list[Row]]:
+        """The rows of several queries, in one turn of the reading thread; each is a transaction of its own.
+
+        Raises:
+            StoreLost: The file was deleted, moved, replaced or overwritten since it was opened.
+        """
         try:
-            return list(await self._connection.execute_fetchall(query.text, query.values))
+            return await self.run(partial(_rows, queries))
         except sqlite3.Error as error:
             raise await self._failure(error) from error
 
@@ -88,6 +98,10 @@ class Reader:
         """From now on see that the WAL is still there, too: for a file that is known to be a store."""
         self._files.add_beside()
         self._is_store = True
+
+
+def _rows(queries: Sequence[Query], connection: sqlite3.Connection) -> list[list[Row]]:
+    return [connection.execute(query.text, query.values).fetchall() for query in queries]
 
 
 async def _opened(connection: aiosqlite.Connection, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
@@ -65,21 +65,34 @@ class Reading(ABC):
     async def _read(self, query: Query) -> Sequence[Row]:
         """The rows of a query."""
 
+    async def _read_each(self, queries: Sequence[Query]) -> Sequence[Sequence[Row]]:
+        """The rows of several queries, one after the other."""
+        return [await self._read(query) for query in queries]
+
     @abstractmethod
     async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
         """Look at the tables, for what takes many queries."""
 
     async def load(self, run_id: str) -> Snapshot:
         """All that is stored of a run."""
-        return to_snapshot(run_id, await self._read_run(run_id, snapshot_query(run_id)))
+        return to_snapshot(run_id, await self._of_run(run_id, self._read(snapshot_query(run_id))))
 
     async def head(self, run_id: str) -> Snapshot:
         """The same without lists that have rows of their own."""
-        return to_snapshot(run_id, await self._read_run(run_id, head_query(run_id)), lists=False)
+        return to_snapshot(run_id, await self._of_run(run_id, self._read(head_query(run_id))), lists=False)
 
-    async def _read_run(self, run_id: str, query: Query) -> Sequence[Row]:
+    async def head_with(
+        self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
+    ) -> tuple[Snapshot, Page[bytes]]:
+        """The same, and a page of one list."""
+        begin = int(after or 0)
+        queries = head_query(run_id), elements_query(run_id, path, key, begin, _one_more(limit))
+        rows, elements = await self._of_run(run_id, self._read_each(queries))
+        return to_snapshot(run_id, rows, lists=False), _elements(run_id, key, elements, begin, limit)
+
+    async def _of_run(self, run_id: str, rows: Awaitable[T]) -> T:
         try:
-            return await self._read(query)
+            return await rows
         except StoreFailed as error:
             if is_damage(error.__cause__):
                 raise CorruptRun(run_id, str(error.reason)) from error
@@ -125,10 +138,7 @@ class Reading(ABC):
         rows = await self._read(elements_query(run_id, path, key, begin, _one_more(limit)))
         if not rows:
             await self.info(run_id)
-        if any(idx != begin + place for place, (idx, _) in enumerate(rows)):
-            raise CorruptRun(run_id, f"its list {key!r} lacks elements")
-        found = tuple(bytes(data) for _, data in rows[:limit])
-        return Page(found, str(begin + limit) if len(rows) > limit else None)
+        return _elements(run_id, key, rows, begin, limit)
 
     async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
         """The rows of a SELECT."""
@@ -238,6 +248,14 @@ class Reading(ABC):
             reached.append((position(rows[0]), way))
         last, way = (min if search.span.newest_first else max)(reached, key=itemgetter(0))
         return way, last
+
+
+def _elements(run_id: str, key: str, rows: Sequence[Row], begin: int, limit: int) -> Page[bytes]:
+    """A page of a list of a run."""
+    if any(idx != begin + place for place, (idx, _) in enumerate(rows)):
+        raise CorruptRun(run_id, f"its list {key!r} lacks elements")
+    found = tuple(bytes(data) for _, data in rows[:limit])
+    return Page(found, str(begin + limit) if len(rows) > limit else None)
 
 
 def _one_more(limit: int) -> int:

@@ -180,6 +180,9 @@ class SqliteStore(SqlRuns):
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._open_reader().fetch(query)
 
+    async def _read_each(self, queries: Sequence[Query]) -> Sequence[Sequence[Row]]:
+        return await self._open_reader().fetch_each(queries)
+
     async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
         return await self._open_reader().run(look)
 

@@ -36,6 +36,9 @@ class StoreReader(Reading):
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._reader.fetch(query)
 
+    async def _read_each(self, queries: Sequence[Query]) -> Sequence[Sequence[Row]]:
+        return await self._reader.fetch_each(queries)
+
     async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
         return await self._reader.run(look)
 

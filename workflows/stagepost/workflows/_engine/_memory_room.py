@@ -108,6 +108,10 @@ class MemorySource:
         found = parts[after : after + limit]
         return Page(found, str(after + limit) if len(parts) > after + limit else None)
 
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[bytes]]:
+        """As of `Source`."""
+        return await self.snapshot(run_id), await self.elements(run_id, key, after, limit)
+
     async def below(self, run_id: str) -> Sequence[RunInfo]:
         """As of `Source`."""
         return tuple(run.info for below, run in sorted(self._runs.items()) if below.rpartition(".")[0] == run_id)

@@ -9,8 +9,8 @@ class _Section:
     """What came before one ring.
 
     Attributes:
-        told: What was told, in order.
-        notes: What the commits were that it has rung for.
+        told: What was told, in order; None for nothing.
+        notes: What the commits were that it has rung for; None for nothing.
         missed: How many were dropped before these.
         rung: Whether the ring has come.
     """
@@ -18,8 +18,8 @@ class _Section:
     __slots__ = ("missed", "notes", "rung", "told")
 
     def __init__(self) -> None:
-        self.told: deque[Told] = deque()
-        self.notes: deque[Told] = deque()
+        self.told: deque[Told] | None = None
+        self.notes: deque[Told] | None = None
         self.missed = 0
         self.rung = False
 
@@ -54,6 +54,8 @@ class Buffer:
     def put(self, told: Told) -> None:
         """Something was told."""
         section = self._sections[-1] if self._sections and not self._sections[-1].rung else self._open()
+        if section.told is None:
+            section.told = deque()
         section.told.append(told)
         self._length += 1
         if self._length > self._size:
@@ -62,18 +64,21 @@ class Buffer:
     def note(self, told: Told) -> None:
         """A commit was made, and its ring follows. Of too many the oldest are dropped, which their numbers show."""
         section = self._sections[-1] if self._sections else self._open()
+        if section.notes is None:
+            section.notes = deque()
         section.notes.append(told)
         self._notes += 1
         if self._notes > self._size:
-            next(section for section in self._sections if section.notes).notes.popleft()
+            next(section.notes for section in self._sections if section.notes).popleft()
             self._notes -= 1
 
     def take(self) -> Heard:
         """What came up to the first ring, or all, if there is none."""
         section = self._sections.popleft()
-        self._length -= len(section.told)
-        self._notes -= len(section.notes)
-        return Heard((*section.told, *section.notes), section.missed, section.rung)
+        told, notes = section.told or (), section.notes or ()
+        self._length -= len(told)
+        self._notes -= len(notes)
+        return Heard((*told, *notes), section.missed, section.rung)
 
     def _open(self) -> _Section:
         self._sections.append(section := _Section())
@@ -84,11 +89,12 @@ class Buffer:
         first = self._sections[0]
         if not first.told:  # a ring before the oldest
             first = self._sections[1]
-        first.told.popleft()
+        if first.told:
+            first.told.popleft()
         first.missed += 1
         self._length -= 1
         while len(self._sections) > 1 and not self._sections[0].told and not self._sections[1].told:
             before = self._sections.popleft()
             self._sections[0].missed += before.missed
-            self._sections[0].notes.extendleft(reversed(before.notes))
+            self._sections[0].notes = deque([*(before.notes or ()), *(self._sections[0].notes or ())])
             self._sections[0].rung |= before.rung

@@ -1,16 +1,20 @@
 """One listener of a run."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 
 from .._bell import Bell
 from ._buffer import Buffer
+from ._group import Group
 from ._room import Room
 from ._source import Source, shared
 from ._told import Heard
 
 T = TypeVar("T")
+
+_READS: Final = 2
 
 
 class Door(Protocol):
@@ -65,6 +69,7 @@ class Listening:
         self.follows = follows
         self._door = door
         self._bell = Bell()
+        self._group: Group | None = None
         self._inside: tuple[Room, Source] | None = None
         self._error: BaseException | None = None
 
@@ -99,7 +104,7 @@ class Listening:
         """What has come since the last call; waits until there is something.
 
         The first call returns at once, with what steps have told since the last commits of their runs, and with a ring.
-        Behind the end of the run it waits until somebody resumes it: look at the status first.
+        After the end of the run it waits until somebody resumes it: look at the status first.
 
         Raises:
             RunnerStopped: The runner was left.
@@ -109,10 +114,43 @@ class Listening:
         """
         _ = self._entered
         while self.buffer.is_empty:
-            if self._error is not None:
-                raise self._error.with_traceback(None)
+            self._check()
             await self._bell.wait()
         return self.buffer.take()
+
+    async def ready(self, key: object, read: Callable[[], Awaitable[object]]) -> None:
+        """Wait until `next` returns at once, and `shared` with this key too if it has rung.
+
+        Of those who wait with the same key one reads; the others are woken once. Who waits alone reads nothing here.
+
+        Args:
+            key: As for `shared`.
+            read: As for `shared`.
+
+        Raises:
+            Exception: As by `next`. What `read` raises is left to `shared`.
+        """
+        room, _ = self._entered
+        while self.buffer.is_empty:
+            self._check()
+            group = self._group = room.group(key)
+            try:
+                reads = await group.wait()
+            finally:
+                self._group = None
+                room.tidy(key)
+            if reads:
+                await self._read_for(group, key, read)
+
+    async def _read_for(self, group: Group, key: object, read: Callable[[], Awaitable[object]]) -> None:
+        """Read for a group; once more if it has rung since, which the others would have to do otherwise."""
+        try:
+            with suppress(Exception):  # who reads by himself meets it
+                for _ in range(_READS):
+                    if group.size and not self.has(key):
+                        await self.shared(key, read)
+        finally:
+            group.release()
 
     async def shared(self, key: object, read: Callable[[], Awaitable[T]]) -> T:
         """What a function reads or makes: of those who listen to the same root run one does so, until the next ring.
@@ -123,6 +161,15 @@ class Listening:
         """
         return await shared(self.memo, key, read)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody else listens to the same root run."""
+        return self._entered[0].has_one
+
+    def has(self, key: object) -> bool:
+        """Whether something was read or made under a key, with nothing rung since that began."""
+        return key in self.memo
+
     def wake(self) -> None:
         """Something has come into the buffer, for the room."""
         self._bell.ring()
@@ -131,6 +178,12 @@ class Listening:
         """Nothing more will come, for the room."""
         self._error = error
         self._bell.ring()
+        if self._group is not None:
+            self._group.wake()
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error.with_traceback(None)
 
     @property
     def _entered(self) -> tuple[Room, Source]:

@@ -12,6 +12,7 @@ from anyio.lowlevel import EventLoopToken, current_token
 
 from .._ids import is_within
 from ._buffer import Buffer
+from ._group import Group
 from ._saved import Saved, SavedItem
 from ._told import Told
 
@@ -63,6 +64,7 @@ class Room:
         self.run_id = run_id
         self.memo: dict[object, object] = {}
         self._listeners: dict[Listener, None] = {}
+        self._groups: dict[object, Group] = {}
         self._hearing = 0
         self._kept: dict[str, deque[_Kept]] = {}
         self._numbers = count()
@@ -72,6 +74,11 @@ class Room:
     def is_empty(self) -> bool:
         """Whether nobody listens."""
         return not self._listeners
+
+    @property
+    def has_one(self) -> bool:
+        """Whether one listens, and no more."""
+        return len(self._listeners) == 1
 
     @property
     def is_heard(self) -> bool:
@@ -113,6 +120,8 @@ class Room:
             if listener.hears and is_within(run_id, listener.run_id):
                 listener.buffer.put(told)
                 listener.wake()
+        for group in self._groups.values():
+            group.tell()
 
     def ring(self) -> None:
         """Something more may be stored."""
@@ -120,6 +129,21 @@ class Room:
         for listener in self._listeners:
             listener.buffer.ring()
             listener.wake()
+        for group in self._groups.values():
+            group.ring()
+
+    def group(self, key: object) -> Group:
+        """Those who wait for the same."""
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = Group()
+        return group
+
+    def tidy(self, key: object) -> None:
+        """Forget a group in which nobody waits any more."""
+        group = self._groups.get(key)
+        if group is not None and not group.size:
+            del self._groups[key]
 
     @property
     def is_followed(self) -> bool:

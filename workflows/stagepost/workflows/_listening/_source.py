@@ -4,9 +4,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar, cast
 
-import anyio
-
 from stagepost.checkpoint import Catalogue, Page, RunInfo, Runs, Snapshot
+
+from .._bell import Bell
 
 T = TypeVar("T")
 
@@ -32,6 +32,14 @@ class Source(Protocol):
             key: Key of the list in its state.
             after: How many elements to leave out.
             limit: At most so many.
+
+        Raises:
+            RunNotFound: There is no such run.
+        """
+        ...
+
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[bytes]]:
+        """A snapshot and a page of a list in one read; the page may have elements that the snapshot does not know of.
 
         Raises:
             RunNotFound: There is no such run.
@@ -66,15 +74,24 @@ class StoredSource:
 
     async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[bytes]:
         """As of `Source`."""
-        name = (Source, "elements", run_id, key, after, limit)
-        self._pages.append(name)
-        if len(self._pages) > _PAGES_KEPT and (oldest := self._pages.popleft()) not in self._pages:
-            self._memo.pop(oldest, None)
+        name = self._page(Source, "elements", run_id, key, after, limit)
         return await shared(self._memo, name, lambda: self._store.elements(run_id, "", key, after=after, limit=limit))
+
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[bytes]]:
+        """As of `Source`."""
+        name = self._page(Source, "snapshot_with", run_id, key, after, limit)
+        return await shared(self._memo, name, lambda: self._store.head_with(run_id, "", key, after=after, limit=limit))
 
     async def below(self, run_id: str) -> Sequence[RunInfo]:
         """As of `Source`."""
         return await shared(self._memo, (Source, "below", run_id), lambda: self._find(run_id))
+
+    def _page(self, *name: object) -> object:
+        """The name of a page of a list; of too many the oldest is forgotten."""
+        self._pages.append(name)
+        if len(self._pages) > _PAGES_KEPT and (oldest := self._pages.popleft()) not in self._pages:
+            self._memo.pop(oldest, None)
+        return name
 
     async def _find(self, run_id: str) -> Sequence[RunInfo]:
         found, after, depth = list[RunInfo](), None, run_id.count(".") + 1
@@ -89,12 +106,12 @@ class _Reading:
     """A read under way that others wait for.
 
     Attributes:
-        ended: Set when it has ended.
+        ended: Rings when it has ended.
         result: What was read, once that is so.
     """
 
     def __init__(self) -> None:
-        self.ended = anyio.Event()
+        self.ended = Bell()
         self.result: list[Any] = []
 
 
@@ -120,5 +137,5 @@ async def shared(memo: dict[object, object], key: object, read: Callable[[], Awa
     finally:
         if not reading.result and memo.get(key) is reading:
             del memo[key]
-        reading.ended.set()
+        reading.ended.ring()
     return result

@@ -72,7 +72,7 @@ class InMemory(ABC):
             observer: Gets the run's events.
             trace: The trace that it belongs to; by default its own. A step that runs another workflow gives it
                 ``context.trace``.
-            intermediates: A list that states go into: first what the run starts with, then one `Intermediate` behind
+            intermediates: A list that states go into: first what the run starts with, then one `Intermediate` after
                 each step, item of a fold and fan-out.
             secrets: Given to steps as ``context.secrets``; see `Runner`.
             resources: Given to steps as ``context.resources``; without it the lifespan is entered, and gives them.

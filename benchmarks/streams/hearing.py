@@ -37,8 +37,8 @@ def one(scale: float) -> Figures:
     return _heard(1, times(_TIMES, scale))
 
 
-def reads(scale: float) -> Figures:
-    """Seconds that the store takes for the two reads of a listener, one after the other; the median."""
+def read(scale: float) -> Figures:
+    """Seconds that the store takes for the read of a listener; the median."""
     number = times(_TIMES, scale)
 
     async def measured() -> Figures:
@@ -48,8 +48,7 @@ def reads(scale: float) -> Figures:
             with frozen():
                 for _ in range(number):
                     start = perf_counter()
-                    await store.head(RUN)
-                    await store.elements(RUN, "", "messages", after=2 * _TURNS - 2)
+                    await store.head_with(RUN, "", "messages", after=2 * _TURNS - 2)
                     taken.append(perf_counter() - start)
         return {"ours": median(taken), "floor": await _woken(1, number)}
 

@@ -55,6 +55,7 @@ EXAMPLES = [
     errors.ChildFailed("r1.key", "work", "why"),
     errors.UnknownSignal("r1", "signal", ["other"]),
     errors.RunConflict("r1", "input"),
+    errors.CursorRefused("r1", "cursor", "why"),
     errors.RunnerStopped("r1"),
     errors.RunNotHeld("r1"),
     errors.RunLeftOpen("r1", "why"),

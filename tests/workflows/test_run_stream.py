@@ -295,12 +295,18 @@ async def test_open_waits_are_told_to_each_who_comes_and_those_that_have_ended_a
         assert (part.name, part.cursor) == ("two", stream.cursor)
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "1!", "!1", "1 ", "-1", "1!2!3", "9" * 30, None.__class__])
+@pytest.mark.parametrize("cursor", ["x", "1!", "!1", "1 ", "-1", "1!2!3", "9" * 30, None.__class__])
 async def test_what_is_no_cursor_is_refused(cursor: Any, anyio_backend: str) -> None:
     assert anyio_backend
     async with running(MemoryStore()) as runner:
         with pytest.raises(CursorRefused, match="run 'r'"):
             runner.stream("r", after=cursor)
+
+
+async def test_an_empty_cursor_is_none_as_browsers_send_one(store: Store) -> None:
+    async with running(store, work := logged()) as runner:
+        await (await runner.start(work, GIVEN, run_id="r")).result()
+        assert await all_parts(runner.stream("r", after="")) == await all_parts(runner.stream("r"))
 
 
 async def test_a_cursor_of_another_run_is_refused(store: Store) -> None:

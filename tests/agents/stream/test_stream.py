@@ -403,3 +403,20 @@ async def test_a_generator_around_a_stream_may_be_left_early() -> None:
 
     async with in_memory(Agent("writer", prompt="", model=model)) as stream, aclosing(words(stream)) as told:
         assert await anext(told) == "It"
+
+
+@both_stream
+async def test_the_text_of_a_stream_is_what_its_agent_says(streaming: Streaming) -> None:
+    model = ScriptedModel([ModelResponse(text="Let me see. ", calls=(call("add", a=1, b=2),)), "It is three."])
+    async with streaming(Agent("adder", prompt="", model=model, tools=[add])) as stream:
+        assert "".join([words async for words in stream.text()]) == "Let me see. It is three."
+        assert stream.result.output == "It is three."
+
+
+async def test_the_text_has_the_message_of_an_answer_whose_tokens_were_not_told() -> None:
+    class Silent:
+        async def answer(self, _: ModelRequest, /) -> ModelResponse:
+            return ModelResponse("All at once.")
+
+    async with Agent("a", prompt="", model=Silent()).stream("go") as stream:
+        assert [words async for words in stream.text()] == ["All at once."]

@@ -1,7 +1,7 @@
 """The stream of a task, as its reader holds it."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import cache
@@ -24,6 +24,7 @@ from ._part import StreamPart
 from ._partial import FormOf, Partials
 from ._read import Batch, read
 from ._source import LoopOf
+from ._text import Spoken
 from ._unkept import unkept_end
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
@@ -175,6 +176,14 @@ class TaskStream(Generic[OutputT_co]):
             return await self._block.__aexit__(kind, error, trace)
         await self._block.__aexit__(None, None, None)  # any other error passes by task groups, which would wrap it
         return None
+
+    def text(self) -> AsyncIterator[str]:
+        """The text of the agent's answers, piece by piece as it arrives; all other parts are passed over.
+
+        Of an answer whose tokens were not told, or not all of them, it has the message as a whole. What a model says
+        anew, as it is asked again, follows what is void: read the parts where that matters.
+        """
+        return Spoken(self)
 
     def __aiter__(self) -> Self:
         return self

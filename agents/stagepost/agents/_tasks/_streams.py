@@ -62,7 +62,7 @@ class TaskStreams:
         Args:
             task_id: The task.
             after: `TaskStream.cursor`, or the ``cursor`` of the last part that the reader has got: it gets all that
-                follow. None for all.
+                follow. None for all; an empty text, as an empty ``Last-Event-ID``, is the same.
             include_thinking: Whether the reader is told what models think, and that they are about to be asked
                 (`TurnBegan`).
             include_tool_events: Whether it is told of calls of tools, their arguments, progress and results.
@@ -78,7 +78,7 @@ class TaskStreams:
             RunNotFound: There is no such task.
             NotAnAgent: The run belongs to a workflow that is not an agent.
         """
-        if after is not None:
+        if after:
             parse(after, task_id)
 
         async def begin(listen: Listen) -> Run:
@@ -88,7 +88,7 @@ class TaskStreams:
         choice = Choice(
             include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial
         )
-        return stream_of(self._runner, begin, choice, buffer=buffer, after=after)
+        return stream_of(self._runner, begin, choice, buffer=buffer, after=after or None)
 
     @overload
     def start_stream(
@@ -185,7 +185,7 @@ class TaskStreams:
         choice = Choice(
             include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial
         )
-        return stream_of(self._runner, begin, choice, buffer=buffer, after=after)
+        return stream_of(self._runner, begin, choice, buffer=buffer, after=after or None)
 
     async def heard_all(self, task_id: str, cursor: str | None) -> bool:
         """Whether a reader with this cursor has got everything, the end too, so that it need not come back.
@@ -203,7 +203,7 @@ class TaskStreams:
             InvalidCursor: It is no cursor of this task.
         """
         known_loop(self._runner, (await self._runner.info(task_id)).workflow)
-        if cursor is None:
+        if not cursor:
             return False
         with self._runner.listen(task_id, buffer=0) as listening:
             batch = await read(listening.source, loops_of(self._runner), task_id, cursor, mask=self._runner.mask)

@@ -184,7 +184,7 @@ class Views(Sending, ABC):
         async def outcome() -> Any:
             return await (await self.get(run_id)).result()
 
-        return rooms.stream(check_id(run_id), after, size=buffer, outcome=outcome)
+        return rooms.stream(check_id(run_id), after or None, size=buffer, outcome=outcome)
 
     async def find(
         self,

@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -60,6 +60,44 @@ def test_a_copying_that_a_reader_holds_up_is_gone_on_with_under_its_number(file:
         assert lost(owned) is None
     copy_wal(owned, "PASSIVE")
     assert _main_file.read_alone(file) == raised
+
+
+@contextmanager
+def held_up(file: Path, owned: OwnedConnection) -> Iterator[None]:
+    """A reader holds up the copying: the first page says that the file has pages which are not copied yet."""
+    owned.execute("CREATE TABLE app_pad (text TEXT)")
+    owned.execute("INSERT INTO app_pad VALUES (zeroblob(100)), (zeroblob(50000))")
+    with closing(sqlite3.connect(file, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM runs").fetchall()
+        owned.execute("UPDATE app_pad SET text = zeroblob(50001) WHERE length(text) = 50000")
+        copy_wal(owned, "PASSIVE")
+        assert _main_file.read_alone(file) is None
+        yield
+
+
+def test_a_file_that_cannot_be_read_alone_while_a_reader_holds_up_the_copying_is_not_lost(
+    file: Path, owned: OwnedConnection
+) -> None:
+    copy_wal(owned, "PASSIVE")
+    with held_up(file, owned):
+        assert lost(owned) is None
+        copy_wal(owned, "PASSIVE")
+        assert lost(owned) is None
+    copy_wal(owned, "PASSIVE")
+    assert _main_file.read_alone(file) == latest(owned)
+    assert lost(owned) is None
+
+
+def test_what_writes_over_a_file_while_a_reader_holds_up_the_copying_is_found(
+    file: Path, owned: OwnedConnection, other: Path
+) -> None:
+    copy_wal(owned, "PASSIVE")
+    with held_up(file, owned):
+        shutil.copyfile(other, file)
+        error = lost(owned)
+    assert error is not None
+    assert "it was overwritten" in str(error)
 
 
 def test_the_wal_is_copied_also_while_another_program_writes(file: Path, owned: OwnedConnection) -> None:

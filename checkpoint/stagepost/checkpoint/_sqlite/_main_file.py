@@ -7,6 +7,9 @@ changed at another time, either another program has copied the WAL, which does n
 To tell one from the other, each time before the WAL is copied a number in the database is raised. So whoever reads the
 file alone, without the WAL, finds the number of the last time; in an older copy it is lower, and in another database it
 is another one, since it begins at random.
+
+While a reader holds up the copying, nobody may be able to read the file alone: SQLite copies no page that has changed
+since the reader began, so pages of two times are beside each other, and the first one may count some that are missing.
 """
 
 import os
@@ -36,13 +39,14 @@ class MainFile:
         generation: The generation of the connection.
     """
 
-    __slots__ = ("_connection", "_copied", "_generation", "_path", "_raised", "marks")
+    __slots__ = ("_connection", "_copied", "_generation", "_is_held_up", "_path", "_raised", "marks")
 
     def __init__(self, connection: sqlite3.Connection, path: Path, generation: int) -> None:
         self._connection = connection
         self._path = path
         self._generation = generation
         self._copied = read_alone(path)  # the number in the file; None: it is not known
+        self._is_held_up = False  # whether only some pages of the WAL were copied the last time
         self._raised = self._latest()
         self.marks = _marks(path)
 
@@ -75,7 +79,8 @@ class MainFile:
         if self.is_overwritten(self._path.stat()):
             return
         busy, length, copied = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-        if not busy and length == copied:
+        self._is_held_up = bool(busy) or length != copied
+        if not self._is_held_up:
             self._copied = self._raised
         marks = _marks(self._path)
         if self._is_ours():  # else it was written over meanwhile, which `is_overwritten` will find
@@ -90,8 +95,10 @@ class MainFile:
 
     def _is_ours(self) -> bool:
         found = read_alone(self._path)
-        if self._copied is None or found is None:
-            return self._copied is None
+        if self._copied is None:
+            return True
+        if found is None:
+            return self._is_held_up
         return self._copied <= found <= self._latest()
 
     def _latest(self) -> int:

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from anyio import fail_after
+from anyio import fail_after, wait_all_tasks_blocked
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -157,6 +157,7 @@ async def test_a_failed_task_that_is_resumed_is_one_trace_that_ends_well() -> No
             run = await Tasks(runner).start(lead, "go", task_id="t")
             with pytest.raises(RunFailed):
                 await run.result()
+            await wait_all_tasks_blocked()  # the recorder is told later
             assert recorder.last.failed
             await (await runner.resume("t")).result()
     (log,) = recorder.traces

@@ -52,6 +52,15 @@ anyio.run(main)
 """
 
 
+async def test_a_head_with_a_page_of_a_list_is_read_beside_the_owner_too(file: Path) -> None:
+    async with SqliteStore(file) as store:
+        await started(store)
+        read = await store.head_with("run", "", "list")
+        async with SqliteStore.reader(file) as reader, SqliteStore.inbox(file) as inbox:
+            assert await reader.head_with("run", "", "list") == read
+            assert await inbox.head_with("run", "", "list") == read
+
+
 async def reading(file: Path) -> None:
     with fail_after(10):
         async with SqliteStore.reader(file):

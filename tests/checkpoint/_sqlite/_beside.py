@@ -65,8 +65,8 @@ async def own(file: str, seconds: str) -> None:
         say("ready")
         async for change in store.changes(owner):
             assert not isinstance(change, Lost)
+            say("told", change.run_id, change.news)  # before the store knows: who is killed in between tells it again
             await store.heard(owner, {change.run_id: change.news})
-            say("heard", change.run_id, change.news)
 
 
 async def write(file: str, name: str) -> None:

@@ -21,6 +21,7 @@ from ._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Keep, Le
 from ._runs import Runs
 from ._snapshots import RunInfo, Snapshot, Version
 from ._sqlite._inbox_store import SqliteInbox
+from ._sqlite._looking import SqliteLibrary, StoreFile
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
@@ -143,6 +144,7 @@ __all__ = [
     "Shape",
     "Snapshot",
     "SqliteInbox",
+    "SqliteLibrary",
     "SqliteStore",
     "SqliteTooOld",
     "StaleCheckpoint",
@@ -153,6 +155,7 @@ __all__ = [
     "StoreConfig",
     "StoreError",
     "StoreFailed",
+    "StoreFile",
     "StoreFull",
     "StoreInUse",
     "StoreLocked",

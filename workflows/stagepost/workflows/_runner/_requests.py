@@ -13,6 +13,7 @@ from .._patterns._pattern import Pattern, Servable
 from .._runs._registry import family
 from .._runs._starting import Order
 from ._hints import check_id
+from ._inbox import Inbox, InboxStore
 from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, kept
 from ._run import Run, stored_handle
@@ -144,6 +145,19 @@ class Requests(Views):
     def mask(self, text: str) -> str:
         """A text with three stars in the place of each secret that the runner knows."""
         return self._secrets.mask(text)
+
+    def inbox(self, store: InboxStore) -> Inbox:
+        """An inbox with this runner's definitions and secrets, for a process that does not own the store.
+
+        The runner need not be entered::
+
+            async with SqliteStore.inbox("runs.db") as beside:
+                await runner.inbox(beside).answer("digest-42/approval", True, by="Ada")
+
+        Args:
+            store: What is written to.
+        """
+        return Inbox.of(store, self._registry, self._secrets)
 
     async def serve(self, service: Servable) -> None:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.

@@ -1,0 +1,48 @@
+"""``stagepost``: all commands."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from .._acting import act
+from .._options import DebugOption, FileOption, JsonOption
+from ._runs import runs
+
+app = typer.Typer(
+    name="stagepost",
+    help="Runs, stores and agents of stagepost.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(runs, name="runs")
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+) -> None:
+    """Runs, stores and agents of stagepost."""
+
+
+@app.command()
+def doctor(*, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+    """Look at this installation and the store's file, and say what to do."""
+    from .._doctor import examined
+
+    act(partial(examined, file), json=json, debug=debug)
+
+
+@app.command()
+def schema(
+    command: Annotated[str | None, typer.Argument(metavar="[COMMAND]", show_default=False, help="Such as 'runs ls'.")] = None,
+    *,
+    debug: DebugOption = False,
+) -> None:
+    """Print the JSON schema of what --json writes."""
+    from .._schema import printed
+
+    act(partial(printed, command), json=True, debug=debug)

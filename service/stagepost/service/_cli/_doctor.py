@@ -66,7 +66,10 @@ def installation() -> Iterable[DoctorCheck]:
     """Python, packages, extras, and which keys of providers there are; never what they are."""
     is_enough = sys.version_info >= _PYTHON
     yield _check(
-        "Python", "ok" if is_enough else "problem", f"{platform.python_version()}, {sys.executable}", "use 3.11 or newer"
+        "Python",
+        "ok" if is_enough else "problem",
+        f"{platform.python_version()}, {sys.executable}",
+        "use 3.11 or newer",
     )
     yield _check("stagepost", "ok", _version("stagepost"))
     yield _check("needs", "ok", ", ".join(f"{name} {_version(name)}" for name in _CORE))

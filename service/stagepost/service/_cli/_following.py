@@ -103,11 +103,15 @@ def _text(event: WatchEvent) -> Text:
         case "item":
             return Text.assemble(("· ", WORKS), plain(event.place), f"  {event.done} of {event.total}")
         case "child":
-            return Text.assemble(("↳ ", DIM), plain(event.run_id), "  ", (event.status or "", STATUSES[event.status or ""]))
+            return Text.assemble(
+                ("↳ ", DIM), plain(event.run_id), "  ", (event.status or "", STATUSES[event.status or ""])
+            )
         case "wait":
             return Text.assemble(("? ", WAITS), plain(event.place), f" waits for {_waited(event)}")
         case "wait_over":
-            return Text.assemble(("✓ ", GOOD), plain(event.place), f" {event.status}", plain(f" by {event.by}" if event.by else "", DIM))
+            return Text.assemble(
+                ("✓ ", GOOD), plain(event.place), f" {event.status}", plain(f" by {event.by}" if event.by else "", DIM)
+            )
     text = Text(event.status or "", STATUSES[event.status or ""])
     return text.append_text(plain(f": {event.error}", BAD)) if event.error else text
 

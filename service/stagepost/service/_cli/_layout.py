@@ -56,9 +56,7 @@ def fitted(wanted: Sequence[int], least: Sequence[int | None], width: int | None
         return widths
     room = width - indent - _GAP * (len(widths) - 1)
     while sum(widths) > room:
-        narrowable = [
-            index for index, limit in enumerate(least) if limit is not None and widths[index] > limit
-        ]
+        narrowable = [index for index, limit in enumerate(least) if limit is not None and widths[index] > limit]
         if not narrowable:
             break
         widths[max(narrowable, key=widths.__getitem__)] -= 1

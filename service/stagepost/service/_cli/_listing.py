@@ -129,14 +129,20 @@ def _run_columns(runs: Sequence[RunRow], now: datetime, *, is_wide: bool) -> Seq
     columns = [
         Column("RUN", [plain(row.run_id) for row in runs]),
         Column("WORKFLOW", [plain(row.workflow) for row in runs], least=8),
-        Column("STATUS", [status_text(row.status, cancelling=row.cancelling, blocked=bool(row.blocked)) for row in runs]),
+        Column(
+            "STATUS", [status_text(row.status, cancelling=row.cancelling, blocked=bool(row.blocked)) for row in runs]
+        ),
         Column("STARTED", [Text(local(row.created_at, now), DIM) for row in runs]),
         Column("AGE", [Text(age(row.created_at, now).removesuffix(" ago"), DIM) for row in runs]),
     ]
     if is_wide:
         columns += [
             Column("TOOK", [Text(_took(row), DIM) for row in runs]),
-            Column("LABELS", [plain(" ".join(f"{name}={value}" for name, value in row.labels.items()), DIM) for row in runs], 6),
+            Column(
+                "LABELS",
+                [plain(" ".join(f"{name}={value}" for name, value in row.labels.items()), DIM) for row in runs],
+                6,
+            ),
         ]
     return columns
 

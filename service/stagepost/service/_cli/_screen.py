@@ -70,6 +70,10 @@ class Screen:
         self._out.print(Text(clean(text), style), end="", soft_wrap=True)
         self._out.file.flush()
 
+    def pieces(self, *parts: tuple[str, str]) -> None:
+        """Write a line of texts with their styles."""
+        self.line(Text.assemble(*((clean(text), style) for text, style in parts)))
+
     def hint(self, text: str) -> None:
         """Tell people what they may do next; programs are told nothing."""
         if not self.as_json:

@@ -97,9 +97,7 @@ class Verdict:
         return given.read() if self.deny is None else {"kind": "deny", "reason": self.deny}
 
 
-async def answered(
-    sender: Sender, wait: str, given: Given, verdict: Verdict, by: str | None, screen: Screen
-) -> Exit:
+async def answered(sender: Sender, wait: str, given: Given, verdict: Verdict, by: str | None, screen: Screen) -> Exit:
     """Answer a wait, or the only one that a run has for an answer."""
     value = verdict.value(given)
     async with beside(sender.file) as store:
@@ -134,7 +132,9 @@ async def settled(
 ) -> Exit:
     """Say what became of an effect in doubt."""
     if (given.text is not None) is retry:
-        raise UsageError("give --value with what the effect returned (null for nothing), or --retry if it has not happened")
+        raise UsageError(
+            "give --value with what the effect returned (null for nothing), or --retry if it has not happened"
+        )
     value = given.read()
     async with beside(sender.file) as store:
         try:
@@ -163,7 +163,9 @@ def _only(waits: Sequence[PendingWait], run_id: str) -> PendingWait:
     if not waits:
         raise NotFound(f"run {run_id!r} waits for no answer: `stagepost runs waits {run_id}` shows what it waits for")
     if len(waits) > 1:
-        raise UsageError(f"run {run_id!r} waits for several answers, give one of {', '.join(wait.id for wait in waits)}")
+        raise UsageError(
+            f"run {run_id!r} waits for several answers, give one of {', '.join(wait.id for wait in waits)}"
+        )
     return waits[0]
 
 

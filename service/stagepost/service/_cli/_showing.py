@@ -69,9 +69,7 @@ def fan_outs(items: Sequence[Item]) -> list[FanOutRow]:
     for item in items:
         by_path.setdefault(item.path, []).append(item.status)
     return [
-        FanOutRow(
-            path=path, total=len(found), ok=found.count(ItemStatus.OK), failed=found.count(ItemStatus.FAILED)
-        )
+        FanOutRow(path=path, total=len(found), ok=found.count(ItemStatus.OK), failed=found.count(ItemStatus.FAILED))
         for path, found in sorted(by_path.items())
     ]
 

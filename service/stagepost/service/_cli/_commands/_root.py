@@ -1,12 +1,13 @@
 """``stagepost``: all commands."""
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .._acting import act
-from .._options import DebugOption, FileOption, JsonOption
+from .._options import AppOption, ByOption, DebugOption, FileOption, JsonOption
 from ._runs import runs
 
 app = typer.Typer(
@@ -37,8 +38,29 @@ def doctor(*, file: FileOption = None, json: JsonOption = False, debug: DebugOpt
 
 
 @app.command()
+def chat(
+    agent: Annotated[str, typer.Argument(metavar="MODULE:AGENT", show_default=False, help="The agent.")],
+    *,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", metavar="FILE", help="Keep the conversation in this store's file.")
+    ] = None,
+    conversation: Annotated[str | None, typer.Option("--conversation", "-c", help="Go on with this one.")] = None,
+    by: ByOption = None,
+    app: AppOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Talk to an agent; approvals and questions are asked here. Ctrl-D ends it."""
+    from .._chat._chatting import Chat, chatted
+
+    act(partial(chatted, Chat(agent, file, app, conversation, by)), json=json, debug=debug)
+
+
+@app.command()
 def schema(
-    command: Annotated[str | None, typer.Argument(metavar="[COMMAND]", show_default=False, help="Such as 'runs ls'.")] = None,
+    command: Annotated[
+        str | None, typer.Argument(metavar="[COMMAND]", show_default=False, help="Such as 'runs ls'.")
+    ] = None,
     *,
     debug: DebugOption = False,
 ) -> None:

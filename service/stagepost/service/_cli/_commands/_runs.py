@@ -29,7 +29,8 @@ def list_runs(
     *,
     file: FileOption = None,
     status: Annotated[
-        list[str] | None, typer.Option("--status", "-s", help="running, waiting, completed, …; or open; may be repeated.")
+        list[str] | None,
+        typer.Option("--status", "-s", help="running, waiting, completed, …; or open; may be repeated."),
     ] = None,
     workflow: Annotated[str | None, typer.Option("--workflow", "-w", help="Of this workflow.")] = None,
     label: LabelsOption = None,
@@ -145,7 +146,9 @@ def settle(
     run: RunArgument,
     key: Annotated[str, typer.Argument(show_default=False, help="The effect's key.")],
     *,
-    value: Annotated[str | None, typer.Option("--value", metavar="JSON", help="It has happened, and returned this.")] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", metavar="JSON", help="It has happened, and returned this.")
+    ] = None,
     text: TextFlag = False,
     retry: Annotated[bool, typer.Option("--retry", help="It has not happened: the step does it now.")] = False,
     place: Annotated[str | None, typer.Option("--place", help="Which step, if several are in doubt.")] = None,

@@ -10,7 +10,7 @@ from ..errors import NotAStore, SqliteTooOld
 from ._ddl import TABLES
 
 APPLICATION_ID = 0x57A6E905  # marks the file as a store of stagepost; positive, since it is read as a signed number
-VERSION = 5  # raise it with every change of the tables
+VERSION = 6  # raise it with every change of the tables
 NEEDED = (3, 37, 0)  # STRICT tables
 
 MASTER: Final = "SELECT name, sql FROM sqlite_master"

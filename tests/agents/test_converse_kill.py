@@ -120,7 +120,7 @@ async def test_p7_a_conversation_is_whole_after_a_kill_in_the_retention_of_turns
             assert len(left) == {"2": 2, "9": 1}.get(held, 4)
             assert (await talk.send("e")).output == "a / b / c / d / e"
         async with SqliteStore(tmp_path / "runs.db") as store:
-            assert list(await store.check()) == []
+            assert list(await store.verify()) == []
 
 
 @pytest.mark.parametrize("held", ["ask 2", "said c"], ids=["in a turn that refers to another", "after it"])

@@ -68,10 +68,10 @@ async def test_p7_behind_a_sigkill_a_model_gets_the_bytes_of_all_that_is_said(tm
             await process.kill()
         agent, seen = eye(Notes(tmp_path))
         async with SqliteStore(tmp_path / "runs.db") as store:
-            assert await store.check() == []
+            assert await store.verify() == []
             async with Runner(store, workflows=[agent]) as runner:
                 (run,) = (await runner.recover()).resumed
                 state = await run.result()
-            assert await store.check() == []
+            assert await store.verify() == []
     assert seen[-1] == [SOUND, PICTURE, PICTURE, PICTURE]
     assert [message.text for message in results(list(state["messages"]))] == ["[image 1]"] * 3

@@ -95,7 +95,7 @@ async def play(deeds: list[Deed]) -> None:
             else:
                 with pytest.raises(BlobNotFound):
                     await store.blob(digest_of(data))
-    assert await store.check() == []
+    assert await store.verify() == []
     await store.__aexit__(None, None, None)
 
 

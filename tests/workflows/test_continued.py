@@ -97,7 +97,7 @@ async def test_a_turn_stays_whole_in_whatever_order_others_are_deleted(order: tu
             for other in left:
                 assert list((await (await runner.get(f"turn-{other}")).result())["log"]) == expected(other + 1)
         assert await elements(store) == 0
-        assert await store.check() == []
+        assert await store.verify() == []
 
 
 async def test_forks_of_one_turn_do_not_meet(store: Store) -> None:
@@ -234,7 +234,7 @@ async def test_after_a_crash_at_any_commit_the_list_is_the_same(*, saves_last: b
             assert list(state["log"]) == [*expected(1), "x", "answer 3", "answer 4", "answer 5"]
             await store.delete("turn-0")
             assert await elements(store) == 6
-            assert await store.check() == []
+            assert await store.verify() == []
 
 
 async def draw(state: Any, context: StepContext) -> dict[str, object]:

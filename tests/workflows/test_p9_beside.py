@@ -173,7 +173,7 @@ async def test_p9_what_other_processes_were_told_is_done_is_acted_on_once(
             await owners[0].other.kill()
     notes = Counter(notes_of(file).read_text().splitlines())
     async with SqliteStore(file) as store:
-        assert await store.check() == []
+        assert await store.verify() == []
         for number in range(RUNS - 1):
             _check_done(record, await store.load(f"r{number}"), notes)
         _check_cancelled(record, await store.load(f"r{RUNS - 1}"), notes)

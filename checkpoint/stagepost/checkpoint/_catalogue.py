@@ -110,7 +110,7 @@ class Catalogue(Protocol):
         """
         ...
 
-    async def check(self, *, progress: Progress | None = None) -> Sequence[Damage]:
+    async def verify(self, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
 
         Args:

@@ -51,7 +51,7 @@ async def stored(file: Path, *run_ids: str) -> None:
 
 async def found(file: Path) -> Sequence[CheckpointError]:
     async with SqliteStore.reader(file) as reader:
-        return await reader.check()
+        return await reader.verify()
 
 
 async def test_a_reader_of_the_file_gets_bytes(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""What people do to the file by hand: what is found of it, and what `check` says."""
+"""What people do to the file by hand: what is found of it, and what `verify` says."""
 
 import shutil
 import sqlite3
@@ -50,7 +50,7 @@ async def filled(file: Path, *run_ids: str) -> None:
 async def found(file: Path) -> Sequence[CheckpointError]:
     with fail_after(10):
         async with SqliteStore(file) as store, SqliteStore.reader(file) as reader:
-            here, there = await store.check(), await reader.check()
+            here, there = await store.verify(), await reader.verify()
             assert list(map(str, here)) == list(map(str, there))
             return here
 

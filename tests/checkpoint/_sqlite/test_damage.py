@@ -105,7 +105,7 @@ async def test_a_damaged_run_is_named_and_the_others_are_not_concerned(file: Pat
             with pytest.raises(CorruptRun, match="what is stored of run 'bad' is damaged") as caught:
                 await each.load("bad")
             assert caught.value.run_id == "bad"
-            assert [error.run_id for error in await each.check()] == ["bad"]
+            assert [error.run_id for error in await each.verify()] == ["bad"]
             assert {"a", "c"} <= {run.run_id for run in (await each.find(limit=3)).items}
             assert {"a", "c"} <= {wait.run_id for wait in (await each.waits(limit=3)).items}
         for run_id in ("a", "c"):
@@ -170,9 +170,9 @@ async def test_a_run_whose_own_row_is_damaged_is_left_out_and_pages_go_on_behind
 
 async def test_a_store_without_damage_has_nothing_to_tell(file: Path) -> None:
     async with SqliteStore(file) as store:
-        assert await store.check() == []
+        assert await store.verify() == []
         await full_run(store, "a")
-        assert await store.check() == []
+        assert await store.verify() == []
 
 
 @pytest.mark.parametrize("column", ["workflow", "error", "key", "blocked"])
@@ -180,7 +180,7 @@ async def test_text_that_is_none_fails_its_run_only(file: Path, column: str) -> 
     statement = f"UPDATE runs SET {column} = CAST(x'64ff' AS TEXT) WHERE run_id = 'bad'"  # noqa: S608  # a constant
     async with damaged(file, statement) as (store, _):
         assert [run.run_id for run in (await store.find()).items] == ["a", "c"]
-        assert [error.run_id for error in await store.check()] == ["bad"]
+        assert [error.run_id for error in await store.verify()] == ["bad"]
 
 
 @pytest.mark.parametrize("name", ["62ff", "62ef", "ff62"])
@@ -188,7 +188,7 @@ async def test_an_id_that_is_no_text_is_left_out(file: Path, name: str) -> None:
     statement = f"UPDATE runs SET run_id = CAST(x'{name}' AS TEXT) WHERE run_id = 'bad'"  # noqa: S608  # a constant
     async with damaged(file, statement) as (store, _):
         assert [run.run_id for run in (await store.find()).items] == ["a", "c"]
-        (error,) = await store.check()
+        (error,) = await store.verify()
         assert str(error.run_id).encode(errors="surrogateescape") == bytes.fromhex(name)
 
 
@@ -208,7 +208,7 @@ async def test_a_damaged_page_concerns_the_run_that_is_on_it(file: Path) -> None
         async with SqliteStore(file) as store:
             with pytest.raises(CorruptRun, match="malformed"):
                 await store.load("bad")
-            assert [error.run_id for error in await store.check()] == ["bad"]
+            assert [error.run_id for error in await store.verify()] == ["bad"]
             assert [run.run_id for run in (await store.find()).items] == ["a", "bad", "c"]
             for run_id in ("a", "c"):
                 await store.commit(save(leases[run_id], 3))
@@ -230,7 +230,7 @@ async def test_a_damaged_list_of_runs_fails_the_store(file: Path) -> None:
         async with SqliteStore(file) as store:
             with pytest.raises(StoreFailed, match="malformed"):
                 await store.find()
-            assert [error.run_id for error in await store.check()] == ["run"]
+            assert [error.run_id for error in await store.verify()] == ["run"]
 
 
 async def test_a_disk_that_cannot_be_read_is_no_damage_of_a_run(file: Path) -> None:
@@ -243,7 +243,7 @@ async def test_a_disk_that_cannot_be_read_while_all_is_checked_is_no_damage(file
         pass
     async with Failing(file) as store:
         with pytest.raises(StoreFailed):
-            await store.check()
+            await store.verify()
 
 
 class Failing(SqliteStore):

@@ -134,8 +134,8 @@ async def test_the_inbox_checks_the_file_as_its_owner_does(file: Path) -> None:
         with closing(sqlite3.connect(file)) as connection, connection:
             connection.execute("UPDATE runs SET finished_at = 1")
         async with SqliteStore.inbox(file) as inbox:
-            found = await inbox.check()
-            assert [str(damage) for damage in found] == [str(damage) for damage in await store.check()]
+            found = await inbox.verify()
+            assert [str(damage) for damage in found] == [str(damage) for damage in await store.verify()]
             assert "has the time of an end" in str(found[0])
 
 

@@ -245,7 +245,7 @@ async def test_what_was_saved_is_in_a_file_that_was_moved_with_what_is_beside_it
         (file.parent / "old" / "runs.db-wal").rename(wal(file))
         async with SqliteStore(file) as store:
             assert (await store.load("run")).root.state == {"x": b"1"}
-            assert await store.check() == []
+            assert await store.verify() == []
 
 
 @pytest.mark.parametrize("lose", [delete_wal, replace_wal])
@@ -261,7 +261,7 @@ async def test_what_was_saved_beside_a_file_is_copied_into_it_when_the_store_is_
                 await store.commit(save(lease, 3, x=b"1"))  # which may be in the file, though it is not acknowledged
         async with SqliteStore(file) as store:
             assert (await store.load("run")).root.state == {"x": b"1"}
-            assert await store.check() == []
+            assert await store.verify() == []
 
 
 async def test_the_index_of_the_wal_is_missed_at_the_latest_after_a_pause(
@@ -299,7 +299,7 @@ async def test_a_deleted_file_can_be_copied_while_its_process_lives(file: Path, 
             copy_deleted(file, tmp_path)
         async with SqliteStore(tmp_path / "runs.db") as store:
             assert (await store.load("run")).root.state == {"x": b"1"}
-            assert await store.check() == []
+            assert await store.verify() == []
 
 
 OWNER = """
@@ -345,7 +345,7 @@ async def test_p9_two_processes_do_not_run_one_run_though_lock_and_file_were_rep
                 await store.commit(save(leases[0], sequence + 1, x=b"1"))
             async with SqliteStore(file, lock_timeout=0) as store:  # the one before has left alone what was not its own
                 assert (await store.load("run")).root.state == {"x": b"1"}
-                assert await store.check() == []
+                assert await store.verify() == []
 
 
 # what is no loss

@@ -121,7 +121,7 @@ VERSIONS = {
     "newer": (VERSION + 1, f"its schema is version {VERSION + 1}, this stagepost knows {VERSION}; upgrade stagepost"),
     "older": (
         VERSION - 1,
-        f"its schema is version {VERSION - 1}, that of an older stagepost.* before 0.2.0 no file is",
+        f"its schema is version {VERSION - 1}, that of a stagepost before 0.2.0, and no file of those is brought over",
     ),
 }
 

@@ -46,6 +46,8 @@ from ._runner._recovery import RecoveryReport
 from ._runner._run import Run
 from ._runner._runner import Runner
 from ._runner._views import RunView
+from ._runs._checking import RunReader, check_runs
+from ._runs._report import CheckReport, RunFinding, RunVerdict
 from ._steps._ask import Ask
 from ._steps._context import StepContext
 from ._steps._outcome import StepOutcome, outcome_of
@@ -138,6 +140,7 @@ __all__ = [
     "Chain",
     "ChainError",
     "ChainProgress",
+    "CheckReport",
     "Checkpointed",
     "ChildElsewhere",
     "ChildFailed",
@@ -202,15 +205,18 @@ __all__ = [
     "RunError",
     "RunEvent",
     "RunFailed",
+    "RunFinding",
     "RunForgotten",
     "RunLeftOpen",
     "RunNotHeld",
     "RunOver",
     "RunParked",
     "RunPart",
+    "RunReader",
     "RunStarted",
     "RunStream",
     "RunTracer",
+    "RunVerdict",
     "RunView",
     "Runner",
     "RunnerConfig",
@@ -253,6 +259,7 @@ __all__ = [
     "WorkflowNotFound",
     "all_of",
     "any_of",
+    "check_runs",
     "default_tracing",
     "guarded",
     "in_thread",

@@ -211,13 +211,39 @@ class IncompatibleCheckpoint(RunError):
 
 
 class UnknownWorkflow(RunError, LookupError):
-    """No workflow of this name and version is registered with the runner."""
+    """No workflow of this name and version is registered with the runner.
 
-    def __init__(self, run_id: str, workflow: str, version: int) -> None:
+    Attributes:
+        workflow: The name.
+        version: The version.
+        known: The versions of the workflow that are registered, the oldest first.
+    """
+
+    def __init__(
+        self, run_id: str, workflow: str, version: int, *, known: Sequence[int] = (), migrated: int | None = None
+    ) -> None:
         super().__init__(
             f"run {run_id!r} belongs to workflow {workflow!r} version {version}, which this runner does not know: "
-            "add it to workflows=, or its newer version and migrations=",
+            f"{_advice(version, known, version if migrated is None else migrated)}",
             run_id,
         )
         self.workflow = workflow
         self.version = version
+        self.known = tuple(known)
+
+
+def _advice(version: int, known: Sequence[int], migrated: int) -> str:
+    """What whoever registers workflows has to do, so that a run of some version goes on.
+
+    Args:
+        version: The run's.
+        known: The versions that are registered.
+        migrated: The version that migrations lead to.
+    """
+    if not known:
+        return "add it to workflows=, or its newer version and migrations="
+    there = f"it knows version{'s' if len(known) > 1 else ''} {', '.join(map(str, known))}"
+    if version > known[-1]:
+        return f"{there}; add version {version} to workflows=, since no migration leads back to an older one"
+    lead = f", and its migrations lead to {migrated} only" if migrated > version else ""
+    return f"{there}{lead}; add version {version} to workflows=, or migrations= from {migrated} on"

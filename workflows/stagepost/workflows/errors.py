@@ -197,17 +197,20 @@ class RunnerNotOpen(WorkflowError):
 
 
 class WorkflowNotFound(WorkflowError, LookupError):
-    """A runner knows no workflow of this name.
+    """A runner knows no workflow of this name, or not of this version.
 
     Attributes:
         name: The name.
         known: Those that it knows.
+        version: The version, if one was asked for.
     """
 
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"this runner knows no workflow {name!r}; it knows: {', '.join(known) or 'none'}")
+    def __init__(self, name: str, known: Sequence[str], version: int | None = None) -> None:
+        of = "" if version is None else f" version {version}"
+        super().__init__(f"this runner knows no workflow {name!r}{of}; it knows: {', '.join(known) or 'none'}")
         self.name = name
         self.known = tuple(known)
+        self.version = version
 
 
 class LifespanFailed(WorkflowError):

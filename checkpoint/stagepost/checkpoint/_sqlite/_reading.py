@@ -178,7 +178,7 @@ class Reading(ABC):
             return bytes(data)
         raise BlobNotFound(digest)
 
-    async def check(self, *, progress: Progress | None = None) -> Sequence[Damage]:
+    async def verify(self, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
 
         Also told are bytes that runs refer to and that are gone or changed, bytes and rows that belong to no run, and

@@ -10,7 +10,9 @@ from stagepost.hub import check_name
 from .._engine._intermediates import Intermediate
 from .._patterns._given import workflow_of
 from .._patterns._pattern import Pattern, Servable
+from .._runs._checking import LISTED, CheckProgress, Examination, RunReader
 from .._runs._registry import family
+from .._runs._report import CheckReport
 from .._runs._starting import Order
 from ._hints import check_id
 from ._inbox import Inbox, InboxStore
@@ -100,6 +102,31 @@ class Requests(Views):
         await self._heard()
         return report
 
+    async def check(
+        self, reader: RunReader | None = None, *, limit: int = LISTED, progress: CheckProgress | None = None
+    ) -> CheckReport:
+        """What becomes of each open run when this runner recovers it: the gate before a deploy.
+
+        Nothing is claimed or changed. With a reader the runner need not be entered, and the process that owns the runs
+        may go on with them meanwhile::
+
+            async with SqliteStore.reader("runs.db") as reader:
+                report = await Runner(SqliteStore("runs.db"), workflows=[digest]).check(reader)
+
+        See `check_runs`, which needs no runner.
+
+        Args:
+            reader: Where the runs are; by default the runner's own store, once it is entered.
+            limit: Of how many runs there is a finding; the others are counted.
+            progress: Awaited now and then with how many runs were looked at, and how many there were at the beginning.
+
+        Raises:
+            RunnerNotOpen: No reader was given, and the runner is not entered.
+            StoreError: The store cannot be read.
+        """
+        store = self._open().store if reader is None else reader
+        return await Examination(self._fitness, self._max_attempts).examine(store, limit=limit, progress=progress)
+
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
 
@@ -134,13 +161,17 @@ class Requests(Views):
         await dispatcher.cancel(run_id, self._grace)
         return run or stored_handle(await self._store.load(run_id), self._registry, dispatcher.presence)
 
-    def workflow(self, name: str) -> Pattern:
-        """The newest version of a workflow that the runner knows.
+    def workflow(self, name: str, version: int | None = None) -> Pattern:
+        """A workflow that the runner knows, such as what to start a run of.
+
+        Args:
+            name: Its name.
+            version: Its version; by default the newest.
 
         Raises:
-            WorkflowNotFound: It knows none of this name.
+            WorkflowNotFound: It knows none of this name, or not of this version.
         """
-        return self._registry.newest(name)
+        return self._registry.newest(name) if version is None else self._registry.of(name, version)
 
     def mask(self, text: str) -> str:
         """A text with three stars in the place of each secret that the runner knows."""

@@ -103,6 +103,10 @@ class Fitness:
         workflow = self.registry.same(info)
         return workflow is not None and (_is_unchanged(info, workflow) or self._was_parked(info, workflow))
 
+    def mask(self, text: str) -> str:
+        """A text that shows no secret."""
+        return self._secrets.mask(text)
+
     def reason(self, snapshot: Snapshot) -> WorkflowError | CorruptRun | None:
         """Why a run cannot go on; None if it can."""
         try:

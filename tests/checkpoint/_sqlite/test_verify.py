@@ -56,10 +56,10 @@ def damage(file: Path) -> None:
 async def test_runs_are_read_a_page_at_a_time_and_only_damaged_ones_twice(file: Path) -> None:
     async with Counting(file) as store:
         await fill(store, 250)
-        assert await store.check() == []
+        assert await store.verify() == []
         assert (store.looks, store.loads) == (3, [])
         damage(file)
-        (error,) = await store.check()
+        (error,) = await store.verify()
         assert isinstance(error, CorruptRun)
         assert (error.run_id, store.loads) == ("run-7", ["run-7"])
 
@@ -71,14 +71,14 @@ async def test_whoever_waits_is_told_how_many_runs_were_read(file: Path) -> None
         seen.append((done, total))
 
     async with SqliteStore(file) as store:
-        assert await store.check(progress=tell) == []
+        assert await store.verify(progress=tell) == []
         await fill(store, 150)
-        await store.check(progress=tell)
+        await store.verify(progress=tell)
         async with SqliteStore.reader(file) as reader:
-            await reader.check(progress=tell)
+            await reader.verify(progress=tell)
     async with MemoryStore() as memory:
         await fill(memory, 3)
-        await memory.check(progress=tell)
+        await memory.verify(progress=tell)
     assert seen == [(100, 150), (150, 150), (100, 150), (150, 150), (3, 3)]
 
 
@@ -86,5 +86,5 @@ async def test_a_run_that_is_deleted_while_it_is_checked_is_not_named(file: Path
     async with Forgetting(file) as store:
         await fill(store, 10)
         damage(file)
-        assert await store.check() == []
+        assert await store.verify() == []
         assert store.loads == ["run-7"]

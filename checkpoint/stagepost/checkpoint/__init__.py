@@ -10,6 +10,8 @@ from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
 from ._frozen import FrozenDict, FrozenList, JsonValue
+from ._happening import AttemptOutcome, Happening, HappeningKind
+from ._happenings import ChildRun, Happened, Happenings, UnderWay
 from ._inbox import Inbox
 from ._limits import Limits
 from ._memory import MemoryStore
@@ -78,6 +80,7 @@ __all__ = [
     "PLAIN",
     "AlreadyAnswered",
     "Attachments",
+    "AttemptOutcome",
     "BackendNotSupported",
     "BlobNotFound",
     "BlobTooLarge",
@@ -90,6 +93,7 @@ __all__ = [
     "Change",
     "CheckpointError",
     "CheckpointStore",
+    "ChildRun",
     "Closing",
     "Codec",
     "Commit",
@@ -104,6 +108,10 @@ __all__ = [
     "Freed",
     "FrozenDict",
     "FrozenList",
+    "Happened",
+    "Happening",
+    "HappeningKind",
+    "Happenings",
     "Inbox",
     "Item",
     "ItemStatus",
@@ -166,6 +174,7 @@ __all__ = [
     "StoredWait",
     "Tables",
     "TypedCodec",
+    "UnderWay",
     "UnusedBlobs",
     "UnusedLists",
     "ValueTooLarge",

@@ -10,6 +10,8 @@ from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
 from ._frozen import FrozenDict, FrozenList, JsonValue
+from ._happening import AttemptOutcome, Happening, HappeningKind
+from ._happenings import ChildRun, Happened, Happenings, UnderWay
 from ._inbox import Inbox
 from ._limits import Limits
 from ._memory import MemoryStore
@@ -79,6 +81,7 @@ __all__ = [
     "PLAIN",
     "AlreadyAnswered",
     "Attachments",
+    "AttemptOutcome",
     "BackendNotSupported",
     "BlobNotFound",
     "BlobTooLarge",
@@ -91,6 +94,7 @@ __all__ = [
     "Change",
     "CheckpointError",
     "CheckpointStore",
+    "ChildRun",
     "Closing",
     "Codec",
     "Commit",
@@ -105,6 +109,10 @@ __all__ = [
     "Freed",
     "FrozenDict",
     "FrozenList",
+    "Happened",
+    "Happening",
+    "HappeningKind",
+    "Happenings",
     "Inbox",
     "Item",
     "ItemStatus",
@@ -169,6 +177,7 @@ __all__ = [
     "StoredWait",
     "Tables",
     "TypedCodec",
+    "UnderWay",
     "UnusedBlobs",
     "UnusedLists",
     "ValueTooLarge",

@@ -2,7 +2,9 @@
 
 from typing import Final
 
-TABLES: Final = """
+from ._history_ddl import HISTORY
+
+_TABLES: Final = """
 CREATE TABLE meta (
   name        TEXT PRIMARY KEY,           -- generation: raised at every opening for writing, compared at every commit
   value       INTEGER NOT NULL            -- copied: raised before the WAL is copied; begins at random
@@ -80,21 +82,6 @@ CREATE TABLE frames (                     -- the checkpoint: one row per concurr
                                           -- [number, length, maker] of a list; maker 0: the run itself
   saved_at INTEGER NOT NULL,              -- microseconds since 1970
   PRIMARY KEY (rk, path)
-) STRICT;
-
-CREATE TABLE history (                    -- every version of the frames of a run that keeps all
-  rk       INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
-  number   INTEGER NOT NULL,
-  path     TEXT NOT NULL,
-  seq      INTEGER NOT NULL,
-  next     TEXT,
-  visits   TEXT,
-  width    INTEGER,
-  state    BLOB NOT NULL,
-  refs     TEXT,                          -- as in frames; what they name stays
-  epoch    INTEGER NOT NULL,              -- by which claim of the run
-  saved_at INTEGER NOT NULL,
-  PRIMARY KEY (rk, number)
 ) STRICT;
 
 CREATE TABLE items (                      -- items of the fan-outs that are under way
@@ -265,3 +252,4 @@ WHEN NOT EXISTS (SELECT 1 FROM blob_refs WHERE digest = OLD.digest)
 AND NOT EXISTS (SELECT 1 FROM element_blobs WHERE digest = OLD.digest)
 BEGIN DELETE FROM blobs WHERE digest = OLD.digest; END;
 """
+TABLES: Final = f"{_TABLES}{HISTORY}"

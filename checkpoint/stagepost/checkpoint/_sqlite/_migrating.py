@@ -7,6 +7,7 @@ from .._plain import join_values
 from .._records import Frame, Item, Keep, Lease, Migrated
 from ._changes import value_rows
 from ._fence import Right, check_held
+from ._happened import note_migrated
 from ._rows import dump_refs, dump_visits
 
 _FORGET = "DELETE FROM {table} WHERE rk = ?"
@@ -40,6 +41,8 @@ def migrate(connection: sqlite3.Connection, lease: Lease, migrated: Migrated, no
         for change in value_rows(Right(lease), value, now):
             change(connection)
     connection.executemany(_LOST, [(lease.row, place) for place in migrated.lost])
+    if lease.keep is Keep.ALL:
+        note_migrated(connection, lease, now)
 
 
 def _tables(lease: Lease) -> Iterator[str]:

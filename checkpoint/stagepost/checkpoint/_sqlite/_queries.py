@@ -41,7 +41,8 @@ HISTORY_PARTS = {
     **_OUTSIDE,
     "version": (
         f"{FRAME_COLUMNS}, number, epoch, saved_at",
-        "(SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number > ? ORDER BY number LIMIT ?)",
+        """(SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number > ? AND path IS NOT NULL
+        ORDER BY number LIMIT ?)""",
     ),
 }
 _PARTS = """
@@ -72,7 +73,7 @@ WHERE idx >= CAST(? AS INTEGER) AND idx < stop ORDER BY idx LIMIT ?
 """
 
 
-def _union(parts: Mapping[str, tuple[str, str]]) -> str:
+def union(parts: Mapping[str, tuple[str, str]]) -> str:
     """Parts of what is read in one statement, each as wide as the widest one."""
     width = max(_width(columns) for columns, _ in parts.values())
     return " UNION ALL ".join(
@@ -87,9 +88,9 @@ def _width(columns: str) -> int:
     return 1 + sum(text == "," and not inside for text, inside in zip(columns, depth, strict=True))
 
 
-_SNAPSHOT = _PARTS + _union(SNAPSHOT_PARTS)
-_HEAD = _PARTS + _union({kind: part for kind, part in SNAPSHOT_PARTS.items() if kind != "element"})
-_HISTORY = _PARTS + _union(HISTORY_PARTS)
+_SNAPSHOT = _PARTS + union(SNAPSHOT_PARTS)
+_HEAD = _PARTS + union({kind: part for kind, part in SNAPSHOT_PARTS.items() if kind != "element"})
+_HISTORY = _PARTS + union(HISTORY_PARTS)
 
 Row = Sequence[Any]
 
@@ -121,7 +122,19 @@ def ids_query(after: str, limit: int) -> Query:
     return Query(text, (as_bytes(after), limit))
 
 
-_OF_RUNS = ("blob_refs", "effects", "frames", "history", "items", "labels", "list_refs", "signals", "vals", "waits")
+_OF_RUNS = (
+    "attempts",
+    "blob_refs",
+    "effects",
+    "frames",
+    "history",
+    "items",
+    "labels",
+    "list_refs",
+    "signals",
+    "vals",
+    "waits",
+)
 ORPHANS = " UNION ALL ".join(
     f"SELECT '{table}', count(*), count(DISTINCT rk) FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)"
     for table in _OF_RUNS

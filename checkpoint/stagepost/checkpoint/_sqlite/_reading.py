@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from .._catalogue import Damage, Progress
+from .._happenings import Happenings
+from .._outside import Ref
 from .._pages import Page
 from .._records import RunStatus
 from .._snapshots import RunInfo, Snapshot, Version
@@ -30,6 +32,7 @@ from ..errors import (
 from ._blobs import damaged_blobs
 from ._faults import is_damage
 from ._finding import Filters, search_runs, search_waits
+from ._past import happenings_query, to_happenings, to_value, value_query
 from ._queries import (
     COUNT_RUNS,
     INTEGRITY,
@@ -129,6 +132,19 @@ class Reading(ABC):
         """What the frames of a run were before."""
         rows = await self._read(history_query(run_id, int(after or 0), _one_more(limit)))
         return _numbered(to_history(run_id, rows), limit)
+
+    async def happenings(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Happenings:
+        """What has happened to a run that keeps all."""
+        rows = await self._read(happenings_query(run_id, int(after or 0), _one_more(limit)))
+        return to_happenings(run_id, rows, limit)
+
+    async def value(self, run_id: str, path: str, ref: Ref, *, after: int = 0) -> bytes:
+        """JSON of a value that a frame refers to."""
+        found = to_value(run_id, ref, after, await self._read(value_query(run_id, path, ref, after)))
+        if found is None:
+            await self.info(run_id)
+            raise CorruptRun(run_id, f"its value number {ref.number} is gone")
+        return found
 
     async def elements(
         self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100

@@ -4,16 +4,17 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import anyio
 import typer
 
 from ._errors import causes, code_of
 from ._exits import Exit
-from ._screen import Screen
 
-Job: TypeAlias = Callable[[Screen], Awaitable[Exit]]
+if TYPE_CHECKING:
+    from ._screen import Screen
+
+Job: TypeAlias = Callable[["Screen"], Awaitable[Exit]]
 
 
 def act(job: Job, *, json: bool, debug: bool) -> None:
@@ -27,6 +28,8 @@ def act(job: Job, *, json: bool, debug: bool) -> None:
     Raises:
         typer.Exit: Always: with the exit code.
     """
+    from ._screen import Screen  # noqa: PLC0415  # whoever asks for help waits for nothing else
+
     if not debug:
         logging.getLogger("stagepost").addHandler(logging.NullHandler())  # what went wrong is said once, by the command
     screen = Screen(as_json=json)
@@ -39,7 +42,9 @@ def act(job: Job, *, json: bool, debug: bool) -> None:
     raise typer.Exit(code)
 
 
-def _run(job: Job, screen: Screen, *, debug: bool) -> Exit:
+def _run(job: Job, screen: "Screen", *, debug: bool) -> Exit:
+    import anyio  # noqa: PLC0415  # as above
+
     try:
         return anyio.run(job, screen)
     except KeyboardInterrupt:
@@ -55,7 +60,7 @@ def _run(job: Job, screen: Screen, *, debug: bool) -> Exit:
         return _told(errors[0], screen)
 
 
-def _told(error: BaseException, screen: Screen) -> Exit:
+def _told(error: BaseException, screen: "Screen") -> Exit:
     """Say what an error means, in one sentence."""
     code, kind = code_of(error), type(error).__name__
     text = str(error) or kind

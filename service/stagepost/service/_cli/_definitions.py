@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import SqliteInbox, SqliteStore
-from stagepost.workflows import Inbox, Runner, Servable
+from stagepost.checkpoint import SqliteInbox, SqliteStore, StoreReader
+from stagepost.workflows import CheckReport, Inbox, Runner, Servable, check_runs
 
 from ._access import check_free, chosen, existing, owning
 from ._errors import UsageError
+from ._progress import Progress
 
 FORMS = "a workflow or an agent, a list of them, a Runner that is not entered, or a function that makes one of these"
 
@@ -35,6 +36,13 @@ class Definitions:
         """An inbox that checks what is sent."""
         made = self._made(file)
         return made.inbox(store) if isinstance(made, Runner) else Inbox(store, workflows=made)
+
+    async def check(self, reader: StoreReader, file: Path | None, progress: Progress) -> CheckReport:
+        """What becomes of each open run of a file with these workflows."""
+        made = self._made(file)
+        if isinstance(made, Runner):
+            return await made.check(reader, progress=progress)
+        return await check_runs(reader, workflows=made, progress=progress)
 
     @asynccontextmanager
     async def runner(self, file: Path | None, action: str) -> AsyncIterator[Runner]:

@@ -106,8 +106,8 @@ def sqlite(library: SqliteLibrary) -> Iterable[DoctorCheck]:
 def store(given: Path | None, found: StoreFile) -> Iterable[DoctorCheck]:
     """The file: what it is, who owns it, how large it is."""
     if not found.exists:
-        where = "problem" if given is not None else "note"
-        yield _check("file", where, f"{found.path} does not exist", f"give one with --file or {FILE_VARIABLE}")
+        status: Status = "problem" if given is not None else "note"
+        yield _check("file", status, f"{found.path} does not exist", f"give one with --file or {FILE_VARIABLE}")
         return
     if found.problem is not None:
         yield _check("file", "problem", str(found.path), found.problem)

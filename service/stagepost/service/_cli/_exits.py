@@ -23,7 +23,7 @@ class Exit(IntEnum):
 MEANINGS: Final[Mapping[Exit, str]] = MappingProxyType(
     {
         Exit.OK: "done; of a run that was followed: it has completed",
-        Exit.FOUND: "something was found: the run has failed, died or was cancelled; damage; a run that could not go on",
+        Exit.FOUND: "the run has failed, died or was cancelled; there is damage, or a run that could not go on",
         Exit.USAGE: "the command line is wrong, or what `--app` names",
         Exit.NOT_FOUND: "there is no such run, wait, effect, signal, workflow or schedule",
         Exit.REFUSED: "refused: another process owns the file, or the run is not in a state for this",

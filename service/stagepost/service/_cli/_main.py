@@ -3,7 +3,7 @@
 import sys
 from io import TextIOWrapper
 
-from ._commands._root import app
+from ._commands._root import main
 
 
 def run() -> None:
@@ -11,4 +11,4 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks
-    app(prog_name="stagepost")
+    main(prog_name="stagepost")

@@ -26,12 +26,14 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "runs cancel": (models.Done,),
         "runs resume": (models.WatchEvent,),
         "runs delete": (models.Done,),
+        "check": (models.CheckFound,),
+        "verify": (models.VerifyFound,),
         "doctor": (models.DoctorReport,),
         "chat": (models.ChatEvent,),
     }
 )
 LINES: Final = frozenset({"runs watch", "runs resume", "chat"})  # write one JSON object per line
-_ERROR: Final = models.CommandFailed
+_ERROR: Final[type[BaseModel]] = models.CommandFailed
 
 
 async def printed(command: str | None, screen: Screen) -> Exit:
@@ -47,7 +49,9 @@ async def printed(command: str | None, screen: Screen) -> Exit:
 
 def schemas() -> dict[str, Any]:
     """One JSON schema: under ``commands`` what each writes, under ``error`` what goes to standard error instead."""
-    kinds = dict.fromkeys((*(model for found in OUTPUTS.values() for model in found), _ERROR))
+    kinds: dict[type[BaseModel], None] = dict.fromkeys(
+        (*(model for found in OUTPUTS.values() for model in found), _ERROR)
+    )
     refs, definitions = models_json_schema([(model, "serialization") for model in kinds])
     by_model = {model: refs[model, "serialization"] for model in kinds}
     return {

@@ -97,7 +97,9 @@ class Verdict:
         return given.read() if self.deny is None else {"kind": "deny", "reason": self.deny}
 
 
-async def answered(sender: Sender, wait: str, given: Given, verdict: Verdict, by: str | None, screen: Screen) -> Exit:
+async def answered(
+    sender: Sender, wait: str, screen: Screen, *, given: Given, verdict: Verdict, by: str | None
+) -> Exit:
     """Answer a wait, or the only one that a run has for an answer."""
     value = verdict.value(given)
     async with beside(sender.file) as store:
@@ -119,7 +121,7 @@ def as_asked(wait: PendingWait, value: Any) -> Any:
     return value if is_whole else {"kind": "answer", "value": value}
 
 
-async def signalled(sender: Sender, run_id: str, name: str, given: Given, dedup: str | None, screen: Screen) -> Exit:
+async def signalled(sender: Sender, run_id: str, name: str, screen: Screen, *, given: Given, dedup: str | None) -> Exit:
     """Send a signal."""
     value = given.read()
     async with beside(sender.file) as store:
@@ -128,7 +130,7 @@ async def signalled(sender: Sender, run_id: str, name: str, given: Given, dedup:
 
 
 async def settled(
-    sender: Sender, run_id: str, key: str, given: Given, place: str | None, screen: Screen, *, retry: bool
+    sender: Sender, run_id: str, key: str, screen: Screen, *, given: Given, place: str | None, retry: bool
 ) -> Exit:
     """Say what became of an effect in doubt."""
     if (given.text is not None) is retry:

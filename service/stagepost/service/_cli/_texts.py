@@ -10,7 +10,7 @@ _SPACES: Final = re.compile(r"\s+")
 
 
 def clean(text: str) -> str:
-    """A text with its control characters written out, as ``\\x1b``; its lines stay."""
+    r"""A text with its control characters written out, as ``\x1b``; its lines stay."""
     return _CONTROLS.sub(_escaped, text.replace("\r\n", "\n"))
 
 

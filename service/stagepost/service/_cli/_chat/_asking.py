@@ -25,7 +25,7 @@ _LONG = 1_000
 _YES = ("y", "yes")
 
 
-class Nobody(Exception):  # noqa: N818  # it is no error: the input has ended while a question was open
+class Nobody(Exception):
     """Nobody answers: the input has ended."""
 
 

@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from stagepost._dataclasses import dataclass
-from stagepost.agents import OpenConversation, Tasks, TaskStream, converse
+from stagepost.agents import Agent, OpenConversation, Tasks, TaskStream, converse
 from stagepost.checkpoint import MemoryStore, RunStatus, SqliteStore
-from stagepost.workflows import Runner, Servable
+from stagepost.workflows import Runner
 
 from .._access import check_free, existing
 from .._definitions import load, named
@@ -44,9 +45,7 @@ class Chat:
 async def chatted(chat: Chat, screen: Screen) -> Exit:
     """Talk until the input ends."""
     name = chat.conversation or uuid4().hex[:12]
-    agent = named(chat.agent, "the agent") if ":" in chat.agent else chat.agent
-    if not isinstance(agent, str) and (not hasattr(agent, "as_workflow") or isinstance(agent, type)):
-        raise UsageError(f"{chat.agent} is no agent: {agent!r:.80}")
+    agent = _agent(chat.agent)
     try:
         with keyboard() as keys:
             async with _runner(chat, agent) as runner, converse(runner, agent, id=name, idle=None) as talk:
@@ -56,8 +55,18 @@ async def chatted(chat: Chat, screen: Screen) -> Exit:
             screen.hint(f"to go on: stagepost chat {chat.agent} --file {chat.file} --conversation {name}")
 
 
+def _agent(name: str) -> Agent[Any] | str:
+    """What was named: an agent, or a name that stays one."""
+    if ":" not in name:
+        return name
+    found = named(name, "the agent")
+    if not isinstance(found, Agent):
+        raise UsageError(f"{name} is no agent: {found!r:.80}")
+    return found
+
+
 @asynccontextmanager
-async def _runner(chat: Chat, agent: Servable | str) -> AsyncIterator[Runner]:
+async def _runner(chat: Chat, agent: Agent[Any] | str) -> AsyncIterator[Runner]:
     """What the agent runs on."""
     if chat.app is not None:
         async with load(chat.app, "chat").runner(chat.file, "talk to its agents") as runner:
@@ -80,7 +89,7 @@ class _Session:
     """One sitting of a conversation."""
 
     def __init__(
-        self, runner: Runner, talk: OpenConversation[object], keys: Keyboard, screen: Screen, by: str | None
+        self, runner: Runner, talk: OpenConversation[Any], keys: Keyboard, screen: Screen, by: str | None
     ) -> None:
         self._runner = runner
         self._talk = talk
@@ -115,7 +124,7 @@ class _Session:
                 self._screen.hint("the last message was not answered yet")
                 await self._play(self._tasks.stream(info.run_id))
 
-    async def _play(self, stream: TaskStream[object]) -> None:
+    async def _play(self, stream: TaskStream[Any]) -> None:
         async with stream:
             async for part in stream:
                 self._transcript.part(part)

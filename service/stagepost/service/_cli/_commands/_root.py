@@ -10,7 +10,7 @@ from .._acting import act
 from .._options import AppOption, ByOption, DebugOption, FileOption, JsonOption
 from ._runs import runs
 
-app = typer.Typer(
+main = typer.Typer(
     name="stagepost",
     help="Runs, stores and agents of stagepost.",
     no_args_is_help=True,
@@ -18,10 +18,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(runs, name="runs")
+main.add_typer(runs, name="runs")
 
 
-@app.callback()
+@main.callback()
 def root(
     *,
     version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
@@ -29,7 +29,25 @@ def root(
     """Runs, stores and agents of stagepost."""
 
 
-@app.command()
+@main.command()
+def check(
+    *, app: AppOption = None, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False
+) -> None:
+    """Say what this code would do with each open run: the gate before a deploy."""
+    from .._checking import checked
+
+    act(partial(checked, file, app), json=json, debug=debug)
+
+
+@main.command()
+def verify(*, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+    """Read the whole file, and tell what is damaged."""
+    from .._checking import verified
+
+    act(partial(verified, file), json=json, debug=debug)
+
+
+@main.command()
 def doctor(*, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
     """Look at this installation and the store's file, and say what to do."""
     from .._doctor import examined
@@ -37,7 +55,7 @@ def doctor(*, file: FileOption = None, json: JsonOption = False, debug: DebugOpt
     act(partial(examined, file), json=json, debug=debug)
 
 
-@app.command()
+@main.command()
 def chat(
     agent: Annotated[str, typer.Argument(metavar="MODULE:AGENT", show_default=False, help="The agent.")],
     *,
@@ -56,7 +74,7 @@ def chat(
     act(partial(chatted, Chat(agent, file, app, conversation, by)), json=json, debug=debug)
 
 
-@app.command()
+@main.command()
 def schema(
     command: Annotated[
         str | None, typer.Argument(metavar="[COMMAND]", show_default=False, help="Such as 'runs ls'.")

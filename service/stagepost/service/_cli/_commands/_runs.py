@@ -116,7 +116,7 @@ def answer(
     """Answer a wait; with --app the answer is checked before."""
     from .._sending import Given, Sender, Verdict, answered
 
-    job = partial(answered, Sender(file, app), wait, Given(value, text), Verdict(allow, deny), by)
+    job = partial(answered, Sender(file, app), wait, given=Given(value, text), verdict=Verdict(allow, deny), by=by)
     act(job, json=json, debug=debug)
 
 
@@ -138,7 +138,7 @@ def signal(
     """Send a signal to a run."""
     from .._sending import Given, Sender, signalled
 
-    act(partial(signalled, Sender(file, app), run, name, Given(value, text), dedup), json=json, debug=debug)
+    act(partial(signalled, Sender(file, app), run, name, given=Given(value, text), dedup=dedup), json=json, debug=debug)
 
 
 @runs.command()
@@ -160,7 +160,7 @@ def settle(
     """Say what became of an effect in doubt."""
     from .._sending import Given, Sender, settled
 
-    job = partial(settled, Sender(file, app), run, key, Given(value, text), place, retry=retry)
+    job = partial(settled, Sender(file, app), run, key, given=Given(value, text), place=place, retry=retry)
     act(job, json=json, debug=debug)
 
 

@@ -1,0 +1,73 @@
+"""``runs resume``, ``delete``, and what a file with an owner refuses."""
+
+from pathlib import Path
+
+import pytest
+from tests.service.conftest import APP, Command
+
+
+def test_a_failed_run_goes_on_until_it_has_ended(command: Command, file: Path) -> None:
+    resume = ("runs", "resume", "failed-1", "-f", file, "--app", APP)
+    failed = command(*resume)
+    assert (failed.exit_code, "failed: chain 'quick' failed" in failed.stdout) == (1, True)
+    repaired = command("runs", "resume", "failed-1", "-f", file, "--app", APP, "--json")
+    assert repaired.exit_code == 1
+
+
+@pytest.mark.parametrize("app", ["workflows", "make", "list_of", "digest"])
+def test_a_run_that_was_answered_goes_on(command: Command, file: Path, app: str) -> None:
+    command("runs", "answer", "digest-1", "true", "-f", file)
+    result = command("runs", "resume", "digest-1", "-f", file, "--app", f"tests.service._flows:{app}")
+    assert (result.exit_code, result.stdout.split()[-1]) == (0, "completed")
+
+
+def test_a_run_that_waits_says_so(command: Command, file: Path) -> None:
+    result = command("runs", "watch", "digest-1", "--settled", "-f", file)
+    assert (result.exit_code, "stagepost runs answer digest-1/approval VALUE" in result.stdout) == (6, True)
+    assert command("runs", "resume", "digest-1", "-f", file, "--app", APP).exit_code == 6
+
+
+def test_a_run_that_has_ended_is_deleted(command: Command, file: Path) -> None:
+    assert command("runs", "delete", "quick-1", "-f", file).stdout == "deleted quick-1\n"
+    assert command("runs", "show", "quick-1", "-f", file).exit_code == 3
+    assert command("runs", "delete", "digest-1", "-f", file, "--json").exit_code == 4
+
+
+@pytest.mark.parametrize("arguments", [["delete", "quick-1"], ["resume", "failed-1", "--app", APP]])
+def test_what_only_the_owner_does_is_refused_beside_it(command: Command, owned: Path, arguments: list[str]) -> None:
+    result = command("runs", *arguments, "-f", owned)
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert "is owned by process" in result.stderr
+    assert "stop that process" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("app", "said"),
+    [
+        (None, "give --app MODULE:NAME"),
+        ("flows", "is not of the form MODULE:NAME"),
+        ("tests.service._nothing:workflows", "there is no module 'tests.service._nothing'"),
+        ("tests.service._flows:workflow", "did you mean 'workflows'?"),
+        ("tests.service._flows:empty", "it is to give a workflow"),
+        ("tests.service._flows:APP", "has no 'APP'"),
+        ("tests.service._flows:broken", "raised RuntimeError: no database"),
+        ("tests.service._flows:elsewhere", "works on MemoryStore"),
+    ],
+)
+def test_an_app_that_gives_no_workflows_is_refused(command: Command, file: Path, app: str | None, said: str) -> None:
+    given = [] if app is None else ["--app", app]
+    result = command("runs", "resume", "failed-1", "-f", file, *given)
+    assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+
+
+@pytest.mark.parametrize(("app", "code"), [("workflows", 0), ("make", 0), ("changed", 1)])
+def test_open_runs_are_checked_against_the_code(command: Command, owned: Path, app: str, code: int) -> None:
+    result = command("check", "-f", owned, "--app", f"tests.service._flows:{app}")
+    assert result.exit_code == code, result.stdout
+    assert result.stdout.splitlines()[-1].startswith("2 open runs: ")
+    assert command("check", "-f", owned, "--app", f"tests.service._flows:{app}", "--json").exit_code == code
+
+
+def test_a_whole_file_is_verified(command: Command, owned: Path) -> None:
+    assert command("verify", "-f", owned).stdout == "no damage\n"
+    assert command("verify", "-f", owned, "--json").exit_code == 0

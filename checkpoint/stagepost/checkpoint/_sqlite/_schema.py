@@ -20,6 +20,7 @@ from typing import Final, TypeAlias
 from stagepost._dataclasses import dataclass
 
 from ..errors import NotAStore, SqliteTooOld
+from ._batch import primary_code
 from ._ddl import TABLES
 from ._generation import RAISE
 
@@ -81,7 +82,7 @@ class Schema:
     def newer(self, connection: sqlite3.Connection, path: Path) -> NotAStore | None:
         """The refusal of whoever uses a file that a newer stagepost has brought over meanwhile."""
         found = user_version(connection)
-        if found == self.version:
+        if found <= self.version:  # another database that was written over it is told otherwise
             return None
         return NotAStore(
             path,
@@ -107,7 +108,7 @@ class Schema:
             for each in range(version, self.version):
                 self.upgrades[each](connection)
         except sqlite3.Error as error:
-            if error.sqlite_errorcode not in _MISFITS:
+            if primary_code(error) not in _MISFITS:
                 raise
             raise _stuck(path, version, self.version, str(error)) from error
         self._check_tables(dict(connection.execute(MASTER).fetchall()), path)

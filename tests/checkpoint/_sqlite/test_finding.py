@@ -216,7 +216,8 @@ async def test_waits_of_ended_runs_hold_no_page_up(file: Path, looks: int) -> No
         second = await store.waits(after=str(first.next), limit=2)
         third = await store.waits(after=str(second.next), limit=2)
         assert [wait.run_id for wait in third.items] == ["run-29"]
-        assert await store.waits(after=str(third.next)) == Page(())
+        assert await store.waits(after=str(third.next)) == Page((), previous=third.next)
+        assert (await store.waits(before=third.next, limit=2)).items == third.items
     assert looks == 10
 
 
@@ -234,7 +235,7 @@ async def test_runs_that_start_in_the_same_moment_are_told_apart(file: Path) -> 
 @pytest.mark.parametrize("after", ["1", "x.y", "run-1"])
 async def test_a_cursor_that_is_none_is_refused(file: Path, after: str) -> None:
     async with SqliteStore(file) as store:
-        with pytest.raises(ValueError, match="is no place among runs: give the next of the page before"):
+        with pytest.raises(ValueError, match="is no place among these runs: give next or previous"):
             await store.find(after=after)
 
 

@@ -22,7 +22,7 @@ _LABELLED: Final = Ranges(
     " CROSS JOIN runs ON runs.rk = labels.rk",
 )
 _ENDED: Final = Ranges("runs INDEXED BY runs_ended", ("finished_at", "rk"), "finished_at IS NOT NULL", ((),))
-_BELOW: Final = Ranges("runs", ("run_id",), "run_id > ''", ((),))
+_BELOW: Final = Ranges("runs INDEXED BY sqlite_autoindex_runs_1", ("run_id",), "true", ((),))  # the one of run_id
 _SAID: Final = Ranges(
     "failures", ("failures.rowid",), "failures MATCH ?", (), " CROSS JOIN runs ON runs.rk = failures.rowid"
 )

@@ -33,7 +33,8 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Command:
 
     from stagepost.service._cli._commands._root import main
 
-    monkeypatch.delenv("STAGEPOST_FILE", raising=False)
+    for name in ("STAGEPOST_FILE", "COLUMNS", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
 
     def run(*arguments: object, typed: str | None = None, **environment: str | None) -> Any:
         given = [str(argument) for argument in arguments]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
+from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._happening import AttemptOutcome, Happening, HappeningKind
 from ._happenings import ChildRun, Happened, Happenings, UnderWay
@@ -55,6 +56,7 @@ from .errors import (
     RunNotOpen,
     RunOwned,
     SqliteTooOld,
+    SqliteWithoutFts5,
     StaleCheckpoint,
     StatementFailed,
     StatementRefused,
@@ -102,6 +104,8 @@ __all__ = [
     "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
+    "CountBy",
+    "Counts",
     "Effect",
     "EffectNotFound",
     "EffectStatus",
@@ -141,6 +145,7 @@ __all__ = [
     "OwnershipLost",
     "Page",
     "Ref",
+    "RunFilters",
     "RunInfo",
     "RunNotEnded",
     "RunNotFound",
@@ -155,6 +160,7 @@ __all__ = [
     "SqliteLibrary",
     "SqliteStore",
     "SqliteTooOld",
+    "SqliteWithoutFts5",
     "StaleCheckpoint",
     "Statement",
     "StatementFailed",

@@ -38,6 +38,9 @@ def test_runs_are_listed_with_the_newest_first(command: Command, file: Path) -> 
         (["--since", "1h"], ["mail-1", "failed-1", "quick-1", "digest-1"]),
         (["--until", "1h"], []),
         (["--until", "2000-01-01"], []),
+        (["--text", "press"], ["failed-1"]),
+        (["--ended-since", "1h", "--oldest-first"], ["quick-1", "failed-1"]),
+        (["--ended-until", "1h"], []),
         (["--limit", "1"], ["mail-1"]),
         (["--oldest-first", "-n", "2"], ["digest-1", "quick-1"]),
     ],
@@ -48,8 +51,18 @@ def test_runs_are_filtered(command: Command, file: Path, options: list[str], wan
 
 def test_a_page_goes_on_where_the_one_before_has_ended(command: Command, file: Path) -> None:
     page = command("runs", "ls", "-f", file, "--json", "-n", "3")
-    assert ids(command("runs", "ls", "-f", file, "--json", "--after", json.loads(page.stdout)["next"])) == ["digest-1"]
+    last = command("runs", "ls", "-f", file, "--json", "--after", json.loads(page.stdout)["next"])
+    assert ids(last) == ["digest-1"]
+    back = command("runs", "ls", "-f", file, "--json", "-n", "3", "--before", json.loads(last.stdout)["previous"])
+    assert ids(back) == ids(page)
     assert "--after" in command("runs", "ls", "-f", file, "-n", "3").stderr
+
+
+def test_runs_are_counted(command: Command, file: Path) -> None:
+    count = ("runs", "ls", "-f", file, "--counts")
+    assert json.loads(command(*count, "workflow", "--json").stdout)["counts"] == {"digest": 1, "mail": 1, "quick": 2}
+    assert command(*count, "status", "-l", "customer=7").stdout.split() == ["1", "waiting", "1", "failed", "2", "in", "all"]
+    assert command(*count, "colour").exit_code == 2
 
 
 def test_a_table_fits_80_columns(command: Command, file: Path) -> None:
@@ -66,7 +79,14 @@ def test_a_filter_that_makes_no_sense_is_refused(command: Command, file: Path, o
 
 def test_a_run_is_shown_with_all_that_is_stored(command: Command, file: Path) -> None:
     shown = command("runs", "show", "failed-1", "-f", file).stdout
-    for text in ("failed-1  failed", "quick (version 1)", "customer=7 tenant=north", "Error", "Traceback", "ValueError"):
+    for text in (
+        "failed-1  failed",
+        "quick (version 1)",
+        "customer=7 tenant=north",
+        "Error",
+        "Traceback",
+        "ValueError",
+    ):
         assert text in shown
     waiting = command("runs", "show", "digest-1", "-f", file).stdout
     assert "digest-1/approval  answer" in waiting

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.service import _flows as flows
-from tests.service.conftest import APP, Command, owner
+from tests.service.conftest import APP, Command
 
-from stagepost.checkpoint import RunStatus, SqliteStore
+from stagepost.checkpoint import SqliteStore
 from stagepost.service._cli._sending import as_asked
-from stagepost.workflows import Inbox, PendingWait, Runner
+from stagepost.workflows import Inbox, PendingWait
 
 
 def status(command: Command, file: Path, run_id: str) -> str:

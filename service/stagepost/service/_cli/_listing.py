@@ -1,5 +1,6 @@
 """``runs ls`` and ``runs waits``: which runs there are, and what they wait for."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -8,14 +9,14 @@ from pathlib import Path
 from rich.text import Text
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import RunStatus, WaitKind
+from stagepost.checkpoint import RunFilters, RunStatus, WaitKind
 from stagepost.workflows import Inbox
 
 from ._access import beside, reading
 from ._errors import UsageError
 from ._exits import Exit
 from ._layout import Column, cut, lines
-from ._models import RunPage, RunRow, WaitList, WaitRow
+from ._models import RunCounts, RunPage, RunRow, WaitList, WaitRow
 from ._rows import run_page, wait_rows
 from ._screen import Screen
 from ._styles import BAD, DIM, plain, status_text
@@ -29,49 +30,101 @@ _OPEN = "open"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which runs are asked for; see `stagepost.checkpoint.Catalogue.find`.
+    """Which runs are asked for; see `stagepost.checkpoint.RunFilters`.
 
     Attributes:
         file: The store's file.
         statuses: Names of statuses; ``open`` for all that have not ended.
         workflow: Only those of this workflow.
         labels: Only those with these labels.
+        text: Only those in whose error these words occur.
         since: Only those that were started then or later.
         until: Only those that were started before.
-        oldest_first: Begin with the first one.
-        after: Where the page begins.
-        limit: At most so many.
+        ended_since: Only those that have ended then or later.
+        ended_until: Only those that have ended before.
     """
 
     file: Path | None
     statuses: Sequence[str] = ()
     workflow: str | None = None
     labels: Sequence[str] = ()
+    text: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    oldest_first: bool = False
-    after: str | None = None
+    ended_since: datetime | None = None
+    ended_until: datetime | None = None
+
+    def filters(self) -> RunFilters:
+        """It for the store.
+
+        Raises:
+            UsageError: There is no such status, or a label is none.
+        """
+        return RunFilters(
+            status=read_statuses(self.statuses),
+            workflow=self.workflow,
+            labels=read_labels(self.labels),
+            text=self.text,
+            since=self.since,
+            until=self.until,
+            ended_since=self.ended_since,
+            ended_until=self.ended_until,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which page of them.
+
+    Attributes:
+        limit: At most so many.
+        after: Where the page begins.
+        before: Where it ends.
+        oldest_first: Begin with the first one.
+    """
+
     limit: int = 20
+    after: str | None = None
+    before: str | None = None
+    oldest_first: bool = False
 
 
-async def listed(wanted: Wanted, screen: Screen) -> Exit:
+async def listed(wanted: Wanted, place: Place, screen: Screen) -> Exit:
     """Show a page of runs."""
+    if place.after is not None and place.before is not None:
+        raise UsageError("give --after or --before, and not both")
     async with reading(wanted.file) as reader:
         page = await reader.find(
-            status=read_statuses(wanted.statuses),
-            workflow=wanted.workflow,
-            labels=read_labels(wanted.labels),
-            since=wanted.since,
-            until=wanted.until,
-            newest_first=not wanted.oldest_first,
-            after=wanted.after,
-            limit=wanted.limit,
+            newest_first=not place.oldest_first,
+            after=place.after,
+            before=place.before,
+            limit=place.limit,
+            **wanted.filters(),
         )
     found = run_page(page)
     screen.show(found, partial(_run_lines, found))
     if found.next is not None:
-        screen.hint(f"more: --after '{found.next}'")
+        screen.hint(f"more: --after {shlex.quote(found.next)}")
     return Exit.FOUND if found.damaged else Exit.OK
+
+
+async def counted(wanted: Wanted, by: str | None, screen: Screen) -> Exit:
+    """Say how many runs there are."""
+    if by not in ("status", "workflow"):
+        raise UsageError(f"--counts {by}: give status or workflow")
+    async with reading(wanted.file) as reader:
+        counts = await reader.count(by="status" if by == "status" else "workflow", **wanted.filters())
+    found = RunCounts(total=counts.total, by=by, counts=dict(counts.by))
+    screen.show(found, partial(_count_lines, found))
+    return Exit.OK
+
+
+def _count_lines(found: RunCounts, screen: Screen) -> Iterable[Text]:
+    shown = {name: count for name, count in found.counts.items() if count} | {"in all": found.total}
+    width = max(len(f"{count:,}") for count in shown.values())
+    names = [plain(name, DIM) if name == "in all" else status_text(name) for name in shown]
+    columns = [Column("", [Text(f"{count:>{width},}") for count in shown.values()]), Column("", names)]
+    return lines(columns, screen.width)[1:]
 
 
 async def waited(file: Path | None, run_id: str | None, kind: str | None, screen: Screen) -> Exit:

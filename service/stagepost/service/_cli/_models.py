@@ -71,6 +71,8 @@ class RunPage(Output):
     """The runs."""
     next: str | None
     """For ``--after``: where the next page begins; null if there is none."""
+    previous: str | None
+    """For ``--before``: where the page before ends; null if there is none."""
     damaged: list[DamagedRun]
     """Runs that cannot be read."""
 
@@ -78,10 +80,12 @@ class RunPage(Output):
 class RunCounts(Output):
     """How many runs there are (`runs ls --counts`)."""
 
-    counts: dict[str, int]
-    """By status."""
     total: int
     """In all."""
+    by: Literal["status", "workflow"]
+    """What they are counted by."""
+    counts: dict[str, int]
+    """How many of each."""
 
 
 class WaitRow(Output):

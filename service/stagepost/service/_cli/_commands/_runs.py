@@ -27,36 +27,45 @@ TextFlag = Annotated[bool, typer.Option("--text", help="The value is a text, and
 @runs.command("ls")
 def list_runs(
     *,
-    file: FileOption = None,
     status: Annotated[
-        list[str] | None,
-        typer.Option("--status", "-s", help="running, waiting, completed, …; or open; may be repeated."),
+        list[str] | None, typer.Option("--status", "-s", help="running, waiting, failed, …, or open; may be repeated.")
     ] = None,
     workflow: Annotated[str | None, typer.Option("--workflow", "-w", help="Of this workflow.")] = None,
     label: LabelsOption = None,
-    since: Annotated[str | None, typer.Option(help="Started since: 2h, 7d or a date.")] = None,
-    until: Annotated[str | None, typer.Option(help="Started before: 2h, 7d or a date.")] = None,
+    text: Annotated[str | None, typer.Option("--text", "-t", help="Words of the error that it failed with.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Started since: 2h, 7d or a date.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Started before.")] = None,
+    ended_since: Annotated[str | None, typer.Option(metavar="TIME", help="Ended since.")] = None,
+    ended_until: Annotated[str | None, typer.Option(metavar="TIME", help="Ended before.")] = None,
+    counts: Annotated[
+        str | None, typer.Option("--counts", metavar="BY", help="Only count them, by status or by workflow.")
+    ] = None,
     oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Begin with the oldest.")] = False,
     limit: LimitOption = 20,
     after: AfterOption = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="CURSOR", help="The page before the one that begins with this.")
+    ] = None,
+    file: FileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """List runs, the newest first."""
-    from .._listing import Wanted, listed
+    from .._listing import Place, Wanted, counted, listed
 
     wanted = Wanted(
         file=file,
         statuses=status or (),
         workflow=workflow,
         labels=label or (),
+        text=text,
         since=_time(since, "--since"),
         until=_time(until, "--until"),
-        oldest_first=oldest_first,
-        after=after,
-        limit=limit,
+        ended_since=_time(ended_since, "--ended-since"),
+        ended_until=_time(ended_until, "--ended-until"),
     )
-    act(partial(listed, wanted), json=json, debug=debug)
+    page = Place(limit, after, before, oldest_first)
+    act(partial(listed, wanted, page) if counts is None else partial(counted, wanted, counts), json=json, debug=debug)
 
 
 @runs.command()

@@ -1,10 +1,12 @@
 """Workflows and agents that the command is given by ``--app``."""
 
+import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from stagepost.agents import Agent, FunctionModel, ScriptedModel, call, tool
+from pydantic import BaseModel
+
+from stagepost.agents import Agent, FunctionModel, call, external_tool, tool
 from stagepost.checkpoint import MemoryStore, SqliteStore
 from stagepost.workflows import Chain, Receive, Runner, State, StepContext, Wait, step
 
@@ -18,7 +20,7 @@ async def draft(state: State) -> Mapping[str, object]:
 
 @step
 async def publish(state: State) -> Mapping[str, object]:
-    if state.get("boom") and not Path(str(state["boom"])).exists():
+    if state.get("boom") and not os.path.exists(str(state["boom"])):  # noqa: ASYNC240, PTH110  # it is there at once
         raise ValueError(f"the press is {HOSTILE}")
     return {"published": True}
 
@@ -66,7 +68,29 @@ async def look(city: str) -> str:
     return f"rain in {city}"
 
 
-mailer = Agent("mailer", prompt="M.", model=ScriptedModel([[call("send_mail", to="ann"), call("send_mail", to="bob")], "Done."]), tools=[send_mail])  # fmt: skip
+mails = [call("send_mail", to="ann"), call("send_mail", to="bob")]
+
+
+def write(request: Any) -> Any:
+    return mails if request.messages[-1].role == "user" else "Done."
+
+
+mailer = Agent("mailer", prompt="M.", model=FunctionModel(write), tools=[send_mail])
+
+
+class What(BaseModel):
+    what: str
+
+
+price = external_tool("price", "Asks for the price of something.", parameters=What, returns=int)
+
+
+def buy(request: Any) -> Any:
+    last = request.messages[-1]
+    return call("price", what="tea") if last.role == "user" else f"It costs {last.text}."
+
+
+buyer = Agent("buyer", prompt="B.", model=FunctionModel(buy), tools=[price])
 
 
 def count(request: Any) -> Any:

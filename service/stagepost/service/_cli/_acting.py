@@ -49,7 +49,7 @@ def _run(job: Job, screen: "Screen", *, debug: bool) -> Exit:
         return anyio.run(job, screen)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-    except Exception as raised:
+    except (Exception, BaseExceptionGroup) as raised:
         errors = list(causes(raised))
         if any(isinstance(error, BrokenPipeError) for error in errors):
             raise BrokenPipeError from raised

@@ -27,12 +27,24 @@ class Look:
 
 
 def changes(before: Look | None, now: Look) -> Iterator[WatchEvent]:
-    """What is new, in the order: its waits that are over, where it is, items, runs below, new waits, its status."""
+    """What is new: its waits that are over, where it is, items, runs below, new waits.
+
+    Its status comes first if it was not known and the run is open; else last, since it may be the end.
+    """
+    status = _status(before, now)
+    is_first = before is None and now.snapshot.run.status.is_open
+    if is_first:
+        yield from status
     yield from _waits(before, now, WaitStatus.ANSWERED, WaitStatus.EXPIRED)
     yield from _places(before, now)
     yield from _items(before, now)
     yield from _children(before, now)
     yield from _waits(before, now, WaitStatus.OPEN)
+    if not is_first:
+        yield from status
+
+
+def _status(before: Look | None, now: Look) -> Iterator[WatchEvent]:
     run = now.snapshot.run
     if before is None or before.snapshot.run.status is not run.status:
         at = run.finished_at or now.at

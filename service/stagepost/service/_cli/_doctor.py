@@ -181,8 +181,8 @@ def _lines(found: DoctorReport, screen: Screen) -> Iterable[Text]:
     ]
     for line, check in zip(lines(columns, screen.width)[1:], found.checks, strict=True):
         yield line
-        if check.advice is not None and check.status != "note":
-            yield Text(f"    {check.advice}", BAD if check.status == "problem" else WAITS)
+        if check.advice is not None:
+            yield Text("    ").append_text(plain(check.advice, _MARKS[check.status][1]))
     problems = [check.name for check in found.checks if check.status == "problem"]
     yield Text()
     yield Text(f"look at: {', '.join(problems)}", BAD) if problems else Text("no problems", GOOD)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import RunFilters, RunStatus, WaitKind
+from stagepost.checkpoint import CountBy, RunFilters, RunStatus, WaitKind
 from stagepost.workflows import Inbox
 
 from ._access import beside, reading
@@ -108,13 +108,17 @@ async def listed(wanted: Wanted, place: Place, screen: Screen) -> Exit:
     return Exit.FOUND if found.damaged else Exit.OK
 
 
-async def counted(wanted: Wanted, by: str | None, screen: Screen) -> Exit:
+async def counted(wanted: Wanted, by: str, screen: Screen) -> Exit:
     """Say how many runs there are."""
-    if by not in ("status", "workflow"):
-        raise UsageError(f"--counts {by}: give status or workflow")
+    way: CountBy
+    match by:
+        case "status" | "workflow":
+            way = by
+        case _:
+            raise UsageError(f"--counts {by}: give status or workflow")
     async with reading(wanted.file) as reader:
-        counts = await reader.count(by="status" if by == "status" else "workflow", **wanted.filters())
-    found = RunCounts(total=counts.total, by=by, counts=dict(counts.by))
+        counts = await reader.count(by=way, **wanted.filters())
+    found = RunCounts(total=counts.total, by=way, counts=dict(counts.by))
     screen.show(found, partial(_count_lines, found))
     return Exit.OK
 

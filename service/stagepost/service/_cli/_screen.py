@@ -97,6 +97,14 @@ class Screen:
         console.file.flush()
 
 
+class _Console(Console):
+    """A console that does not end the process by itself."""
+
+    def on_broken_pipe(self) -> None:
+        """Nobody reads any more."""
+        raise BrokenPipeError
+
+
 def _console(file: TextIO) -> Console:
     width = None if file.isatty() or os.environ.get("COLUMNS") else _UNBOUNDED
-    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+    return _Console(file=file, width=width, highlight=False, markup=False, emoji=False)

@@ -46,11 +46,15 @@ async def chatted(chat: Chat, screen: Screen) -> Exit:
     """Talk until the input ends."""
     name = chat.conversation or uuid4().hex[:12]
     agent = _agent(chat.agent)
+    code: Exit | None = None
     try:
         with keyboard() as keys:
             async with _runner(chat, agent) as runner, converse(runner, agent, id=name, idle=None) as talk:
-                return await _Session(runner, talk, keys, screen, chat.by).run()
+                code = await _Session(runner, talk, keys, screen, chat.by).run()
+                return code
     finally:
+        if code is None and screen.is_terminal:  # interrupted, perhaps within a line
+            screen.line()
         if chat.file is not None:
             screen.hint(f"to go on: stagepost chat {chat.agent} --file {chat.file} --conversation {name}")
 

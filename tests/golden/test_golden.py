@@ -107,12 +107,12 @@ async def end(runner: Runner, wait: PendingWait) -> None:
 
 async def check_ended(runner: Runner, store: SqliteStore) -> None:
     """What had ended, and what only left its key."""
-    assert (await runner.info("cancelled")).status is RunStatus.CANCELLED
+    assert (await runner.runs.info("cancelled")).status is RunStatus.CANCELLED
     with pytest.raises(RunForgotten):
         await runner.start(runner.workflow("answer"), {"draft": "forgotten"}, key="forgotten")
     run = await runner.start(runner.workflow("answer"), {"draft": "tides"}, key="order 7")
     assert run.id == "answer"
-    info = await runner.info("answer")
+    info = await runner.runs.info("answer")
     assert (info.trace, info.labels) == ("t-1", {"customer": "7"})
     assert (await store.history("talk")).items
     blob = await (await runner.get("blob")).result()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
+from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._inbox import Inbox
 from ._limits import Limits
@@ -52,6 +53,7 @@ from .errors import (
     RunNotOpen,
     RunOwned,
     SqliteTooOld,
+    SqliteWithoutFts5,
     StaleCheckpoint,
     StatementFailed,
     StatementRefused,
@@ -97,6 +99,8 @@ __all__ = [
     "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
+    "CountBy",
+    "Counts",
     "Effect",
     "EffectNotFound",
     "EffectStatus",
@@ -132,6 +136,7 @@ __all__ = [
     "OwnershipLost",
     "Page",
     "Ref",
+    "RunFilters",
     "RunInfo",
     "RunNotEnded",
     "RunNotFound",
@@ -145,6 +150,7 @@ __all__ = [
     "SqliteInbox",
     "SqliteStore",
     "SqliteTooOld",
+    "SqliteWithoutFts5",
     "StaleCheckpoint",
     "Statement",
     "StatementFailed",

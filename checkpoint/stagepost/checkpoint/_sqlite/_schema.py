@@ -22,6 +22,7 @@ from stagepost._dataclasses import dataclass
 from ..errors import NotAStore, SqliteTooOld
 from ._batch import primary_code
 from ._ddl import TABLES
+from ._error_words import check_fts5
 from ._generation import RAISE
 
 Upgrade: TypeAlias = Callable[[sqlite3.Connection], None]
@@ -181,8 +182,10 @@ def prepare(
 
     Raises:
         NotAStore: It holds something else, or was written by another version.
+        SqliteWithoutFts5: SQLite cannot index words.
     """
     try:
+        check_fts5(connection)
         with _unchecked(connection, schema):
             connection.execute("BEGIN IMMEDIATE")
             _prepare(connection, path, confirm, schema)

@@ -57,7 +57,7 @@ async def test_a_run_of_an_old_version_goes_on_with_it_where_it_is_registered(st
         (finding,) = (await runner.check()).findings
         assert (finding.verdict, finding.target) == (RunVerdict.GOES_ON, 1)
         assert not (await runner.recover()).resumed
-        assert (await runner.info("r1")).version == 1
+        assert (await runner.runs.info("r1")).version == 1
         assert runner.workflow("work") is V2
         assert runner.workflow("work", 1) is V1
         with pytest.raises(WorkflowNotFound, match="knows no workflow 'work' version 3; it knows: work version 1"):

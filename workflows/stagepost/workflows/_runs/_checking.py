@@ -121,7 +121,7 @@ class Examination:
     ) -> CheckReport:
         """Look at all of a store; see `check_runs`."""
         found = _Findings(limit)
-        total = 0 if progress is None else await _count(store)
+        total = 0 if progress is None else (await store.count(status=OPEN)).total
         async with aclosing(_open_runs(store)) as pages:
             async for infos, damaged in pages:
                 for info in infos:
@@ -192,14 +192,6 @@ class _Findings:
         findings = tuple((*self._telling, *self._plain)[: self._limit])
         counts = {workflow: dict(counts) for workflow, counts in self._counts.items()}
         return CheckReport(findings, counts, self.total - len(findings))
-
-
-async def _count(store: RunReader) -> int:
-    total = 0
-    async with aclosing(_open_runs(store)) as pages:
-        async for infos, damaged in pages:
-            total += len(infos) + len(damaged)
-    return total
 
 
 async def _open_runs(store: RunReader) -> AsyncGenerator[tuple[Sequence[RunInfo], Sequence[CorruptRun]], None]:

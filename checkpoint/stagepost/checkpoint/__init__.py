@@ -29,6 +29,8 @@ from ._waiting import Effect, EffectStatus, Latest, NewWait, OpenWait, SentSigna
 from .errors import (
     AlreadyAnswered,
     BackendNotSupported,
+    BackupExists,
+    BackupFailed,
     BlobNotFound,
     BlobTooLarge,
     CancelRequested,
@@ -79,6 +81,8 @@ __all__ = [
     "AlreadyAnswered",
     "Attachments",
     "BackendNotSupported",
+    "BackupExists",
+    "BackupFailed",
     "BlobNotFound",
     "BlobTooLarge",
     "CancelRequested",

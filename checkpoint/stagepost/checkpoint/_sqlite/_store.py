@@ -62,6 +62,7 @@ class SqliteStore(Aside, SqlRuns):
         StoreNotWritable: The file or its folder refuses (on entering).
         NotAStore: The file is something else (on entering).
         SqliteTooOld: SQLite is older than 3.37 (on entering).
+        SqliteWithoutFts5: SQLite was built without FTS5 (on entering).
         BackendNotSupported: The loop is not asyncio's (on entering).
     """
 
@@ -102,6 +103,7 @@ class SqliteStore(Aside, SqlRuns):
             StoreNotReadable: There is no such file, or it or its folder refuses (on entering).
             NotAStore: The file is something else (on entering).
             SqliteTooOld: SQLite is older than 3.37 (on entering).
+        SqliteWithoutFts5: SQLite was built without FTS5 (on entering).
             BackendNotSupported: The loop is not asyncio's (on entering).
         """
         return open_store_reader(Path(path))
@@ -135,6 +137,7 @@ class SqliteStore(Aside, SqlRuns):
             StoreNotReadable: There is no such file, or it or its folder refuses (on entering).
             NotAStore: The file is something else (on entering).
             SqliteTooOld: SQLite is older than 3.37 (on entering).
+        SqliteWithoutFts5: SQLite was built without FTS5 (on entering).
             BackendNotSupported: The loop is not asyncio's (on entering).
             StoreLocked: Somebody writes to the file, and did not let go within 5 s (on writing).
             StoreLost: The file was deleted, moved or replaced since (on writing and reading).

@@ -33,6 +33,8 @@ from ._waiting import Effect, EffectStatus, Latest, NewWait, OpenWait, SentSigna
 from .errors import (
     AlreadyAnswered,
     BackendNotSupported,
+    BackupExists,
+    BackupFailed,
     BlobNotFound,
     BlobTooLarge,
     CancelRequested,
@@ -85,6 +87,8 @@ __all__ = [
     "Attachments",
     "AttemptOutcome",
     "BackendNotSupported",
+    "BackupExists",
+    "BackupFailed",
     "BlobNotFound",
     "BlobTooLarge",
     "CancelRequested",

@@ -170,8 +170,11 @@ class Catalogue(Protocol):
     async def verify(self, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
 
+        Nobody waits for it, and memory does not grow with the number of runs.
+
         Args:
-            progress: Awaited now and then with how many runs were read, and how many there were at the beginning.
+            progress: Awaited now and then with how many runs were read, and how many there were at the beginning. What
+                is not of runs is looked at after the last of them.
 
         Raises:
             StoreFailed: The list of the runs itself is damaged.

@@ -40,6 +40,8 @@
         ├── StoreNotWritable(OSError)    the file or its folder refuses to be written
         ├── StoreNotReadable(OSError)    there is no such file, or it or its folder refuses to be read
         ├── StoreFull(OSError)           no space: nothing of the commit is on disk, the store stays usable
+        ├── BackupExists(FileExistsError) the file that a backup was to be written to exists
+        ├── BackupFailed(OSError)        no backup was made; the store is not affected
         ├── StoreFailed                  an I/O error or a silent disk: what is on disk is known only after reopening
         ├── NotAStore(ValueError)        the file is something else, or of a newer stagepost
         ├── SqliteTooOld                 the interpreter's SQLite lacks what the store needs
@@ -49,6 +51,7 @@
 
 from datetime import datetime
 
+from ._backup_errors import BackupExists, BackupFailed
 from ._blob_errors import BlobNotFound, CorruptBlob, UnusedBlobs
 from ._list_errors import ListTooShort, UnusedLists
 from ._ownership_errors import CancelRequested, NewsFirst, OwnerExpired, OwnershipLost, RunOwned
@@ -76,6 +79,8 @@ from ._waiting_errors import AlreadyAnswered, EffectNotFound, WaitNotFound
 __all__ = [
     "AlreadyAnswered",
     "BackendNotSupported",
+    "BackupExists",
+    "BackupFailed",
     "BlobNotFound",
     "BlobTooLarge",
     "CancelRequested",

@@ -2,10 +2,10 @@
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
+from anyio import CancelScope
 from tests.checkpoint._builders import new_run
 
 from stagepost.checkpoint import Closing, Commit, CorruptRun, MemoryStore, RunStatus, Snapshot, SqliteStore
@@ -13,11 +13,11 @@ from stagepost.checkpoint import Closing, Commit, CorruptRun, MemoryStore, RunSt
 T = TypeVar("T")
 
 
-class Counting(SqliteStore):
+class Counting(MemoryStore):
     """Counts how often it is asked."""
 
-    def __init__(self, file: Path) -> None:
-        super().__init__(file)
+    def __init__(self) -> None:
+        super().__init__()
         self.looks = 0
         self.loads = list[str]()
 
@@ -29,16 +29,16 @@ class Counting(SqliteStore):
         self.loads.append(run_id)
         return await super().load(run_id)
 
+    async def damage(self) -> None:
+        await super()._examine(damage)
+
 
 class Forgetting(Counting):
     """Whose damaged run is deleted as soon as it was found."""
 
-    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
-        found = await super()._examine(look)
-        with closing(sqlite3.connect(self.path)) as connection, connection:
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("DELETE FROM runs WHERE run_id = 'run-7'")
-        return found
+    async def load(self, run_id: str) -> Snapshot:
+        await self.delete(run_id)
+        return await super().load(run_id)
 
 
 async def fill(store: SqliteStore | MemoryStore, runs: int) -> None:
@@ -48,17 +48,16 @@ async def fill(store: SqliteStore | MemoryStore, runs: int) -> None:
         await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
 
 
-def damage(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE frames SET state = x'7b' WHERE rk = (SELECT rk FROM runs WHERE run_id = 'run-7')")
+def damage(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE frames SET state = x'7b' WHERE rk = (SELECT rk FROM runs WHERE run_id = 'run-7')")
 
 
-async def test_runs_are_read_a_page_at_a_time_and_only_damaged_ones_twice(file: Path) -> None:
-    async with Counting(file) as store:
+async def test_runs_are_read_a_page_at_a_time_and_only_damaged_ones_twice() -> None:
+    async with Counting() as store:
         await fill(store, 250)
         assert await store.verify() == []
         assert (store.looks, store.loads) == (3, [])
-        damage(file)
+        await store.damage()
         (error,) = await store.verify()
         assert isinstance(error, CorruptRun)
         assert (error.run_id, store.loads) == ("run-7", ["run-7"])
@@ -82,9 +81,37 @@ async def test_whoever_waits_is_told_how_many_runs_were_read(file: Path) -> None
     assert seen == [(100, 150), (150, 150), (100, 150), (150, 150), (3, 3)]
 
 
-async def test_a_run_that_is_deleted_while_it_is_checked_is_not_named(file: Path) -> None:
-    async with Forgetting(file) as store:
+async def test_a_run_that_is_deleted_while_it_is_verified_is_not_named() -> None:
+    async with Forgetting() as store:
         await fill(store, 10)
-        damage(file)
+        await store.damage()
         assert await store.verify() == []
         assert store.loads == ["run-7"]
+
+
+async def test_the_store_is_read_and_written_while_it_is_verified(file: Path) -> None:
+    """What was begun waits in the callback, in which everything else goes on."""
+    began = list[int]()
+
+    async def go_on(done: int, _: int) -> None:
+        lease, _info = await store.create(new_run(f"meanwhile-{done}"))
+        assert lease is not None
+        began.append(len((await store.find(limit=1000)).items))
+        await store.commit(Commit(lease=lease, closing=Closing(RunStatus.COMPLETED)))
+
+    async with SqliteStore(file) as store:
+        await fill(store, 150)
+        assert await store.verify(go_on) == []
+        assert began[:2] == [151, 152]
+
+
+async def test_to_verify_can_be_given_up(file: Path) -> None:
+    async def give_up(_: int, __: int) -> None:
+        scope.cancel()
+
+    async with SqliteStore(file) as store:
+        await fill(store, 150)
+        with CancelScope() as scope:
+            await store.verify(give_up)
+        assert scope.cancelled_caught
+        assert await store.verify() == []

@@ -17,6 +17,7 @@ import anyio
 
 from .._limits import Limits
 from ..errors import StoreError, StoreNotReadable
+from ._aside import Aside
 from ._batch import Outcome, Work, is_busy, run_batch
 from ._connect import Connection, leave_wal, restrict, synchronous
 from ._faults import ANOTHER_PROGRAM, TRY, translate_read
@@ -59,16 +60,22 @@ class InboxConnection(WritingConnection):
             self.synchronous = wanted
 
 
-class SqliteInbox(SqlInbox):
+class SqliteInbox(Aside, SqlInbox):
     """What anybody may do with a store's file, beside its owner: `Inbox` and `Catalogue`. `SqliteStore.inbox` opens it.
 
     What returned is in the file, and survives what the owner's commits survive. The owner hears of it within a fraction
     of a second, or when there is one again.
     """
 
-    def __init__(self, writer: Writer, reader: Reader, clock: Callable[[], float], limits: Limits) -> None:
+    def __init__(
+        self, writer: Writer, reader: Reader, at: tuple[Path, Path], clock: Callable[[], float], limits: Limits
+    ) -> None:
         super().__init__(clock, limits, writer)
         self._reader = reader
+        self._at = at
+
+    def _file(self) -> tuple[Path, Path]:
+        return self._at
 
     def _tell(self, work: Callable[[Connection], T], *, patient: bool = False) -> Coroutine[Any, Any, T]:  # noqa: ARG002  # all come from outside
         return self._sink.write(work, patient=False)
@@ -103,7 +110,7 @@ async def open_inbox(
         )
         try:
             await writer.start()
-            yield SqliteInbox(writer, reader, clock, limits)
+            yield SqliteInbox(writer, reader, (path, name), clock, limits)
         finally:
             with anyio.CancelScope(shield=True):
                 await writer.close()  # before the reader, which copies no WAL: the last connection would

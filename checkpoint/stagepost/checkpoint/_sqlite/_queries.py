@@ -164,7 +164,14 @@ UNUSED_BLOBS = """
 SELECT count(*), coalesce(sum(length(value)), 0) FROM blobs
 WHERE digest NOT IN (SELECT digest FROM blob_refs) AND digest NOT IN (SELECT digest FROM element_blobs)
 """
-INTEGRITY = "PRAGMA integrity_check(10)"
+TABLE_NAMES = """
+SELECT 'sqlite_schema' UNION ALL SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'
+"""
+
+
+def integrity_query(table: str) -> Query:
+    """What SQLite finds wrong with a table and its indexes; of `sqlite_schema`, with the list of unused pages."""
+    return Query(f"""PRAGMA integrity_check('{table.replace("'", "''")}')""", ())
 
 
 def history_query(run_id: str, after: int, limit: int) -> Query:

@@ -89,6 +89,10 @@ class Reader:
         connection = self._connection  # aiosqlite has no public way to do several things in one turn
         return cast("T", await connection._execute(partial(_checked, look), connection._conn))  # type: ignore[no-untyped-call]  # noqa: SLF001  # aiosqlite's own
 
+    async def interrupt(self) -> None:
+        """End what the reading thread reads at this moment, which then raises."""
+        await self._connection.interrupt()
+
     async def _failure(self, error: sqlite3.Error) -> CheckpointError:
         """What an error of a query means."""
         is_store = not self._is_store or primary_code(error) not in _GONE or await self._has_meta()
@@ -149,6 +153,17 @@ async def _opened(connection: aiosqlite.Connection, path: Path) -> None:
         raise translate_read(error, path) from error
 
 
+def connect_reading(address: str, path: Path, name: Path) -> ReadingConnection:
+    """Open a connection that reads, for the thread that calls this; the arguments are those of `open_reader`."""
+
+    def open_it() -> ReadingConnection:
+        return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, factory=ReadingConnection)
+
+    reading, files = open_known(path, name, open_it)
+    reading.files = files
+    return reading
+
+
 @asynccontextmanager
 async def open_reader(address: str, path: Path, name: Path) -> AsyncIterator[Reader]:
     """Open a reader and close it, whatever happens: its thread would keep the process alive.
@@ -163,14 +178,10 @@ async def open_reader(address: str, path: Path, name: Path) -> AsyncIterator[Rea
     threads: list[Thread] = []
     opened: list[Files] = []
 
-    def open_it() -> ReadingConnection:
-        return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, factory=ReadingConnection)
-
     def connect() -> sqlite3.Connection:
         threads.append(current_thread())
-        reading, files = open_known(path, name, open_it)
-        reading.files = files
-        opened.append(files)
+        reading = connect_reading(address, path, name)
+        opened.append(reading.files)
         return reading
 
     connection = aiosqlite.Connection(connect, _CHUNK)

@@ -34,12 +34,12 @@ from ._finding import Filters, search_runs, search_waits, stored_query
 from ._past import happenings_query, to_happenings, to_value, value_query
 from ._queries import (
     COUNT_RUNS,
-    INTEGRITY,
     LAST_STORED,
     ODD_RUNS,
     ORPHANS,
     SELECT_BLOB,
     SELECT_RUN,
+    TABLE_NAMES,
     UNUSED_BLOBS,
     UNUSED_LISTS,
     Query,
@@ -49,6 +49,7 @@ from ._queries import (
     head_query,
     history_query,
     ids_query,
+    integrity_query,
     latest_query,
     signals_query,
     snapshot_query,
@@ -59,6 +60,7 @@ from ._rows import odd_run, suspects, to_history, to_latest, to_open_wait, to_ru
 T = TypeVar("T")
 Numbered = TypeVar("Numbered", Version, SentSignal)
 _PAGE = 100  # runs that are examined at once
+_MOST_TOLD = 10  # complaints of SQLite's: what follows the first ones is seldom of use
 
 
 class Reading(ABC):
@@ -215,10 +217,11 @@ class Reading(ABC):
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
 
         Also told are bytes that runs refer to and that are gone or changed, bytes and rows that belong to no run, and
-        if all runs are well, whether SQLite finds the file well.
+        if all runs are well, whether SQLite finds the tables and their indexes well.
 
         Args:
-            progress: Awaited now and then with how many runs were read, and how many there were at the beginning.
+            progress: Awaited now and then with how many runs were read, and how many there were at the beginning. What
+                is not of runs is looked at after the last of them.
 
         Raises:
             StoreFailed: The list of the runs itself is damaged.
@@ -232,12 +235,18 @@ class Reading(ABC):
             found += [UnusedLists(*row) for row in await self._read(Query(UNUSED_LISTS, ())) if row[0]]
             found += [UnusedBlobs(*row) for row in await self._read(Query(UNUSED_BLOBS, ())) if row[0]]
             if not found:
-                found += [CorruptStore(text) for (text,) in await self._read(Query(INTEGRITY, ())) if text != "ok"]
+                found += await self._damaged_tables()
         except StoreFailed as error:
             if not is_damage(error.__cause__):
                 raise
             return found or [CorruptStore(error.reason)]
         return found
+
+    async def _damaged_tables(self) -> Sequence[CorruptStore]:
+        """What SQLite finds, table by table: one read of all would keep the WAL from being emptied for long."""
+        names = [str(name) for (name,) in await self._read(Query(TABLE_NAMES, ()))]
+        texts = [text for name in names for (text,) in await self._read(integrity_query(name))]
+        return [CorruptStore(text) for text in texts if text != "ok"][:_MOST_TOLD]
 
     async def _damaged_runs(self, progress: Progress | None) -> Sequence[CorruptRun]:
         damaged, after, done = list[CorruptRun](), "", 0

@@ -16,6 +16,7 @@ from .._feed import Feed
 from .._limits import DEFAULT, Limits
 from .._ownership import Owner
 from ..errors import NotAStore, StoreClosed, StoreError, StoreLocked
+from ._aside import Aside
 from ._batch import run_batch
 from ._connect import Durability, connector, read_only
 from ._faults import ANOTHER_PROGRAM
@@ -35,7 +36,7 @@ from ._writer import Writer
 T = TypeVar("T")
 
 
-class SqliteStore(SqlRuns):
+class SqliteStore(Aside, SqlRuns):
     """Keeps runs in one SQLite file, owned by one process at a time.
 
     Beside the file stand its WAL and a lock file. Commits of concurrent runs share transactions and fsyncs.
@@ -183,6 +184,9 @@ class SqliteStore(SqlRuns):
     def _stop_listening(self, feed: Feed) -> None:  # noqa: ARG002  # there is one owner, and one feed
         if self._writer is not None:
             self._writer.stop_listening()
+
+    def _file(self) -> tuple[Path, Path]:
+        return self._place
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._open_reader().fetch(query)

@@ -10,11 +10,11 @@ from typing import TypeVar
 import anyio
 
 from ..errors import BackendNotSupported, NotAStore, StoreNotReadable
+from ._aside import Aside
 from ._connect import read_only
 from ._generation import resolve
 from ._queries import Query, Row
 from ._reader import Reader, open_reader
-from ._reading import Reading
 from ._schema import APPLICATION_ID, MASTER, Schema, check_version
 
 T = TypeVar("T")
@@ -23,15 +23,19 @@ _MARKS = Query("SELECT application_id, user_version FROM pragma_application_id, 
 _TABLES = Query(MASTER, ())
 
 
-class StoreReader(Reading):
+class StoreReader(Aside):
     """What a store says of its runs. `SqliteStore.reader` opens one.
 
     Each call is one short transaction of its own, so it sees what has been acknowledged before, holds nobody up, and is
     not held up by commits.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, path: Path, name: Path) -> None:
         self._reader = reader
+        self._at = path, name
+
+    def _file(self) -> tuple[Path, Path]:
+        return self._at
 
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._reader.fetch(query)
@@ -46,8 +50,8 @@ class StoreReader(Reading):
 @asynccontextmanager
 async def open_store_reader(given: Path, schema: Schema) -> AsyncIterator[StoreReader]:
     """Open a file for reading, whoever owns it, and see that it is a store; raises what `opened_reader` does."""
-    async with opened_reader(given, schema) as (reader, _, _):
-        yield StoreReader(reader)
+    async with opened_reader(given, schema) as (reader, path, name):
+        yield StoreReader(reader, path, name)
 
 
 @asynccontextmanager

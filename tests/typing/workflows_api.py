@@ -286,7 +286,7 @@ async def continued(store: SqliteStore, runner: Runner) -> None:
     assert_type(await runner.start(Chain("turn", [write_order]), given, labels={"customer": "7"}), Run)
     assert_type(await store.elements("turn-1", "", "messages", after=1, limit=10), Page[bytes])
     assert_type((await store.head("turn-1")).row, int)
-    assert_type(await runner.find(labels={"customer": "7"}, newest_first=True), Page[RunInfo])
+    assert_type(await runner.runs.list(labels={"customer": "7"}, newest_first=True), Page[RunInfo])
     assert_type(runner.keep_of("turn"), Keep)
     await store.execute(Statement("DELETE FROM app_orders WHERE run = ?", ("turn-1",)))
     rows = await store.query("SELECT * FROM app_orders WHERE run = ?", "turn-1")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
+from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._happening import AttemptOutcome, Happening, HappeningKind
 from ._happenings import ChildRun, Happened, Happenings, UnderWay
@@ -54,6 +55,7 @@ from .errors import (
     RunNotOpen,
     RunOwned,
     SqliteTooOld,
+    SqliteWithoutFts5,
     StaleCheckpoint,
     StatementFailed,
     StatementRefused,
@@ -101,6 +103,8 @@ __all__ = [
     "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
+    "CountBy",
+    "Counts",
     "Effect",
     "EffectNotFound",
     "EffectStatus",
@@ -140,6 +144,7 @@ __all__ = [
     "OwnershipLost",
     "Page",
     "Ref",
+    "RunFilters",
     "RunInfo",
     "RunNotEnded",
     "RunNotFound",
@@ -153,6 +158,7 @@ __all__ = [
     "SqliteInbox",
     "SqliteStore",
     "SqliteTooOld",
+    "SqliteWithoutFts5",
     "StaleCheckpoint",
     "Statement",
     "StatementFailed",

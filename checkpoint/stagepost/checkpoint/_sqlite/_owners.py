@@ -13,6 +13,7 @@ from .._ownership import Cancelled, Change, Freed, Lost, News, Owner
 from .._records import Keep, Lease, Shape
 from ..errors import CheckpointError, OwnerExpired, RunNotOpen, RunOwned, StoreInUse
 from ._changes import shape_row
+from ._error_words import index_errors
 from ._fence import run_of
 from ._happened import note_claimed, note_going_on
 from ._queries import RUN_COLUMNS, Row, as_text
@@ -166,6 +167,7 @@ def claim(
             is_reopened = True
             connection.execute(_RETRY_ITEMS, (row,))
             connection.execute(_WAIT_AGAIN, (row,))
+            index_errors(connection)
     before = connection.execute(_OWNER, (run_id,)).fetchone()
     claimed = connection.execute(_CLAIM, (owner.id, shape and shape.id, run_id, force, counts)).fetchone()
     if claimed is None:

@@ -65,7 +65,12 @@ def happened_rows(right: Right, happened: Sequence[Happening], frame: Frame | No
             is_told = is_told or path is not None
             yield _happened_row(right, happening, path, now)
     if frame is not None and not is_told:
-        yield _happened_row(right, Happening(HappeningKind.FRAME, frame.path), frame.path, now)
+        yield version_row(right, frame.path, now)
+
+
+def version_row(right: Right, path: str, now: int) -> RowChange:
+    """A frame that has just been written, where nobody says what has made it."""
+    return _happened_row(right, Happening(HappeningKind.FRAME, path), path, now)
 
 
 def began_row(right: Right, now: int) -> RowChange:

@@ -71,3 +71,13 @@ def test_open_runs_are_checked_against_the_code(command: Command, owned: Path, a
 def test_a_whole_file_is_verified(command: Command, owned: Path) -> None:
     assert command("verify", "-f", owned).stdout == "no damage\n"
     assert command("verify", "-f", owned, "--json").exit_code == 0
+
+
+def test_a_store_is_copied_beside_its_owner(command: Command, owned: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    assert command("backup", copy, "-f", owned).stdout.startswith(f"copied to {copy}, ")
+    again = command("backup", copy, "-f", owned)
+    assert (again.exit_code, "--overwrite" in again.stderr) == (4, True)
+    assert command("backup", copy, "-f", owned, "--overwrite", "--json").exit_code == 0
+    assert command("backup", tmp_path / "none" / "copy.db", "-f", owned).exit_code == 5
+    assert command("runs", "delete", "quick-1", "-f", copy).exit_code == 0

@@ -43,7 +43,7 @@ def test_control_characters_are_written_out() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.004, "0.00 s"), (1.25, "1.2 s"), (42, "42 s"), (185, "3 min 5 s"), (7200, "2 h"), (90_000, "1 d 1 h")],
+    [(0.0042, "4 ms"), (1.25, "1.2 s"), (42, "42 s"), (185, "3 min 5 s"), (7200, "2 h"), (90_000, "1 d 1 h")],
 )
 def test_durations_are_told_in_their_largest_units(seconds: float, text: str) -> None:
     assert took(seconds) == text

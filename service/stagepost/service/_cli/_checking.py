@@ -1,4 +1,4 @@
-"""``check``: what this code would do with each open run; ``verify``: whether the file is whole."""
+"""``check``: what this code would do with open runs; ``backup`` and ``verify``: a copy of the file, and its damage."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -6,12 +6,14 @@ from pathlib import Path
 
 from rich.text import Text
 
+from stagepost.checkpoint import BackupExists, StoreFile
 from stagepost.workflows import CheckReport, RunVerdict
 
 from ._access import reading
 from ._definitions import load
+from ._errors import Refused
 from ._exits import Exit
-from ._models import CheckFinding, CheckFound, DamageRow, VerifyFound
+from ._models import BackupMade, CheckFinding, CheckFound, DamageRow, VerifyFound
 from ._progress import counting
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, WAITS, plain
@@ -39,6 +41,22 @@ async def checked(file: Path | None, app: str | None, screen: Screen) -> Exit:
     )
     screen.show(found, partial(_check_lines, report))
     return Exit.OK if report.ok else Exit.FOUND
+
+
+async def backed_up(file: Path | None, target: Path, screen: Screen, *, overwrite: bool) -> Exit:
+    """Copy the store to another file, while everybody goes on."""
+    async with reading(file) as reader, counting(screen, "bytes") as progress:
+        try:
+            await reader.backup(target, progress, overwrite=overwrite)
+        except BackupExists as error:
+            raise Refused(f"{error.path} exists: give another name, or --overwrite to replace it") from error
+    found = BackupMade(path=str(target), size=StoreFile.at(target).size)
+    screen.show(found, partial(_backup_lines, found))
+    return Exit.OK
+
+
+def _backup_lines(found: BackupMade, _: Screen) -> Iterable[Text]:
+    yield Text.assemble(("copied", GOOD), " to ", plain(found.path), f", {found.size:,} bytes")
 
 
 async def verified(file: Path | None, screen: Screen) -> Exit:

@@ -66,7 +66,9 @@ def code_of(error: BaseException) -> Exit:
 
 _KINDS = {
     Exit.NOT_FOUND: frozenset({"RunNotFound", "WaitNotFound", "EffectNotFound", "UnknownSignal", "WorkflowNotFound"}),
-    Exit.NO_STORE: frozenset({"NotAStore", "StoreNotReadable", "StoreNotWritable", "SqliteTooOld", "StoreLost"}),
+    Exit.NO_STORE: frozenset(
+        {"BackupFailed", "NotAStore", "StoreNotReadable", "StoreNotWritable", "SqliteTooOld", "StoreLost"}
+    ),
     Exit.USAGE: frozenset({"DefinitionError", "LabelRefused", "ExtraMissing"}),
     Exit.REFUSED: frozenset(
         {

@@ -9,9 +9,9 @@ _SPANS: Final = {"s": 1.0, "m": _MINUTE, "min": _MINUTE, "h": 3_600.0, "d": 86_4
 
 
 def took(seconds: float) -> str:
-    """A duration in its largest unit, or its two largest: ``0.42 s``, ``3 min 5 s``, ``2 h``, ``12 d``."""
+    """A duration in its largest unit, or its two largest: ``42 ms``, ``3 min 5 s``, ``2 h``, ``12 d``."""
     if seconds < 1:
-        return f"{max(seconds, 0):.2f} s"
+        return f"{max(seconds, 0) * 1000:.0f} ms"
     if seconds < 10:  # noqa: PLR2004  # two digits that count
         return f"{seconds:.1f} s"
     place = next(index for index, (_, unit) in enumerate(_UNITS) if seconds >= unit)

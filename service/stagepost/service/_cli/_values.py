@@ -11,7 +11,7 @@ from ._styles import DIM
 from ._texts import clean, shortened
 
 
-def compact(value: JsonValue, length: int) -> str:
+def compact(value: object, length: int) -> str:
     """A value in one line of at most so many characters."""
     return shortened(json.dumps(value, ensure_ascii=False), length)
 

@@ -40,6 +40,21 @@ def check(
 
 
 @main.command()
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="COPY", show_default=False, help="The copy.")],
+    *,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    file: FileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Copy the store as it is now to another file, while everybody goes on."""
+    from .._checking import backed_up
+
+    act(partial(backed_up, file, target, overwrite=overwrite), json=json, debug=debug)
+
+
+@main.command()
 def verify(*, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
     """Read the whole file, and tell what is damaged."""
     from .._checking import verified

@@ -77,6 +77,22 @@ def show(run: RunArgument, *, file: FileOption = None, json: JsonOption = False,
 
 
 @runs.command()
+def history(
+    run: RunArgument,
+    *,
+    limit: LimitOption = 100,
+    after: Annotated[int | None, typer.Option("--after", metavar="NUMBER", help="Only what came after this.")] = None,
+    file: FileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Show what has happened to a run, step by step."""
+    from .._history import told
+
+    act(partial(told, file, run, after, limit), json=json, debug=debug)
+
+
+@runs.command()
 def watch(
     run: RunArgument,
     *,

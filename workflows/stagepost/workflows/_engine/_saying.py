@@ -105,13 +105,11 @@ def say_decided(branch: Standing, decisions: Decisions) -> None:
     """What was decided on the way to where a branch goes."""
     chronicle, place = chronicle_of(branch), _place(branch)
     name = place_in(branch, place, branch.position)
-    for decision in decisions:
-        to = decision["to"]
-        paths = {
-            "path": branch.full_path(str(decision["path"])),
-            "to": None if to is None else branch.full_path(str(to)),
-        }
-        chronicle.detail(name, "decisions", {**decision, **paths})
+    for path, to, asked, failed in decisions:
+        said = [(None if each.label is None else chronicle.mask(each.label), each.target, each.says) for each in asked]
+        target = None if to is None else branch.full_path(to)
+        decided = {"path": branch.full_path(path), "to": target, "asked": said, "failed": failed}
+        chronicle.detail(name, "decisions", decided)
 
 
 def say_route(branch: Standing, place: RoutePlace, route: str) -> None:

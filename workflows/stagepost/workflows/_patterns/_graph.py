@@ -1,11 +1,12 @@
 """Steps as the nodes of a graph, with edges that may lead back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
+from stagepost.checkpoint import Snapshot
 from stagepost.hub import check_name
 
 from .._containment import own_failure
@@ -14,7 +15,7 @@ from .._pattern_errors import describe
 from .._plans._decisions import AskedView
 from .._plans._plan import View
 from ..errors import CannotGoOn, DefinitionError, GraphError
-from ._arrows import Arrow
+from ._arrows import Arrow, arrow_path
 from ._builder import Builder
 from ._pattern import Node, NodeLike, Pattern, Servable
 from ._predicates import Predicate, check_predicate, label_of, says_yes
@@ -144,6 +145,12 @@ class Graph(Pattern):
 
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> GraphError:
         return GraphError(self.name, child, describe(cause), path=trail, state=state)
+
+    def foresee(self, snapshot: Snapshot, state: Any, path: str) -> Iterator[str]:
+        entered = snapshot.root.visits.get(arrow_path(path, ""), 0)
+        if self.max_steps is not None and entered >= self.max_steps:
+            yield f"{self._where} has taken {entered} steps, and max_steps={self.max_steps}: it fails at the next one"
+        yield from super().foresee(snapshot, state, path)
 
     def _arrows(self, name: str) -> Sequence[Arrow]:
         edges = [Edge(END, None)] if name in self._finish else self._edges[name]

@@ -23,7 +23,7 @@ from .._values._secrets import Given, Secrets
 from ..errors import RunCancelled, RunDead, RunError, UnknownWorkflow, WorkflowError
 from ._compatibility import left_open
 from ._fitness import Fitness
-from ._migration import Prepared
+from ._migration import Definition, Prepared
 from ._registry import Migrations, Registry
 from ._report import CheckReport, RunFinding, RunVerdict
 
@@ -158,7 +158,8 @@ class Examination:
             return _finding(run, verdict, error=ended)
         prepared = self._fitness.check(snapshot)
         verdict = RunVerdict.GOES_ON if prepared.migrated is None else RunVerdict.MIGRATED
-        target, notes = prepared.definition.workflow.version, tuple(_notes(snapshot, prepared))
+        notes = (*_notes(snapshot, prepared), *_foreseen(snapshot, prepared.definition))
+        target = prepared.definition.workflow.version
         return _finding(run, verdict, target=target, notes=tuple(map(self._fitness.mask, notes)))
 
     def _refused(self, info: RunInfo, error: WorkflowError | CorruptRun) -> RunFinding:
@@ -211,6 +212,13 @@ def _notes(snapshot: Snapshot, prepared: Prepared) -> Iterator[str]:
     for wait in snapshot.waits:
         if wait.place in lost and wait.status is WaitStatus.OPEN:
             yield f"it no longer waits at {wait.place!r}"
+
+
+def _foreseen(snapshot: Snapshot, definition: Definition) -> Iterator[str]:
+    workflow = definition.workflow
+    upgraded = definition.upgraded(snapshot)
+    if upgraded.root.next is not None:
+        yield from workflow.foresee(upgraded, definition.view(snapshot), workflow.root_path)
 
 
 def _finding(

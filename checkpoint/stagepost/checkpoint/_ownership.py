@@ -184,7 +184,7 @@ class Ownership(Protocol):
         """Delete runs that ended before a time, the oldest first, at most `limit` at once; returns how many.
 
         A run that was started by a step of another one is not deleted before the outermost run around it is. Keys and
-        ids that are to be remembered stay taken.
+        ids that are to be remembered stay taken. However many there are, commits go on meanwhile.
         """
         ...
 

@@ -143,8 +143,17 @@ CREATE TABLE elements (
   saved_at INTEGER NOT NULL,
   PRIMARY KEY (maker, number, idx)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE leavings (                   -- lists that are gone with many elements, which are deleted a few at a time
+  maker  INTEGER NOT NULL,                -- a run that is gone, too: it begins no other list of this number
+  number INTEGER NOT NULL,
+  PRIMARY KEY (maker, number)
+) STRICT, WITHOUT ROWID;
 CREATE TRIGGER elements_of_none AFTER DELETE ON lists -- no foreign key, which would be looked up at each append
-BEGIN DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number; END;
+BEGIN INSERT INTO leavings SELECT OLD.maker, OLD.number WHERE NOT EXISTS (SELECT 1 FROM runs WHERE rk = OLD.maker)
+  AND EXISTS (SELECT 1 FROM elements WHERE maker = OLD.maker AND number = OLD.number LIMIT 1 OFFSET 200
+); DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number
+  AND NOT EXISTS (SELECT 1 FROM leavings WHERE maker = OLD.maker AND number = OLD.number
+); END;
 
 CREATE TRIGGER lists_unused AFTER DELETE ON list_refs -- with the last reference, whatever has deleted it
 WHEN NOT EXISTS (SELECT 1 FROM list_refs WHERE maker = OLD.maker AND number = OLD.number)
@@ -161,6 +170,8 @@ BEGIN DELETE FROM lists WHERE (maker, number) IN (
 ); END;
 CREATE TRIGGER lists_left AFTER DELETE ON list_refs -- elements that nobody refers to, if no run appends any more
 WHEN NOT EXISTS (SELECT 1 FROM list_refs WHERE maker = OLD.maker AND number = OLD.number AND length IS NULL)
+AND (EXISTS (SELECT 1 FROM list_refs WHERE maker = OLD.maker AND number = OLD.number) -- else the list is gone as well
+  OR EXISTS (SELECT 1 FROM lists WHERE base_maker = OLD.maker AND base_number = OLD.number))
 BEGIN DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number AND idx >= max(
   coalesce((SELECT max(length) FROM list_refs WHERE maker = OLD.maker AND number = OLD.number), 0),
   coalesce((SELECT max(base_length) FROM lists WHERE base_maker = OLD.maker AND base_number = OLD.number), 0)
@@ -168,7 +179,8 @@ BEGIN DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number AND i
 CREATE TRIGGER lists_based AFTER DELETE ON lists -- the same of the list that one began with
 WHEN OLD.base_maker IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM list_refs WHERE maker = OLD.base_maker AND number = OLD.base_number AND length IS NULL
-)
+) AND (EXISTS (SELECT 1 FROM list_refs WHERE maker = OLD.base_maker AND number = OLD.base_number)
+  OR EXISTS (SELECT 1 FROM lists WHERE base_maker = OLD.base_maker AND base_number = OLD.base_number))
 BEGIN DELETE FROM elements WHERE maker = OLD.base_maker AND number = OLD.base_number AND idx >= max(
   coalesce((SELECT max(length) FROM list_refs WHERE maker = OLD.base_maker AND number = OLD.base_number), 0),
   coalesce((SELECT max(base_length) FROM lists

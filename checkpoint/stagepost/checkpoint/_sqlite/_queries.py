@@ -149,6 +149,7 @@ WITH unused AS (
   SELECT maker, number FROM (SELECT maker, number FROM lists UNION SELECT maker, number FROM elements)
   EXCEPT SELECT maker, number FROM list_refs
   EXCEPT SELECT base_maker, base_number FROM lists WHERE base_maker IS NOT NULL
+  EXCEPT SELECT maker, number FROM leavings
 )
 SELECT count(*), (SELECT count(*) FROM elements JOIN unused USING (maker, number)) FROM unused
 """
@@ -205,6 +206,9 @@ def latest_query(run_id: str, after: int) -> Query:
 def ended_query(before: int) -> Query:
     """Whether a run has ended before a time."""
     return Query("SELECT 1 FROM runs WHERE finished_at < ? LIMIT 1", (before,))
+
+
+LEAVINGS = Query("SELECT 1 FROM leavings LIMIT 1", ())
 
 
 def old_keys_query(before: int) -> Query:

@@ -7,6 +7,8 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
+from anyio import sleep
+
 from .._feed import Feed
 from .._happening import Happening
 from .._labels import check_labels
@@ -30,12 +32,13 @@ from ._creating import Creation
 from ._finding import search_free
 from ._inbox import Closed, SqlInbox
 from ._migrating import migrate
-from ._queries import Row, ended_query, old_keys_query
+from ._queries import LEAVINGS, Row, ended_query, old_keys_query
 from ._ranges import Turn
 from ._rows import to_micros, to_run
 
 T = TypeVar("T")
 
+_REST: Final = 0.02  # seconds between two transactions that delete: commits have the rest of the time
 _NONE: Final = Keep.NONE  # to look up a member of an enum takes long for what each step does
 
 
@@ -91,9 +94,11 @@ class SqlRuns(SqlInbox):
         """Save one change of a run."""
         now = int(self._clock() * 1_000_000 + 0.5)  # written out, and not awaited here, as each step of a run comes by
         gives_up = commit.joined is not None and bool(commit.joined.lost)
-        if commit.also or gives_up or (commit.lease.keep is _NONE and statements.is_forgotten(commit)):
+        is_forgotten = commit.lease.keep is _NONE and statements.is_forgotten(commit)
+        if commit.also or gives_up or is_forgotten:
             work = partial(statements.commit_with_more, change=commit, now=now, checked=self._checked)
-            return self._sink.write(work, tells=gives_up)
+            written = self._sink.write(work, tells=gives_up)
+            return self._then_sweep(written) if is_forgotten else written
         return self._sink.write(changes_of(commit, now))
 
     async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
@@ -168,13 +173,35 @@ class SqlRuns(SqlInbox):
     async def delete(self, run_id: str) -> None:
         """Forget a run that has ended."""
         await self._write(partial(retention.delete, run_id=run_id), patient=False)
+        await self._sweep()
 
     async def prune(self, before: datetime, *, limit: int = 100) -> int:
         """Delete runs that ended before a time."""
+        await self._sweep()
         micros = to_micros(before.timestamp())
         if not await self._read(ended_query(micros)):  # asked every hour, and there is seldom anything to write
             return 0
-        return await self._write(partial(retention.prune, before=micros, limit=limit), patient=False)
+        done = 0
+        while done < limit:
+            work = partial(retention.prune, before=micros, limit=limit - done)
+            runs, is_all = await self._write(work, patient=False)
+            done += runs
+            if is_all:
+                break
+            await sleep(_REST)
+        await self._sweep()
+        return done
+
+    async def _then_sweep(self, written: Coroutine[Any, Any, None]) -> None:
+        await written
+        await self._sweep()
+
+    async def _sweep(self) -> None:
+        """Delete what long lists have left, in slices."""
+        is_more = bool(await self._read(LEAVINGS))
+        while is_more:
+            is_more = await self._write(retention.sweep, patient=False)
+            await sleep(_REST)
 
     async def prune_keys(self, before: datetime, *, limit: int = 100) -> int:
         """Forget keys and ids of runs that ended before a time."""

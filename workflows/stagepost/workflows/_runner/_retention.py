@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KeepChoice: TypeAlias = Keep | Literal["result", "all", "none"]
 
 EVERY: Final = 3600.0  # seconds between sweeps
-_AT_ONCE: Final = 20  # runs that one transaction deletes: commits wait no longer than that takes
+_AT_ONCE: Final = 500  # runs, or keys, that are deleted before others of the runner have their turn
 _REST: Final = 0.05  # seconds between two of them
 
 

@@ -6,6 +6,7 @@ A store keeps runs, the frames of their branches and the items of their fan-outs
 
 from typing import TYPE_CHECKING
 
+from ._admissions import Admissions
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
@@ -19,6 +20,7 @@ from ._pages import Page
 from ._plain import freeze, join_values, plain_form, read_frozen, split_values
 from ._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Keep, Lease, Migrated, NewRun, RunStatus, Shape
 from ._runs import Runs
+from ._schedules import Schedules, StoredSchedule
 from ._snapshots import RunInfo, Snapshot, Version
 from ._sqlite._inbox_store import SqliteInbox
 from ._sqlite._store import SqliteStore
@@ -51,6 +53,8 @@ from .errors import (
     RunNotFound,
     RunNotOpen,
     RunOwned,
+    ScheduleChanged,
+    ScheduleNotFound,
     SqliteTooOld,
     StaleCheckpoint,
     StatementFailed,
@@ -76,6 +80,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLAIN",
+    "Admissions",
     "AlreadyAnswered",
     "Attachments",
     "BackendNotSupported",
@@ -139,6 +144,9 @@ __all__ = [
     "RunOwned",
     "RunStatus",
     "Runs",
+    "ScheduleChanged",
+    "ScheduleNotFound",
+    "Schedules",
     "SentSignal",
     "Shape",
     "Snapshot",
@@ -162,6 +170,7 @@ __all__ = [
     "StoreReader",
     "StoreRegistry",
     "StoreTakenOver",
+    "StoredSchedule",
     "StoredValue",
     "StoredWait",
     "Tables",

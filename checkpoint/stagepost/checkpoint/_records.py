@@ -12,6 +12,7 @@ from typing import NamedTuple
 from stagepost._dataclasses import dataclass
 
 from ._outside import Continued, Ref, StoredValue
+from ._schedules import StoredSchedule
 from ._tables import Statement
 from ._waiting import Effect
 
@@ -158,6 +159,7 @@ class NewRun:
             the store says in what it loads whose lists they are.
         labels: What it can be found by.
         place: The step that starts it, of the run whose id its own begins with; None if no step does.
+        schedule: The schedule that starts it, saved with it as by `Schedules.save_schedule`.
     """
 
     run_id: str
@@ -177,6 +179,7 @@ class NewRun:
     continued: Mapping[str, Continued] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     place: str | None = None
+    schedule: StoredSchedule | None = None
 
     @property
     def remembered(self) -> int:

@@ -36,6 +36,7 @@ from ._conformance import (
     _ownership,
     _retention,
     _runs,
+    _schedules,
     _several,
     _signals,
     _tables,
@@ -64,6 +65,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_versions.CHECKS,
     *_lists.CHECKS,
     *_tables.CHECKS,
+    *_schedules.CHECKS,
 )
 
 SEVERAL: Final[tuple[CheckOfSeveral, ...]] = _several.CHECKS

@@ -12,6 +12,7 @@ from typing import TypeVar
 from .._catalogue import Damage, Progress
 from .._pages import Page
 from .._records import RunStatus
+from .._schedules import StoredSchedule
 from .._snapshots import RunInfo, Snapshot, Version
 from .._tables import Cell
 from .._waiting import Latest, OpenWait, SentSignal, WaitKind
@@ -21,12 +22,14 @@ from ..errors import (
     CorruptStore,
     OrphanedRows,
     RunNotFound,
+    ScheduleNotFound,
     StatementFailed,
     StoreError,
     StoreFailed,
     UnusedBlobs,
     UnusedLists,
 )
+from . import _schedules as schedules
 from ._blobs import damaged_blobs
 from ._faults import is_damage
 from ._finding import Filters, search_runs, search_waits
@@ -177,6 +180,18 @@ class Reading(ABC):
         for (data,) in await self._read(Query(SELECT_BLOB, (as_bytes(digest),))):
             return bytes(data)
         raise BlobNotFound(digest)
+
+    async def schedule(self, key: str) -> StoredSchedule:
+        """A schedule."""
+        for row in await self._read(schedules.one_query(key)):
+            return schedules.to_schedule(row)
+        raise ScheduleNotFound(key)
+
+    async def schedules(self, *, after: str | None = None, limit: int = 100) -> Page[StoredSchedule]:
+        """All schedules, in the order of their keys."""
+        rows = await self._read(schedules.page_query(after or "", _one_more(limit)))
+        found = [schedules.to_schedule(row) for row in rows[:limit]]
+        return Page(tuple(found), found[-1].key if len(rows) > limit else None)
 
     async def check(self, *, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.

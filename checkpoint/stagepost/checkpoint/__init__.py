@@ -12,6 +12,7 @@ from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
 from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._inbox import Inbox
+from ._labels import check_labels
 from ._limits import Limits
 from ._memory import MemoryStore
 from ._outside import Continued, Ref, StoredValue
@@ -182,6 +183,7 @@ __all__ = [
     "WaitKind",
     "WaitNotFound",
     "WaitStatus",
+    "check_labels",
     "codec_for",
     "freeze",
     "join_values",

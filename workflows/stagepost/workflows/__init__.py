@@ -45,7 +45,9 @@ from ._runner._pending import PendingWait
 from ._runner._recovery import RecoveryReport
 from ._runner._run import Run
 from ._runner._runner import Runner
+from ._runner._timetable import Timetable
 from ._runner._views import RunView
+from ._schedules._schedule import Schedule
 from ._steps._ask import Ask
 from ._steps._context import StepContext
 from ._steps._outcome import StepOutcome, outcome_of
@@ -112,6 +114,8 @@ from .errors import (
     RunnerStopped,
     RunNotHeld,
     RunParked,
+    ScheduleConflict,
+    ScheduleRefused,
     StateChanged,
     StepCancelled,
     StepResultError,
@@ -217,6 +221,9 @@ __all__ = [
     "RunnerNotOpen",
     "RunnerRequired",
     "RunnerStopped",
+    "Schedule",
+    "ScheduleConflict",
+    "ScheduleRefused",
     "Servable",
     "Signal",
     "Sleep",
@@ -235,6 +242,7 @@ __all__ = [
     "StepStarted",
     "StepTimeout",
     "StepTold",
+    "Timetable",
     "Told",
     "ToldMissed",
     "TracedRun",

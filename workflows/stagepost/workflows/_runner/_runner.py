@@ -25,6 +25,7 @@ from ..errors import RunnerNotOpen
 from ._children import assembled
 from ._claims import joined
 from ._dispatcher import Dispatcher
+from ._due_runs import DueRuns
 from ._hints import check_means
 from ._requests import Requests
 from ._retention import KeepChoice, Keeping, Sweeper
@@ -119,6 +120,7 @@ class Runner(Requests):
         self._fitness = Fitness(self._registry, hub, self._secrets)
         self._has_recovered = False
         self._dispatcher: Dispatcher | None = None
+        self._due_runs: DueRuns | None = None
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -193,6 +195,8 @@ class Runner(Requests):
             lists = StoredLists(self._store)
             environment = Environment(*given, lists, check_states=self._check_states, tracer=tracer)
             self._dispatcher = assembled(environment, owner, self._group, self._fitness, lifespans, self._max_running)
+            parts = (self._dispatcher.starter, self._registry, self._keeping, self._group.start_soon, self._log)
+            self._due_runs = DueRuns(environment, *parts)
             self._has_recovered = False
             sweeper = Sweeper(self._store, self._clock, self._keep_for, self._keep_keys, log=self._log)
             self._group.start_soon(sweeper.run)
@@ -205,7 +209,7 @@ class Runner(Requests):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        dispatcher, self._dispatcher = self._open(), None
+        dispatcher, self._dispatcher, self._due_runs = self._open(), None, None
         try:
             await dispatcher.finish(0 if kind else self._grace)
         finally:
@@ -224,3 +228,8 @@ class Runner(Requests):
         if self._dispatcher is None:
             raise RunnerNotOpen
         return self._dispatcher
+
+    def _due(self) -> DueRuns:
+        if self._due_runs is None:
+            raise RunnerNotOpen
+        return self._due_runs

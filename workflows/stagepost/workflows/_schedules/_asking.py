@@ -39,7 +39,7 @@ def asked(
     _check_choice(key, "overlap", overlap, get_args(Overlap))
     if missed == "all" and overlap == "skip":
         raise ScheduleRefused(key, "missed='all' starts several runs at once, which overlap='skip' forbids")
-    if until is not None and (not isinstance(until, datetime) or until.tzinfo is None):
+    if until is not None and until.tzinfo is None:
         raise ScheduleRefused(key, f"until={until!r}: give a datetime with a time zone")
     _check_labels(key, labels)
     terms = Terms(

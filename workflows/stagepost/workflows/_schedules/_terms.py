@@ -135,8 +135,7 @@ class Terms:
             state = parts.pop("state")
             told = {name: json.loads(part) for name, part in parts.items()}
             when, jitter, until = told.pop("when"), told.pop("jitter"), told.pop("until")
-            if told["missed"] not in get_args(Missed) or told["overlap"] not in get_args(Overlap):
-                raise ValueError(told)
+            _ = get_args(Missed).index(told["missed"]), get_args(Overlap).index(told["overlap"])
             return cls(
                 when=when if isinstance(when, str) else timedelta(microseconds=when),
                 jitter=timedelta(microseconds=jitter),

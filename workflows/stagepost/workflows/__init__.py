@@ -41,6 +41,7 @@ from ._patterns._pattern import Pattern, Servable
 from ._patterns._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
 from ._progress import ProgressObserver
 from ._runner._inbox import Inbox
+from ._runner._limits import RunLimit
 from ._runner._pending import PendingWait
 from ._runner._recovery import RecoveryReport
 from ._runner._run import Run
@@ -208,6 +209,7 @@ __all__ = [
     "RunFailed",
     "RunForgotten",
     "RunLeftOpen",
+    "RunLimit",
     "RunNotHeld",
     "RunOver",
     "RunParked",

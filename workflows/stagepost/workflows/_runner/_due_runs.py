@@ -59,13 +59,14 @@ class DueRuns:
         timers: Look at the clock.
     """
 
-    def __init__(  # noqa: PLR0917  # all that it works with, each of another type
+    def __init__(  # all that it works with, each of another type
         self,
         environment: Environment,
         starter: Starter,
         registry: Registry,
         keeping: Keeping,
         spawn: Callable[..., object],
+        *,
         log: "BoundLogger",
     ) -> None:
         self.store = environment.store

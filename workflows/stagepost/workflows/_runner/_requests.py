@@ -196,6 +196,7 @@ class Requests(Views):
         report = await Recovery(self._open(), self._fitness, self._max_attempts).recover()
         self._has_recovered = True
         await self._due().timers.begin()
+        await self._open().open_lines()
         await self._heard()
         return report
 

@@ -132,10 +132,11 @@ class DueRuns:
         if times and terms.overlap == "skip" and await self._is_open(schedule.last_run):
             times, missed = (), missed + len(times)
         schedule = schedule._replace(missed=schedule.missed + missed)
-        for time, after in zip(times, [*times[1:], following], strict=True):
-            schedule = await self._start_one(moved(schedule, terms, after), terms, time)
         if not times:
             await self.store.save_schedule(moved(schedule, terms, following))
+        for number, time in enumerate(times, 1):
+            after = times[number] if number < len(times) else following
+            schedule = await self._start_one(moved(schedule, terms, after), terms, time)
 
     async def _start_one(self, schedule: StoredSchedule, terms: Terms, time: datetime) -> StoredSchedule:
         """Start the run for a time, unless there is one; returns the schedule as it is stored then."""

@@ -143,7 +143,7 @@ class Terms:
                 state=state,
                 **told,
             )
-        except (ValueError, TypeError, LookupError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ValueError(f"what is stored of it makes no sense to this version of stagepost: {error!r}") from error
 
 

@@ -58,7 +58,7 @@ async def some_turns() -> None:
 
 async def ended(runner: Runner, key: str = "key") -> list[str]:
     """The start-once keys of the runs of a schedule, all of which have ended."""
-    runs = (await runner.find(labels={"schedule": key})).items
+    runs = (await runner.runs.list(labels={"schedule": key})).items
     for run in runs:
         await (await runner.get(run.run_id)).result()
     return [run.key or "" for run in runs]
@@ -80,7 +80,7 @@ async def test_runs_start_when_they_are_due(store: Store) -> None:
             clock.pass_(HOUR if number > 1 else HOUR / 2)
             await runner.recover()
             await ended(runner)
-        (run, *_) = (await runner.find(labels={"schedule": "key", "team": "a"}, newest_first=True)).items
+        (run, *_) = (await runner.runs.list(labels={"schedule": "key", "team": "a"}, newest_first=True)).items
         seen = await runner.schedules.get("key")
         assert (seen.last_run, seen.last_due, seen.next_due) == (run.run_id, NEW_YEAR + 3 * HOUR, NEW_YEAR + 4 * HOUR)
         assert (seen.not_started, seen.failures, run.key) == (0, 0, f"key@{at(3)}")
@@ -170,8 +170,8 @@ async def test_a_run_that_is_open_has_the_next_one_skipped(store: Store) -> None
         for _ in range(3):
             clock.pass_(HOUR)
             await runner.recover()
-        assert len((await runner.find(labels={"schedule": "key"})).items) == 1
-        assert len((await runner.find(labels={"schedule": "other"})).items) == 3
+        assert len((await runner.runs.list(labels={"schedule": "key"})).items) == 1
+        assert len((await runner.runs.list(labels={"schedule": "other"})).items) == 3
         assert (await runner.schedules.get("key")).not_started == 2
         gate.open.set()
         await ended(runner)
@@ -509,7 +509,7 @@ async def test_a_schedule_that_was_made_anew_gives_no_time_a_second_run(store: S
             await runner.schedules.delete("key")
         await runner.start(noted.workflow, {"at": "by hand"}, key=f"hand@{at(1)}", keep="none")
         await until(lambda: len(noted.dues) == 2)
-        while (await runner.find()).items[1:]:  # until the run is forgotten
+        while (await runner.runs.list()).items[1:]:  # until the run is forgotten
             pass
         await runner.schedule(noted.workflow, HOUR, key="hand", due_as="at")
         clock.pass_(HOUR)

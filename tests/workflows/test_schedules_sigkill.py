@@ -38,7 +38,7 @@ async def main(*arguments: str) -> None:
     ):
         await killer.runner_is_entered()
         await runner.recover()
-        for info in (await runner.find()).items:
+        for info in (await runner.runs.list()).items:
             await (await runner.get(info.run_id)).result()
 
 
@@ -53,9 +53,9 @@ async def check(folder: Path, point: str, number: int) -> None:
     clock.pass_(4 * HOUR)
     async with running(SqliteStore(folder / "runs.db", lock_timeout=5), WORK, clock=clock, limits=LIMITS) as runner:
         await runner.recover()
-        for info in (await runner.find()).items:
+        for info in (await runner.runs.list()).items:
             await (await runner.get(info.run_id)).result()
-        keys = sorted((info.key or "").removesuffix(":00:00+00:00") for info in (await runner.find()).items)
+        keys = sorted((info.key or "").removesuffix(":00:00+00:00") for info in (await runner.runs.list()).items)
         assert keys == [*(f"key@2026-01-01T0{hour}" for hour in (1, 2, 3, 4)), "other@2026-01-01T04"]
         assert (await runner.schedules.get("key")).not_started == 0
         assert (await runner.schedules.get("other")).not_started == 1

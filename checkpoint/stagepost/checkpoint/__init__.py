@@ -10,6 +10,7 @@ from ._admissions import Admissions
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
+from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._inbox import Inbox
 from ._labels import check_labels
@@ -57,6 +58,7 @@ from .errors import (
     ScheduleChanged,
     ScheduleNotFound,
     SqliteTooOld,
+    SqliteWithoutFts5,
     StaleCheckpoint,
     StatementFailed,
     StatementRefused,
@@ -103,6 +105,8 @@ __all__ = [
     "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
+    "CountBy",
+    "Counts",
     "Effect",
     "EffectNotFound",
     "EffectStatus",
@@ -138,6 +142,7 @@ __all__ = [
     "OwnershipLost",
     "Page",
     "Ref",
+    "RunFilters",
     "RunInfo",
     "RunNotEnded",
     "RunNotFound",
@@ -154,6 +159,7 @@ __all__ = [
     "SqliteInbox",
     "SqliteStore",
     "SqliteTooOld",
+    "SqliteWithoutFts5",
     "StaleCheckpoint",
     "Statement",
     "StatementFailed",

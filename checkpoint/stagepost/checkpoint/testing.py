@@ -26,6 +26,7 @@ from typing import Final
 from ._conformance import (
     _beside,
     _blobs,
+    _catalogue,
     _effects,
     _fence,
     _frames,
@@ -66,6 +67,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_lists.CHECKS,
     *_tables.CHECKS,
     *_schedules.CHECKS,
+    *_catalogue.CHECKS,
 )
 
 SEVERAL: Final[tuple[CheckOfSeveral, ...]] = _several.CHECKS

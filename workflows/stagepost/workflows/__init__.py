@@ -45,9 +45,10 @@ from ._runner._limits import RunLimit
 from ._runner._pending import PendingWait
 from ._runner._recovery import RecoveryReport
 from ._runner._run import Run
+from ._runner._run_catalogue import RunCatalogue
+from ._runner._run_view import RunView
 from ._runner._runner import Runner
 from ._runner._timetable import Timetable
-from ._runner._views import RunView
 from ._schedules._schedule import Schedule
 from ._steps._ask import Ask
 from ._steps._context import StepContext
@@ -201,6 +202,7 @@ __all__ = [
     "RouteTaken",
     "Run",
     "RunCancelled",
+    "RunCatalogue",
     "RunConflict",
     "RunDead",
     "RunEnded",

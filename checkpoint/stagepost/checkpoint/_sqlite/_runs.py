@@ -1,7 +1,7 @@
 """The whole protocol on top of SQL: what a store has to add is how work and queries reach its connection."""
 
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
@@ -13,7 +13,6 @@ from .._limits import Limits
 from .._ownership import Change, Lost, Owner
 from .._pages import Page
 from .._records import Commit, Keep, Lease, Migrated, NewRun, Shape
-from .._schedules import StoredSchedule
 from .._snapshots import RunInfo
 from .._tables import Statement
 from .._waiting import NewWait, StoredWait
@@ -21,7 +20,6 @@ from ..errors import CorruptRun
 from . import _keys as keys
 from . import _owners as owners
 from . import _retention as retention
-from . import _schedules as schedules
 from . import _statements as statements
 from . import _waits as waits
 from ._applications import Application, Checked
@@ -32,14 +30,16 @@ from ._finding import search_free
 from ._inbox import Closed, SqlInbox
 from ._migrating import migrate
 from ._queries import Row, ended_query, old_keys_query
-from ._rows import to_micros, to_run, to_time
+from ._ranges import Turn
+from ._rows import to_micros, to_run
+from ._scheduling import Scheduling
 
 T = TypeVar("T")
 
 _NONE: Final = Keep.NONE  # to look up a member of an enum takes long for what each step does
 
 
-class SqlRuns(SqlInbox):
+class SqlRuns(SqlInbox, Scheduling):
     """Keeps runs in tables.
 
     Args:
@@ -122,7 +122,7 @@ class SqlRuns(SqlInbox):
     async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
         """Running runs that no living owner has."""
         if self._ttl is None:
-            return await self._page(search_free(owner.id, after), to_run, limit)
+            return await self._page(partial(search_free, owner.id), Turn(after=after), to_run, limit)
         return _page_of(
             await self._burying(partial(owners.acquire, owner=owner, after=after or "", limit=limit)), limit
         )
@@ -180,33 +180,6 @@ class SqlRuns(SqlInbox):
         if not await self._read(old_keys_query(micros)):
             return 0
         return await self._write(partial(keys.prune_keys, before=micros, limit=limit), patient=False)
-
-    async def due_schedules(
-        self, now: datetime, *, limit: int = 100
-    ) -> tuple[Sequence[StoredSchedule], datetime | None]:
-        """Schedules that are to be looked at."""
-        rows = await self._read(schedules.next_query(limit + 1))
-        found = [schedules.to_schedule(row) for row in rows]
-        due = [each for each in found[:limit] if each.look_at is not None and each.look_at <= now]
-        return due, found[len(due)].look_at if len(found) > len(due) else None
-
-    async def save_schedule(self, schedule: StoredSchedule) -> StoredSchedule:
-        """Store a schedule in the place of its last revision, or a new one."""
-        return await self._write(partial(schedules.save, schedule=schedule))
-
-    async def delete_schedule(self, key: str) -> None:
-        """Forget a schedule."""
-        await self._write(partial(schedules.delete, key=key))
-
-    async def admit(self, counted: Collection[str], now: datetime, *, before: datetime) -> None:
-        """Write down that a run is taken up."""
-        times = to_micros(now.timestamp()), to_micros(before.timestamp())
-        await self._write(partial(schedules.admit, counted=tuple(counted), now=times[0], before=times[1]))
-
-    async def admissions(self, since: datetime) -> Sequence[tuple[str, datetime]]:
-        """What was counted and when."""
-        rows = await self._read(schedules.admissions_query(to_micros(since.timestamp())))
-        return [(counted, to_time(at)) for counted, at in rows]
 
     def _end_feeds(self) -> None:
         """The store is left: nobody is told anything more, and nobody is its owner."""

@@ -6,6 +6,7 @@ A store keeps runs, the frames of their branches and the items of their fan-outs
 
 from typing import TYPE_CHECKING
 
+from ._admissions import Admissions
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
@@ -14,6 +15,7 @@ from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._happening import AttemptOutcome, Happening, HappeningKind
 from ._happenings import ChildRun, Happened, Happenings, UnderWay
 from ._inbox import Inbox
+from ._labels import check_labels
 from ._limits import Limits
 from ._memory import MemoryStore
 from ._outside import Continued, Ref, StoredValue
@@ -22,6 +24,7 @@ from ._pages import Page
 from ._plain import freeze, join_values, plain_form, read_frozen, split_values
 from ._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Keep, Lease, Migrated, NewRun, RunStatus, Shape
 from ._runs import Runs
+from ._schedules import Schedules, StoredSchedule
 from ._snapshots import RunInfo, Snapshot, Version
 from ._sqlite._inbox_store import SqliteInbox
 from ._sqlite._looking import SqliteLibrary, StoreFile
@@ -57,6 +60,8 @@ from .errors import (
     RunNotFound,
     RunNotOpen,
     RunOwned,
+    ScheduleChanged,
+    ScheduleNotFound,
     SqliteTooOld,
     SqliteWithoutFts5,
     StaleCheckpoint,
@@ -83,6 +88,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLAIN",
+    "Admissions",
     "AlreadyAnswered",
     "Attachments",
     "AttemptOutcome",
@@ -157,6 +163,9 @@ __all__ = [
     "RunOwned",
     "RunStatus",
     "Runs",
+    "ScheduleChanged",
+    "ScheduleNotFound",
+    "Schedules",
     "SentSignal",
     "Shape",
     "Snapshot",
@@ -183,6 +192,7 @@ __all__ = [
     "StoreReader",
     "StoreRegistry",
     "StoreTakenOver",
+    "StoredSchedule",
     "StoredValue",
     "StoredWait",
     "Tables",
@@ -195,6 +205,7 @@ __all__ = [
     "WaitKind",
     "WaitNotFound",
     "WaitStatus",
+    "check_labels",
     "codec_for",
     "freeze",
     "join_values",

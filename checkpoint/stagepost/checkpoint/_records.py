@@ -13,6 +13,7 @@ from stagepost._dataclasses import dataclass
 
 from ._happening import Happening
 from ._outside import Continued, Ref, StoredValue
+from ._schedules import StoredSchedule
 from ._tables import Statement
 from ._waiting import Effect
 
@@ -160,6 +161,7 @@ class NewRun:
         labels: What it can be found by.
         place: The step that starts it, of the run whose id its own begins with; None if no step does.
         happened: What begins with it, for the history of a run that keeps all.
+        schedule: The schedule that starts it, saved with it as by `Schedules.save_schedule`.
     """
 
     run_id: str
@@ -180,6 +182,7 @@ class NewRun:
     labels: Mapping[str, str] = field(default_factory=dict)
     place: str | None = None
     happened: Sequence[Happening] = ()
+    schedule: StoredSchedule | None = None
 
     @property
     def remembered(self) -> int:

@@ -24,6 +24,7 @@ class Runs(Protocol):
             RunNotFound: One of its lists begins with that of a run that does not exist.
             ListTooShort: It begins with more elements than that list has.
             LabelRefused: It has too many labels, or one that is not text.
+            ScheduleChanged: The schedule that starts it was saved since by somebody else; no run is stored.
         """
         ...
 

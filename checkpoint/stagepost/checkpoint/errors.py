@@ -23,6 +23,8 @@
     ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
     ├── EffectNotFound(LookupError)      no effect of this key is in doubt
+    ├── ScheduleNotFound(LookupError)    no schedule has this key
+    ├── ScheduleChanged                  somebody else has saved the schedule since it was read
     ├── KeyRemembered                    the id or key is that of a run that retention has deleted
     ├── RunNotEnded                      the run is open, so it is not deleted
     ├── CancelRequested                  somebody has requested the run's end, the only commit it still takes
@@ -56,6 +58,7 @@ from ._blob_errors import BlobNotFound, CorruptBlob, UnusedBlobs
 from ._list_errors import ListTooShort, UnusedLists
 from ._ownership_errors import CancelRequested, NewsFirst, OwnerExpired, OwnershipLost, RunOwned
 from ._root_error import CheckpointError
+from ._schedule_errors import ScheduleChanged, ScheduleNotFound
 from ._store_errors import (
     BackendNotSupported,
     NotAStore,
@@ -103,6 +106,8 @@ __all__ = [
     "RunNotFound",
     "RunNotOpen",
     "RunOwned",
+    "ScheduleChanged",
+    "ScheduleNotFound",
     "SqliteTooOld",
     "SqliteWithoutFts5",
     "StaleCheckpoint",

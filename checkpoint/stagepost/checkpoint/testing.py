@@ -37,6 +37,7 @@ from ._conformance import (
     _ownership,
     _retention,
     _runs,
+    _schedules,
     _several,
     _signals,
     _tables,
@@ -65,6 +66,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_versions.CHECKS,
     *_lists.CHECKS,
     *_tables.CHECKS,
+    *_schedules.CHECKS,
     *_catalogue.CHECKS,
 )
 

@@ -54,14 +54,17 @@ from ._patterns._pattern import Pattern, Servable
 from ._patterns._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
 from ._progress import ProgressObserver
 from ._runner._inbox import Inbox
+from ._runner._limits import RunLimit
 from ._runner._pending import PendingWait
 from ._runner._recovery import RecoveryReport
 from ._runner._run import Run
 from ._runner._run_catalogue import RunCatalogue
 from ._runner._run_view import RunView
 from ._runner._runner import Runner
+from ._runner._timetable import Timetable
 from ._runs._checking import RunReader, check_runs
 from ._runs._report import CheckReport, RunFinding, RunVerdict
+from ._schedules._schedule import Schedule
 from ._steps._ask import Ask
 from ._steps._context import StepContext
 from ._steps._outcome import StepOutcome, outcome_of
@@ -128,6 +131,8 @@ from .errors import (
     RunnerStopped,
     RunNotHeld,
     RunParked,
+    ScheduleConflict,
+    ScheduleRefused,
     StateChanged,
     StepCancelled,
     StepResultError,
@@ -236,6 +241,7 @@ __all__ = [
     "RunForgotten",
     "RunHistory",
     "RunLeftOpen",
+    "RunLimit",
     "RunNotHeld",
     "RunOver",
     "RunParked",
@@ -251,6 +257,9 @@ __all__ = [
     "RunnerNotOpen",
     "RunnerRequired",
     "RunnerStopped",
+    "Schedule",
+    "ScheduleConflict",
+    "ScheduleRefused",
     "Servable",
     "Signal",
     "Sleep",
@@ -269,6 +278,7 @@ __all__ = [
     "StepStarted",
     "StepTimeout",
     "StepTold",
+    "Timetable",
     "Told",
     "ToldMissed",
     "TracedRun",

@@ -34,6 +34,8 @@
     │   ├── BranchError                  .branch
     │   ├── ConditionalError             .route
     │   └── GraphError                   .node, .path
+    ├── ScheduleRefused(ValueError)      a schedule cannot be as it was asked for
+    ├── ScheduleConflict                 a schedule of this key starts runs of another workflow
     └── RunError                         a background run
         ├── RunFailed                    it ended with a committed failure
         ├── CursorRefused                a stream cannot go on after a cursor
@@ -89,6 +91,7 @@ from ._run_errors import (
     UnknownSignal,
     UnknownWorkflow,
 )
+from ._schedule_errors import ScheduleConflict, ScheduleRefused
 from ._step_errors import (
     NotAwaited,
     StateChanged,
@@ -139,6 +142,8 @@ __all__ = [
     "RunnerNotOpen",
     "RunnerRequired",
     "RunnerStopped",
+    "ScheduleConflict",
+    "ScheduleRefused",
     "StateChanged",
     "StepCancelled",
     "StepResultError",

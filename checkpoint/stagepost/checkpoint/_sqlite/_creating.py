@@ -15,6 +15,7 @@ from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
 from ._queries import LAST_STORED, RUN_COLUMNS, SELECT_RUN
 from ._row_change import RowChange
 from ._rows import to_run, to_time
+from ._schedules import save as save_schedule
 
 INSERT_RUN = f"""
 INSERT INTO runs (
@@ -83,6 +84,7 @@ class Creation:
             BlobNotFound: It refers to bytes that are not there.
             RunNotFound: One of its lists begins with that of an unknown run.
             ListTooShort: It begins with more elements than there are.
+            ScheduleChanged: Its schedule has another revision.
         """
         lease = self.lease(last_key(connection) + 1)
         insertion = self._insertion(lease)
@@ -93,6 +95,8 @@ class Creation:
             row(connection)
         if self.run.shape is not None:
             shape_row(lease, self.run.shape, self.run.workflow, self.run.version)(connection)
+        if self.run.schedule is not None:
+            save_schedule(connection, self.run.schedule)
         return lease, self.begun()
 
     def lease(self, key: int) -> Lease:

@@ -243,6 +243,30 @@ CREATE TABLE effects (                    -- intent before, outcome after
   PRIMARY KEY (rk, place, key)
 ) STRICT;
 
+CREATE TABLE schedules (                  -- when runs are started that nobody starts by hand
+  key        TEXT PRIMARY KEY,
+  workflow   TEXT NOT NULL,
+  definition BLOB NOT NULL,               -- when runs are started and with what: JSON of the workflow layer's own
+  due_at     INTEGER,                     -- the time that the next run is for; NULL: there is none any more
+  look_at    INTEGER,                     -- when to look at it next
+  created_at INTEGER NOT NULL,
+  paused     INTEGER NOT NULL,
+  revision   INTEGER NOT NULL,            -- raised whenever it is saved, and compared
+  last_due   INTEGER,
+  last_run   TEXT,                        -- its id, also after it was deleted
+  missed     INTEGER NOT NULL,
+  failures   INTEGER NOT NULL,            -- in a row
+  error      TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX schedules_look ON schedules (look_at) WHERE look_at IS NOT NULL AND paused = 0;
+
+CREATE TABLE admissions (                 -- runs that were taken up, as far as a limit per minute asks for it
+  id      INTEGER PRIMARY KEY,
+  counted TEXT NOT NULL,
+  at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX admissions_at ON admissions (at);
+
 CREATE TABLE blobs (                      -- bytes that runs refer to, once for each content
   digest TEXT PRIMARY KEY,                -- SHA-256 in hexadecimal digits
   value  BLOB NOT NULL

@@ -56,6 +56,7 @@ from ._queries import (
 )
 from ._ranges import Position, Search, Span, Turn, Way, cursor, position
 from ._rows import odd_run, suspects, to_history, to_latest, to_open_wait, to_run, to_signal, to_snapshot
+from ._scheduling import ScheduleReading
 
 T = TypeVar("T")
 Numbered = TypeVar("Numbered", Version, SentSignal)
@@ -63,7 +64,7 @@ _PAGE = 100  # runs that are examined at once
 _MOST_TOLD = 10  # complaints of SQLite's: what follows the first ones is seldom of use
 
 
-class Reading(ABC):
+class Reading(ScheduleReading, ABC):
     """Reads runs from tables; what is missing is how a query reaches its connection."""
 
     @abstractmethod

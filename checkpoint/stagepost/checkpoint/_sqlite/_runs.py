@@ -35,6 +35,7 @@ from ._migrating import migrate
 from ._queries import LEAVINGS, Row, ended_query, old_keys_query
 from ._ranges import Turn
 from ._rows import to_micros, to_run
+from ._scheduling import Scheduling
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ _REST: Final = 0.02  # seconds between two transactions that delete: commits hav
 _NONE: Final = Keep.NONE  # to look up a member of an enum takes long for what each step does
 
 
-class SqlRuns(SqlInbox):
+class SqlRuns(SqlInbox, Scheduling):
     """Keeps runs in tables.
 
     Args:

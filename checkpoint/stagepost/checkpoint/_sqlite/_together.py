@@ -150,7 +150,7 @@ class _Plan:
             self.rows.append(request)
         elif isinstance(request, Changes) and request.is_fenced and not request.fails:
             self.rows += request.rows
-        elif isinstance(request, Creation) and not request.run.continued:
+        elif isinstance(request, Creation) and not (request.run.continued or request.run.schedule):
             return self._create(request)
         else:
             self.is_possible = False

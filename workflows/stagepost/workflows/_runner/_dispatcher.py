@@ -80,6 +80,11 @@ class Dispatcher:
         self._executor, self._scheduler = executor, scheduler
         self.starter.use(scheduler)
 
+    async def open_lines(self) -> None:
+        """Have runs go on whose limit per minute has places again."""
+        if self._scheduler.timers is not None:
+            await self._scheduler.timers.begin()
+
     async def prepare(self, workflow: Pattern) -> None:
         """Open what the runs of a workflow need.
 
@@ -163,6 +168,7 @@ class Dispatcher:
         record = self.presence.find(info.run_id)
         if record is None:
             record = self.presence.begin(info.run_id, info.workflow, Stay.QUEUED)
+            self._scheduler.know(record, info)
             self._scheduler.submit(record)
         return handle_of(record)
 
@@ -202,6 +208,7 @@ class Dispatcher:
             return handle_of(parked)
         record = self.presence.begin(run_id, snapshot.run.workflow, Stay.CLAIMING if reopen else Stay.QUEUED)
         record.must_go_on, record.reopened, record.urgent = True, reopen, urgent
+        self._scheduler.know(record, snapshot.run)
         run = handle_of(record)
         if reopen:
             answer: Answer[None] = Answer()

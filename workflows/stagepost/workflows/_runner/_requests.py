@@ -1,11 +1,13 @@
 """What is asked of a runner: to start runs, to go on with them, to end them, to serve workflows."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 
 from pydantic import BaseModel
 
-from stagepost.hub import check_name
+from stagepost.hub import Duration, check_name
 
 from .._engine._intermediates import Intermediate
 from .._patterns._given import workflow_of
@@ -14,12 +16,17 @@ from .._runs._checking import LISTED, CheckProgress, Examination, RunReader
 from .._runs._registry import family
 from .._runs._report import CheckReport
 from .._runs._starting import Order
+from .._schedules._asking import asked
+from .._schedules._schedule import Schedule
+from .._schedules._terms import Missed, Overlap
+from ._due_runs import DueRuns
 from ._hints import check_id
 from ._inbox import Inbox, InboxStore
 from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, kept
 from ._run import Run, stored_handle
 from ._serving import Serving, answered
+from ._timetable import Timetable, put, stated
 from ._views import Views
 
 
@@ -30,6 +37,14 @@ class Requests(Views):
     _keeping: Keeping
     _max_attempts: int | None
     _serving: Serving
+
+    @abstractmethod
+    def _due(self) -> DueRuns:
+        """What starts the runs of schedules.
+
+        Raises:
+            RunnerNotOpen: Nobody works on runs now.
+        """
 
     async def start(
         self,
@@ -91,6 +106,90 @@ class Requests(Views):
         self._registry.check(pattern)
         return await dispatcher.start(pattern, state, order)
 
+    async def schedule(
+        self,
+        workflow: Servable,
+        when: str | Duration,
+        *,
+        key: str,
+        state: Mapping[str, object] | BaseModel | None = None,
+        missed: Missed = "skip",
+        overlap: Overlap = "start",
+        timezone: str = "UTC",
+        jitter: Duration | None = None,
+        until: datetime | None = None,
+        due_as: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        paused: bool | None = None,
+        replace: bool = False,
+    ) -> Schedule:
+        """Have runs started again and again, for as long as the schedule is stored and a runner is open.
+
+        ::
+
+            await runner.schedule(digest, "0 7 * * MON-FRI", timezone="Europe/Berlin", key="morning")
+            await runner.schedule(sync, timedelta(minutes=5), key="sync", overlap="skip")
+
+        When this returns, the store has saved it. Called again with the same key, as each start of a service does, it
+        changes what is said otherwise and leaves the rest, the next time included, as it is.
+
+        Each run has the label ``schedule`` with the key, and ``key@time`` as its start-once key. Each time gets one run
+        at most, whatever happens to the process.
+
+        Args:
+            workflow: One of the runner's workflows; of several versions the newest is started.
+            when: Five fields of cron (minute, hour, day of month, month, day of week), which needs the extra
+                ``schedules`` (cronsim); or the distance between two runs, in seconds or as a `timedelta`, the first one
+                after that distance.
+            key: Its name: a text that can be a label.
+            state: What its runs start with.
+            missed: What is done about times at which nobody was there, or the start failed, for more than a minute:
+                ``skip`` starts nothing for them, ``once`` one run for the last one, ``all`` one for each, of more than
+                100 for the last 100.
+            overlap: What is done while the last run is open: ``start`` another one, or ``skip`` the time.
+            timezone: The time zone of a cron text, such as ``Europe/Berlin``.
+            jitter: Start each run up to so much later, always the same for one time, so that not all start together.
+            until: Times after this one do not count.
+            due_as: The key of the state that gets the time that a run is for, in ISO 8601 and UTC.
+            labels: Labels of the runs: at most 15.
+            paused: Whether it starts nothing; None leaves that as it is. A new one is not paused.
+            replace: Whether a schedule of this key that starts runs of another workflow starts these from now on.
+
+        Returns:
+            It as it is stored.
+
+        Raises:
+            ScheduleRefused: It cannot be so, such as when a cron text makes no sense.
+            ScheduleConflict: A schedule of this key starts runs of another workflow.
+            DefinitionError: The runner does not know the workflow.
+            CannotStore: What to start with is no state of the workflow; or it, the key or a label holds a secret.
+            ExtraMissing: What reads cron texts is not installed.
+        """
+        pattern, due = workflow_of(workflow, "schedule()"), self._due()
+        self._registry.check(pattern)
+        given = dict(labels or {})
+        order = Order(keep=self._keeping.of(pattern.name), key=key, labels=given)
+        order.check(self._secrets, pattern.name)
+        terms = asked(
+            key,
+            when,
+            timezone=timezone,
+            missed=missed,
+            overlap=overlap,
+            jitter=jitter,
+            until=until,
+            due_as=due_as,
+            labels=given,
+            now=due.now(),
+        )
+        terms = stated(pattern, key, state, terms, now=due.now(), secrets=self._secrets)
+        return await put(due, pattern, key, terms, may_replace=replace, paused=paused)
+
+    @property
+    def schedules(self) -> Timetable:
+        """The schedules of the store, to list, pause, resume and delete them."""
+        return Timetable(self._due)
+
     async def recover(self) -> RecoveryReport:
         """Take up every open run of the store that this runner does not work on yet; may be called again.
 
@@ -99,6 +198,8 @@ class Requests(Views):
         """
         report = await Recovery(self._open(), self._fitness, self._max_attempts).recover()
         self._has_recovered = True
+        await self._due().timers.begin()
+        await self._open().open_lines()
         await self._heard()
         return report
 

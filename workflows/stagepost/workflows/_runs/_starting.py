@@ -18,6 +18,7 @@ from stagepost.checkpoint import (
     Ref,
     RunInfo,
     RunNotFound,
+    StoredSchedule,
     join_values,
 )
 
@@ -55,6 +56,7 @@ class Order:
         labels: What it can be found by.
         any_input: Whether the run that has its id already may have begun with something else.
         place: The step that starts it, if one does.
+        schedule: The schedule that starts it, as it is to be saved with it.
     """
 
     keep: Keep
@@ -68,6 +70,7 @@ class Order:
     labels: Mapping[str, str] = field(default_factory=dict)
     any_input: bool = False
     place: str | None = None
+    schedule: StoredSchedule | None = None
 
     def check(self, secrets: Secrets, workflow: str) -> None:
         """See that what the run is named and found by are texts, and hold no secret.
@@ -197,6 +200,7 @@ def _ordered(
         continued=continued,
         labels=order.labels,
         place=order.place,
+        schedule=order.schedule,
     )
     return new, added
 

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -73,6 +74,7 @@ async def _made(path: Path) -> Mapping[str, str]:
         boom = {"boom": str(path.with_name("repaired"))}
         await (await runner.start(flows.quick, boom, run_id="failed-1", labels={**labels, "tenant": "north"})).settled()
         await (await runner.start(flows.mail, {}, run_id="mail-1")).settled()
+        await runner.schedule(flows.quick, timedelta(days=1), key="nightly")
     return {}
 
 

@@ -61,6 +61,7 @@ from ._runner._run import Run
 from ._runner._run_catalogue import RunCatalogue
 from ._runner._run_view import RunView
 from ._runner._runner import Runner
+from ._runner._schedules_alone import ScheduleReader, pause_schedule, read_schedules
 from ._runner._timetable import Timetable
 from ._runs._checking import RunReader, check_runs
 from ._runs._report import CheckReport, RunFinding, RunVerdict
@@ -259,6 +260,7 @@ __all__ = [
     "RunnerStopped",
     "Schedule",
     "ScheduleConflict",
+    "ScheduleReader",
     "ScheduleRefused",
     "Servable",
     "Signal",
@@ -308,7 +310,9 @@ __all__ = [
     "not_",
     "outcome_of",
     "own_failure",
+    "pause_schedule",
     "read_history",
+    "read_schedules",
     "read_value",
     "set_default_tracing",
     "step",

@@ -36,6 +36,7 @@ _EXTRAS: Final = {  # what each extra brings, by what is imported of it
     "langfuse": "langfuse",
     "webhooks": "httpx2",
     "progress": "rich",
+    "schedules": "cronsim",
 }
 _KEYS: Final = (  # where litellm looks for the keys of providers
     "ANTHROPIC_API_KEY",

@@ -65,7 +65,9 @@ def code_of(error: BaseException) -> Exit:
 
 
 _KINDS = {
-    Exit.NOT_FOUND: frozenset({"RunNotFound", "WaitNotFound", "EffectNotFound", "UnknownSignal", "WorkflowNotFound"}),
+    Exit.NOT_FOUND: frozenset(
+        {"EffectNotFound", "RunNotFound", "ScheduleNotFound", "UnknownSignal", "WaitNotFound", "WorkflowNotFound"}
+    ),
     Exit.NO_STORE: frozenset(
         {"BackupFailed", "NotAStore", "StoreNotReadable", "StoreNotWritable", "SqliteTooOld", "StoreLost"}
     ),

@@ -9,6 +9,7 @@ import typer
 from .._acting import act
 from .._options import AppOption, ByOption, DebugOption, FileOption, JsonOption
 from ._runs import runs
+from ._schedules import schedules
 
 main = typer.Typer(
     name="stagepost",
@@ -19,6 +20,7 @@ main = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 main.add_typer(runs, name="runs")
+main.add_typer(schedules, name="schedules")
 
 
 @main.callback()

@@ -97,7 +97,7 @@ def _counts(middle: datetime) -> Sequence[Question]:
             "of a workflow, by status",
             lambda store: store.count(by="status", **of_one),
             _counted("WHERE workflow = 'support'", "status"),
-            None,
+            _COUNT,
         ),
         Question(
             "with a label, by status",

@@ -47,7 +47,7 @@ def report(runs: int, still_open: int, rounds: int) -> str:
         f"{platform.machine()}, {load}, medians of {rounds} rounds; "
         f"{runs:,} ended and {still_open:,} open runs in {size:.0f} MB."
     )
-    return "\n".join([title, "", *_table(answers), "", *_recoveries(recoveries)])
+    return "\n".join([title, "", *table(answers), "", *_recoveries(recoveries)])
 
 
 def made(file: Path, runs: int, still_open: int) -> Path:
@@ -71,7 +71,8 @@ async def answered(file: Path, rounds: int) -> Sequence[Answered]:
     return found
 
 
-def _table(answers: Sequence[Answered]) -> Iterator[str]:
+def table(answers: Sequence[Answered]) -> Iterator[str]:
+    """The answers as a table of Markdown."""
     yield "| pages of 100 runs, and counts | raw SQLite | stagepost | ÷ raw | wanted |"
     yield "|---|--:|--:|--:|--:|"
     for question, ours, raw, ratio in answers:

@@ -8,7 +8,7 @@ from .._filters import CountBy, Counts
 from .._records import RunStatus
 from ._finding import OF_STATUS, STARTED, Filters
 from ._queries import COUNT_RUNS, Query, Row
-from ._ranges import Ranges, Span, Way
+from ._ranges import Filter, Position, Ranges, Span, Way
 
 _STATUSES: Final = tuple(status.value for status in RunStatus)
 _REST: Final = RunStatus.COMPLETED.value  # most are, so that these are what is left of all
@@ -21,6 +21,30 @@ WITH RECURSIVE names (name) AS (
   UNION ALL SELECT (SELECT min(workflow) FROM runs WHERE workflow > name) FROM names WHERE name IS NOT NULL
 )
 """
+
+
+def counted(chosen: Filters, by: CountBy | None) -> Filters:
+    """The same runs, so that the index that has both can be counted: of a workflow, by status."""
+    if by == "status" and chosen.status is None and chosen.workflow is not None:
+        return chosen._replace(status=tuple(RunStatus))
+    return chosen
+
+
+def way_of(ways: Sequence[Way], way: Way, last: Position | None) -> Way:
+    """Which way to count: one of few runs, or else one that an index tells, or the one that seems to have the fewest.
+
+    Args:
+        ways: All there are.
+        way: The one that gets farthest with a page.
+        last: Where it gets to; None if that is the end.
+    """
+    told = (each for each in ways if each.ranges.condition == OF_STATUS and all(map(_is_told, each.filters)))
+    return way if last is None else next(told, way)
+
+
+def _is_told(filter_: Filter) -> bool:
+    """Whether the index of statuses knows it."""
+    return filter_.text.startswith("workflow ")
 
 
 def count_query(chosen: Filters, way: Way, span: Span, by: CountBy | None) -> Query:

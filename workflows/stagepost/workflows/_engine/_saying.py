@@ -87,6 +87,13 @@ def say_moved(branch: Standing, position: Position, updates: Values | None) -> t
     return tuple(said)
 
 
+def say_entered(branch: Standing) -> None:
+    """The fan-out where a branch stands is worked on, if its run keeps a history."""
+    chronicle, place = branch.execution.chronicle, _place(branch)
+    if chronicle is not None:
+        chronicle.enter(HappeningKind.FAN_OUT, place_in(branch, place, branch.position))
+
+
 def say_frozen(branch: Standing, count: int, begins: int) -> tuple[Happening, ...]:
     """The items of the fan-out where a branch stands are fixed, and the first ones begin.
 

@@ -9,14 +9,19 @@ import pytest
 from tests.workflows._words import Gate, Store, dying, running
 
 from stagepost.checkpoint import CorruptRun, MemoryStore, Page, RunInfo, RunStatus, SqliteStore
+from stagepost.hub import DuplicateAgent, Hub
 from stagepost.workflows import (
+    END,
     Ask,
     Chain,
+    Graph,
     Pattern,
+    RunFailed,
     RunFinding,
     Runner,
     RunnerNotOpen,
     RunVerdict,
+    State,
     Wait,
     WorkflowNotFound,
     check_runs,
@@ -292,3 +297,61 @@ async def test_a_file_is_checked_beside_its_living_owner_children_included(tmp_p
         assert found == {"r1": RunVerdict.GOES_ON, "r1.kid": RunVerdict.REFUSED}
         await runner.answer("r1.kid/ask", "yes")
         assert (await (await runner.get("r1")).result())["kid"] == "yes"
+
+
+async def test_a_limit_of_steps_that_is_reached_is_told_wherever_the_graph_is(store: Store) -> None:
+    def work(max_steps: int) -> Pattern:
+        graph = Graph("rounds", max_steps=max_steps)
+        graph.add("round", step("round", lambda state: {"n": state.get("n", 0) + 1}, inline=True))
+        graph.add("ask", Wait("ask"))
+        graph.edge("round", "round", when=lambda state: state["n"] < 3)
+        graph.edge("round", "ask")
+        graph.edge("ask", "round", when=lambda state: state["ask"] == "again")
+        graph.edge("ask", END)
+        graph.start("round")
+        return Chain("work", [graph])
+
+    await park(store, work(10))
+    assert (await only(store, work(5))).is_plain
+    async with running(store, work(4)) as runner:
+        (finding,) = (await runner.check()).findings
+        await runner.recover()
+        await runner.answer("r1/rounds/ask#1", "again")
+        with pytest.raises(RunFailed, match="it has taken max_steps=4 steps"):
+            await (await runner.get("r1")).result()
+    assert finding.verdict is RunVerdict.GOES_ON
+    assert finding.notes == ("graph 'rounds' has taken 4 steps, and max_steps=4: it fails at the next one",)
+
+
+async def test_a_request_joins_the_run_of_an_older_version_which_goes_on_with_it(store: Store) -> None:
+    old, new = Chain("work", [Wait("ask")]), Chain("work", [Wait("tell")], version=2)
+    async with Hub() as hub, running(store, old, new, hub=hub) as runner:
+        await (await runner.start(old, {"n": 1}, run_id="r1", key="k")).settled()
+        await runner.serve(new)
+        with pytest.raises(DuplicateAgent):
+            await runner.serve(old)
+        await runner.answer("r1/ask", "yes")
+        await (await runner.get("r1")).result()
+        reply = await hub.request("work", {"n": 1}, headers={"idempotency-key": "k"})
+        assert isinstance(reply, State)
+        assert reply["ask"] == "yes"
+
+
+async def test_a_parent_of_a_new_version_joins_the_child_that_the_old_one_has_started(store: Store) -> None:
+    def parent(kid: Pattern, version: int) -> Pattern:
+        async def start(_: object, context: Any) -> Mapping[str, object]:
+            return {"kid": dict(await context.child(kid, "kid", {}))}
+
+        return Chain("work", [step("start", start)], companions=[kid], version=version)
+
+    old_kid, new_kid = Chain("kid", [Wait("ask")]), Chain("kid", [Wait("tell")], version=2)
+    await park(store, parent(old_kid, 1))
+    async with running(store, parent(new_kid, 2), old_kid, migrations={"work": {1: dict}}) as runner:
+        report = await runner.check()
+        assert {(found.run_id, found.verdict, found.target) for found in report.findings} == {
+            ("r1", RunVerdict.MIGRATED, 2),
+            ("r1.kid", RunVerdict.GOES_ON, 1),
+        }
+        await runner.recover()
+        await runner.answer("r1.kid/ask", "yes")
+        assert (await (await runner.get("r1")).result())["kid"] == {"ask": "yes"}

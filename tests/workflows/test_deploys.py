@@ -46,7 +46,7 @@ from tests.workflows._words import running
 from stagepost.checkpoint import MemoryStore, RunStatus, SqliteStore, WaitKind
 from stagepost.workflows import CheckReport, Pattern, Run, Runner, RunVerdict, UnknownWorkflow, WorkflowError
 
-DOCS = Path(__file__).parents[2] / "docs" / "workflows.md"
+DOCS = Path(__file__).parents[2] / "docs" / "deploying.md"
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from functools import partial
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CorruptRun, Page, RunInfo, RunNotFound, RunNotOpen, RunOwned, RunStatus, StoreError
 
-from .._runs._checking import end_of
 from .._runs._compatibility import left_open, open_in
-from .._runs._fitness import Fitness
+from .._runs._fitness import Fitness, end_of
 from ..errors import RunDead, WorkflowError
 from ._dispatcher import Dispatcher
 from ._run import Run

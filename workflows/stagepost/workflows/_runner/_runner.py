@@ -51,7 +51,7 @@ class Runner(Requests):
         hub: Where steps ask agents and `serve` registers.
         workflows: The definitions that runs are started from and found again by.
         migrations: By workflow and version, how a stored run of that version becomes one of the next:
-            ``{"digest": {1: upgrade}}`` with ``upgrade(run)`` from JSON to JSON, see docs/workflows.md.
+            ``{"digest": {1: upgrade}}`` with ``upgrade(run)`` from JSON to JSON, see docs/deploying.md.
         deps: Given to steps as ``context.deps``; never stored.
         observer: Gets the events of all runs.
         grace: See above: seconds, a `timedelta`, or None for as long as it takes.

@@ -20,9 +20,9 @@ from stagepost.hub import Hub
 from .._pattern_errors import kind_of
 from .._patterns._pattern import Servable
 from .._values._secrets import Given, Secrets
-from ..errors import RunCancelled, RunDead, RunError, UnknownWorkflow, WorkflowError
+from ..errors import RunDead, UnknownWorkflow, WorkflowError
 from ._compatibility import left_open
-from ._fitness import Fitness
+from ._fitness import Fitness, end_of
 from ._migration import Definition, Prepared
 from ._registry import Migrations, Registry
 from ._report import CheckReport, RunFinding, RunVerdict
@@ -88,20 +88,6 @@ async def check_runs(
     registry = Registry(workflows, migrations)
     fitness = Fitness(registry, hub or Hub(), Secrets(secrets, hidden=registry.hidden))
     return await Examination(fitness, max_attempts).examine(store, limit=limit, progress=progress)
-
-
-def end_of(info: RunInfo, max_attempts: int | None) -> RunError | None:
-    """Why an open run ends when somebody takes it up, whatever its workflow is; None if it goes on.
-
-    Args:
-        info: The run.
-        max_attempts: How often in a row a run's process may die without a commit of the run; None for no limit.
-    """
-    if info.cancelling:
-        return RunCancelled(info.run_id)
-    if info.status is RunStatus.RUNNING and max_attempts is not None and info.attempts >= max_attempts:
-        return RunDead(info.run_id, info.attempts)
-    return None
 
 
 class Examination:

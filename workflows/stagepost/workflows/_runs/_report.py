@@ -136,7 +136,8 @@ class CheckReport:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.total} open runs: {_worded({each: self.count(each) for each in _WORDS})}"]
+        all_of_them = _worded({each: self.count(each) for each in _WORDS})
+        lines = [f"{self.total} open run{'' if self.total == 1 else 's'}: {all_of_them}"]
         lines += [f"  {workflow}: {_worded(self.counts[workflow])}" for workflow in sorted(self.counts)]
         lines += [f"- {finding}" for finding in self.findings if not finding.is_plain]
         return "\n".join(lines)

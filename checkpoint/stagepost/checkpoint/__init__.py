@@ -17,7 +17,22 @@ from ._outside import Continued, Ref, StoredValue
 from ._ownership import Cancelled, Change, Freed, Lost, News, Owner, Ownership
 from ._pages import Page
 from ._plain import freeze, join_values, plain_form, read_frozen, split_values
-from ._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Keep, Lease, Migrated, NewRun, RunStatus, Shape
+from ._records import (
+    Closing,
+    Commit,
+    Forked,
+    Frame,
+    Item,
+    ItemStatus,
+    Joined,
+    Keep,
+    Lease,
+    Migrated,
+    NewRun,
+    RunStatus,
+    Shape,
+    SharedList,
+)
 from ._runs import Runs
 from ._snapshots import RunInfo, Snapshot, Version
 from ._sqlite._inbox_store import SqliteInbox
@@ -44,6 +59,7 @@ from .errors import (
     ListTooShort,
     NewsFirst,
     NotAStore,
+    NotInHistory,
     OrphanedRows,
     OwnerExpired,
     OwnershipLost,
@@ -100,6 +116,7 @@ __all__ = [
     "Effect",
     "EffectNotFound",
     "EffectStatus",
+    "Forked",
     "Frame",
     "Freed",
     "FrozenDict",
@@ -124,6 +141,7 @@ __all__ = [
     "News",
     "NewsFirst",
     "NotAStore",
+    "NotInHistory",
     "OpenWait",
     "OrphanedRows",
     "Owner",
@@ -141,6 +159,7 @@ __all__ = [
     "Runs",
     "SentSignal",
     "Shape",
+    "SharedList",
     "Snapshot",
     "SqliteInbox",
     "SqliteStore",

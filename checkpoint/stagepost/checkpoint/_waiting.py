@@ -134,12 +134,15 @@ class Effect(NamedTuple):
         key: Its name within the step.
         status: Where it stands.
         value: JSON of what it returned, once it is done.
+        number: The last number in the run's history when this was saved; None if the run keeps none. Of no account in
+            a commit.
     """
 
     place: str
     key: str
     status: EffectStatus
     value: bytes | None = None
+    number: int | None = None
 
 
 class Latest(NamedTuple):

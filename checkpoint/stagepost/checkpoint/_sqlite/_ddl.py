@@ -40,7 +40,9 @@ CREATE TABLE runs (
   trace       TEXT,                       -- which trace it belongs to; NULL: one of its own
   keep        TEXT NOT NULL CHECK (keep IN ('result', 'all', 'none')),
   remembered  INTEGER NOT NULL DEFAULT 0, -- what of it outlives it in keys: 1 its id, 2 its key, 3 both
-  starter     TEXT                        -- place of the step above that has started it; NULL: no step has
+  starter     TEXT,                       -- place of the step above that has started it; NULL: no step has
+  forked_from TEXT,                       -- id of the run that it is a fork of, which may be deleted
+  forked_at   INTEGER                     -- of which number of that one's history; NULL: as it stood
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (key, workflow) WHERE key IS NOT NULL;
 CREATE INDEX runs_status ON runs (status, created_at -- then rk, as in every index: the order of find
@@ -97,6 +99,13 @@ CREATE TABLE history (                    -- every version of the frames of a ru
   PRIMARY KEY (rk, number)
 ) STRICT;
 
+CREATE TABLE migrated (                   -- versions in the history that are older than a migration
+  rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  number  INTEGER NOT NULL,               -- the last of them
+  version INTEGER NOT NULL,               -- of the workflow, to which they belong
+  PRIMARY KEY (rk, number)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE items (                      -- items of the fan-outs that are under way
   rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
   path    TEXT NOT NULL,
@@ -108,6 +117,20 @@ CREATE TABLE items (                      -- items of the fan-outs that are unde
   error   TEXT,
   saved_at INTEGER NOT NULL,              -- when it was frozen, then when it ended
   PRIMARY KEY (rk, path, visit, idx)
+) STRICT;
+
+CREATE TABLE past_items (                 -- items of fan-outs and folds that were joined, of a run that keeps all
+  rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  path    TEXT NOT NULL,
+  joined  INTEGER NOT NULL,               -- number in the history of what their join has saved
+  visit   INTEGER NOT NULL,
+  idx     INTEGER NOT NULL,
+  status  TEXT NOT NULL,                  -- these as in items
+  input   BLOB NOT NULL,
+  value   BLOB,
+  error   TEXT,
+  saved_at INTEGER NOT NULL,
+  PRIMARY KEY (rk, path, joined, visit, idx)
 ) STRICT;
 
 CREATE TABLE vals (                       -- large values
@@ -232,6 +255,7 @@ CREATE TABLE effects (                    -- intent before, outcome after
   key    TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('intent', 'done')),
   value  BLOB,
+  number INTEGER,                         -- the last in the history when it was written; NULL: there is no history
   PRIMARY KEY (rk, place, key)
 ) STRICT;
 

@@ -5,11 +5,21 @@ from collections.abc import Iterator
 
 from .._plain import join_values
 from .._records import Frame, Item, Keep, Lease, Migrated
-from ._changes import value_rows
+from ._changes import value_rows, version_row
 from ._fence import Right, check_held
 from ._rows import dump_refs, dump_visits
 
 _FORGET = "DELETE FROM {table} WHERE rk = ?"
+_MIGRATED = """
+INSERT OR IGNORE INTO migrated (rk, number, version)
+SELECT rk, (SELECT max(number) FROM history WHERE history.rk = runs.rk), version FROM runs WHERE rk = ?
+"""
+_KEEP_ALL_ITEMS = """
+INSERT INTO past_items (rk, path, joined, visit, idx, status, input, value, error, saved_at)
+SELECT rk, path, (SELECT max(number) + 1 FROM history WHERE history.rk = items.rk),
+  visit, idx, status, input, value, error, saved_at
+FROM items WHERE rk = ?
+"""
 _VERSION = "UPDATE runs SET version = ? WHERE rk = ?"
 _FRAME = """
 INSERT INTO frames (rk, path, seq, next, visits, width, state, refs, saved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -31,11 +41,17 @@ def migrate(connection: sqlite3.Connection, lease: Lease, migrated: Migrated, no
     """Write all frames, values and items of a run anew. Its lists are new ones, which no other run refers to."""
     check_held(connection, Right(lease))
     connection.execute(_KEEP_BLOBS, (lease.row, lease.row))
+    if lease.keep is Keep.ALL:
+        connection.execute(_MIGRATED, (lease.row,))
+        connection.execute(_KEEP_ALL_ITEMS, (lease.row,))
     for table in _tables(lease):
         connection.execute(_FORGET.format(table=table), (lease.row,))
     connection.execute(_VERSION, (migrated.version, lease.row))
     connection.executemany(_FRAME, [_frame_row(lease, frame, now) for frame in migrated.frames])
     connection.executemany(_ITEM, [_item_row(lease, item, now) for item in migrated.items])
+    if lease.keep is Keep.ALL:
+        for frame in migrated.frames:
+            version_row(Right(lease), frame)(connection)
     for value in migrated.values:
         for change in value_rows(Right(lease), value, now):
             change(connection)

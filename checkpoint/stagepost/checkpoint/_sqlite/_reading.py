@@ -30,6 +30,7 @@ from ..errors import (
 from ._blobs import damaged_blobs
 from ._faults import is_damage
 from ._finding import Filters, search_runs, search_waits
+from ._past import past_query, to_past
 from ._queries import (
     COUNT_RUNS,
     INTEGRITY,
@@ -73,8 +74,10 @@ class Reading(ABC):
     async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
         """Look at the tables, for what takes many queries."""
 
-    async def load(self, run_id: str) -> Snapshot:
-        """All that is stored of a run."""
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
+        """All that is stored of a run, or how it was at a number of its history."""
+        if at is not None:
+            return to_past(run_id, await self._of_run(run_id, self._read(past_query(run_id, at))), at)
         return to_snapshot(run_id, await self._of_run(run_id, self._read(snapshot_query(run_id))))
 
     async def head(self, run_id: str) -> Snapshot:

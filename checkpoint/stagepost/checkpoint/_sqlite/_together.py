@@ -42,6 +42,7 @@ from ._changes import (
     INSERT_ITEM,
     INSERT_SHAPE,
     INSERT_VALUE,
+    KEEP_ITEMS,
     OWN_LIST,
     PROGRESS,
     REFER,
@@ -59,7 +60,7 @@ from ._generation import GENERATION, OwnedConnection
 _CHECKED: Final = (UPDATE_FRAME, UPDATE_ITEM, INSERT_FRAME, INSERT_ITEM, WRITE_EFFECT, CLOSE, INSERT_RUN, ADOPT)
 _UNCHECKED: Final = (
     *(INSERT_VALUE, DROP_VALUE, BEGIN_LIST, OWN_LIST, DROP_LIST, INSERT_ELEMENT, INSERT_LABEL, ADD_VERSION),
-    *(DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, DELETE_ITEMS, PROGRESS, SET_PLACE),
+    *(DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, KEEP_ITEMS, DELETE_ITEMS, PROGRESS, SET_PLACE),
     *(INSERT_BLOB, REFER, REFER_FROM),
     *(*DELETE_VALUES, *DELETE_BELOW, *DELETE_VALUES_BELOW),
 )
@@ -149,7 +150,7 @@ class _Plan:
             self.rows.append(request)
         elif isinstance(request, Changes) and request.is_fenced:
             self.rows += request.rows
-        elif isinstance(request, Creation) and not request.run.continued:
+        elif isinstance(request, Creation) and request.is_plain:
             return self._create(request)
         else:
             self.is_possible = False

@@ -1,0 +1,156 @@
+"""A run as it was: at a number of its history, right before the next one was saved.
+
+Frames are in the history. So are items, once the join of their fan-out has moved them there; those of fan-outs that were
+not joined are where they always are. Whether an item had ended by then says the time at which it did.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from .._records import Frame, Item, ItemStatus, Keep
+from .._snapshots import Snapshot
+from ..errors import NotInHistory, RunNotFound
+from ._queries import FRAME_COLUMNS, SNAPSHOT_PARTS, Query, Row, as_bytes, union
+from ._rows import Outside, making_sense, to_effect, to_frame, to_item, to_run, to_time
+
+_COUNTER: Final = "[]"  # behind the path of a fold in the visits of a frame: it is under way
+_ITEM: Final = "path, visit, idx, status, input, value, error, saved_at"
+_OF_RUN: Final = "WHERE rk = (SELECT rk FROM run)"
+_PARTS: Final = {
+    "shape": SNAPSHOT_PARTS["shape"],
+    "run": SNAPSHOT_PARTS["run"],
+    "frame": (f"{FRAME_COLUMNS}, saved_at, number", "past"),
+    "item": (
+        f"{_ITEM}, joined",
+        f"(SELECT {_ITEM}, joined FROM past_items {_OF_RUN} AND joined > (SELECT number FROM asked) "
+        f"UNION ALL SELECT {_ITEM}, NULL FROM items {_OF_RUN})",
+    ),
+    "value": (
+        "number, value",
+        f"vals {_OF_RUN} AND (path, number) IN (SELECT path, number FROM ref WHERE length IS NULL)",
+    ),
+    "element": (
+        "iif(of_maker = (SELECT rk FROM run), 0, of_maker), of_number, idx, value",
+        "parts JOIN elements USING (maker, number) WHERE idx < stop",
+    ),
+    "number": SNAPSHOT_PARTS["number"],
+    "effect": SNAPSHOT_PARTS["effect"],
+    "known": (
+        "max(number), (SELECT saved_at FROM history WHERE rk = (SELECT rk FROM run) AND number = "
+        "(SELECT number FROM asked) + 1), (SELECT version FROM migrated WHERE rk = (SELECT rk FROM run) "
+        "AND number >= (SELECT number FROM asked) ORDER BY number LIMIT 1)",
+        f"history {_OF_RUN}",
+    ),
+}
+_PAST: Final = """
+WITH RECURSIVE run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)),
+asked (number) AS (SELECT CAST(? AS INTEGER)),
+past AS (
+  SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number IN (
+    SELECT max(number) FROM history
+    WHERE rk = (SELECT rk FROM run) AND number <= (SELECT number FROM asked) GROUP BY path
+  )
+),
+ref (path, number, length, maker) AS (
+  SELECT past.path, json_extract(key.value, '$[0]'), json_extract(key.value, '$[1]'), json_extract(key.value, '$[2]')
+  FROM past, json_each(past.refs) AS key
+),
+parts (of_maker, of_number, maker, number, stop) AS (
+  SELECT DISTINCT iif(maker = 0, (SELECT rk FROM run), maker), number, iif(maker = 0, (SELECT rk FROM run), maker),
+    number, length
+  FROM ref WHERE length IS NOT NULL
+  UNION ALL
+  SELECT of_maker, of_number, base_maker, base_number, base_length
+  FROM parts JOIN lists USING (maker, number) WHERE base_maker IS NOT NULL
+)
+""" + union(_PARTS)
+
+
+def past_query(run_id: str, number: int) -> Query:
+    """All rows that say how a run was at a number of its history."""
+    return Query(_PAST, (as_bytes(run_id), number))
+
+
+def to_past(run_id: str, rows: Iterable[Row], number: int) -> Snapshot:
+    """The rows of `past_query`.
+
+    Raises:
+        RunNotFound: There are none.
+        NotInHistory: The run has no such number in its history.
+        CorruptRun: They make no sense.
+    """
+    with making_sense(run_id):
+        return _to_past(run_id, rows, number)
+
+
+def _to_past(run_id: str, rows: Iterable[Row], number: int) -> Snapshot:
+    parts: dict[str, list[Row]] = {kind: [] for kind in _PARTS}
+    for kind, *columns in rows:
+        parts[kind].append(columns)
+    if not parts["run"]:
+        raise RunNotFound(run_id)
+    run = to_run(parts["run"][0])
+    last, until, version, *_ = parts["known"][0]
+    if not 1 <= number <= (last or 0):
+        raise NotInHistory(run_id, number, last or 0, keeps=run.keep is Keep.ALL)
+    outside = Outside(parts["value"], parts["element"])
+    frames = {row[0]: to_frame(row, outside) for row in parts["frame"]}
+    numbers = {row[0]: row[8] for row in parts["frame"]}
+    items = _as_of(_of_visits_under_way(parts["item"]), until)
+    standing = _standing(frames, numbers, items)
+    return Snapshot(
+        run if version is None else run._replace(version=version),
+        {frame.path: frame for frame in standing},
+        tuple(item for frame in standing for item in _items_at(frame, items)),
+        effects=tuple(map(to_effect, parts["effect"])),
+        shape=parts["shape"][0][0] if parts["shape"] else None,
+        numbers=parts["number"][0][0],
+        saved_at={row[0]: to_time(row[7]) for row in parts["frame"]},
+        row=parts["number"][0][1],
+    )
+
+
+def _of_visits_under_way(rows: Iterable[Row]) -> Mapping[str, Sequence[Row]]:
+    """By path the items that were joined next, or are not joined."""
+    found: dict[str, dict[int | None, list[Row]]] = {}
+    for row in rows:
+        found.setdefault(row[0], {}).setdefault(row[8], []).append(row)
+    return {path: batches[min(batches, key=_when)] for path, batches in found.items()}
+
+
+def _when(joined: int | None) -> float:
+    return float("inf") if joined is None else joined
+
+
+def _as_of(found: Mapping[str, Sequence[Row]], until: int | None) -> Mapping[str, Sequence[Item]]:
+    """Items as they were at a time; None for now."""
+    return {
+        path: sorted([_item(row, until) for row in rows], key=lambda item: item.idx) for path, rows in found.items()
+    }
+
+
+def _item(row: Row, until: int | None) -> Item:
+    item = to_item(row)
+    if until is None or row[7] <= until or item.status is ItemStatus.WAITING:
+        return item
+    return item._replace(status=ItemStatus.WAITING, value=None, error=None)
+
+
+def _standing(
+    frames: Mapping[str, Frame], numbers: Mapping[str, int], items: Mapping[str, Sequence[Item]]
+) -> Sequence[Frame]:
+    """The frames that were not ended, the root first: below it those of items under way."""
+    found = [frames[""]]
+    for frame in found:
+        for item in _items_at(frame, items):
+            path = f"{item.path}[{item.idx}]"
+            if item.status is not ItemStatus.OK and numbers.get(path, 0) > numbers[frame.path]:
+                found.append(frames[path])
+    return found
+
+
+def _items_at(frame: Frame, items: Mapping[str, Sequence[Item]]) -> Collection[Item]:
+    """The items of the fan-out or fold that a frame stands at."""
+    is_under_way = frame.width is not None or f"{frame.next}{_COUNTER}" in frame.visits
+    path = f"{frame.path}/{frame.next}" if frame.path else frame.next
+    return items.get(path or "", ()) if is_under_way else ()

@@ -177,6 +177,18 @@ class Runs(Protocol):
         """
         ...
 
+    async def last_failures(self, run_id: str, *, path: str | None = None) -> int | None:
+        """Where in its history a run has joined a fan-out, the last time, of which items had failed.
+
+        Args:
+            run_id: The run.
+            path: Path of the fan-out; None for whichever it was.
+
+        Returns:
+            The number before that of the join; None if there was no such join, or the run keeps no history.
+        """
+        ...
+
     async def blob(self, digest: str) -> bytes:
         """Bytes that were stored with a run, or with a commit, under their digest.
 

@@ -1,10 +1,10 @@
 """A run as it was: at a number of its history, right before the next one was saved.
 
-Frames are in the history. So are items, once the join of their fan-out has moved them there; those of fan-outs that were
-not joined are where they always are. Whether an item had ended by then says the time at which it did.
+Frames are in the history. Items are kept by the join of their fan-out; those of fan-outs that were not joined are where
+they always are. Whether an item had ended by then says the time at which it did.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from .._records import Frame, Item, ItemStatus, Keep
@@ -15,32 +15,23 @@ from ._rows import Outside, making_sense, to_effect, to_frame, to_item, to_run, 
 
 _COUNTER: Final = "[]"  # behind the path of a fold in the visits of a frame: it is under way
 _ITEM: Final = "path, visit, idx, status, input, value, error, saved_at"
-_OF_RUN: Final = "WHERE rk = (SELECT rk FROM run)"
+_RUN: Final = "(SELECT rk FROM run)"
+_ASKED: Final = "(SELECT number FROM asked)"
+_ITEMS: Final = f"""(
+SELECT {_ITEM}, joined FROM past_items WHERE rk = {_RUN} AND joined > {_ASKED}
+UNION ALL SELECT {_ITEM}, NULL FROM items WHERE rk = {_RUN})
+"""
+_KNOWN: Final = f"""
+max(number), (SELECT saved_at FROM history WHERE rk = {_RUN} AND number = {_ASKED} + 1),
+(SELECT version FROM migrated WHERE rk = {_RUN} AND number >= {_ASKED} ORDER BY number LIMIT 1)
+"""
+_NAMED: Final = f"vals WHERE rk = {_RUN} AND (path, number) IN (SELECT path, number FROM ref WHERE length IS NULL)"
 _PARTS: Final = {
-    "shape": SNAPSHOT_PARTS["shape"],
-    "run": SNAPSHOT_PARTS["run"],
+    **{kind: SNAPSHOT_PARTS[kind] for kind in ("shape", "run", "number", "effect", "element")},
     "frame": (f"{FRAME_COLUMNS}, saved_at, number", "past"),
-    "item": (
-        f"{_ITEM}, joined",
-        f"(SELECT {_ITEM}, joined FROM past_items {_OF_RUN} AND joined > (SELECT number FROM asked) "
-        f"UNION ALL SELECT {_ITEM}, NULL FROM items {_OF_RUN})",
-    ),
-    "value": (
-        "number, value",
-        f"vals {_OF_RUN} AND (path, number) IN (SELECT path, number FROM ref WHERE length IS NULL)",
-    ),
-    "element": (
-        "iif(of_maker = (SELECT rk FROM run), 0, of_maker), of_number, idx, value",
-        "parts JOIN elements USING (maker, number) WHERE idx < stop",
-    ),
-    "number": SNAPSHOT_PARTS["number"],
-    "effect": SNAPSHOT_PARTS["effect"],
-    "known": (
-        "max(number), (SELECT saved_at FROM history WHERE rk = (SELECT rk FROM run) AND number = "
-        "(SELECT number FROM asked) + 1), (SELECT version FROM migrated WHERE rk = (SELECT rk FROM run) "
-        "AND number >= (SELECT number FROM asked) ORDER BY number LIMIT 1)",
-        f"history {_OF_RUN}",
-    ),
+    "item": (f"{_ITEM}, joined", _ITEMS),
+    "value": ("number, value", _NAMED),
+    "known": (_KNOWN, f"history WHERE rk = {_RUN}"),
 }
 _PAST: Final = """
 WITH RECURSIVE run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)),
@@ -69,6 +60,18 @@ parts (of_maker, of_number, maker, number, stop) AS (
 def past_query(run_id: str, number: int) -> Query:
     """All rows that say how a run was at a number of its history."""
     return Query(_PAST, (as_bytes(run_id), number))
+
+
+def failures_query(run_id: str, path: str | None) -> Query:
+    """By which number of its history a run has joined a fan-out last of which items had failed."""
+    text = """
+    SELECT max(joined) FROM past_items
+    WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND status = 'failed'
+    """
+    values = (as_bytes(run_id),)
+    return (
+        Query(text, values) if path is None else Query(f"{text} AND path = CAST(? AS TEXT)", (*values, as_bytes(path)))
+    )
 
 
 def to_past(run_id: str, rows: Iterable[Row], number: int) -> Snapshot:

@@ -30,7 +30,7 @@ from ..errors import (
 from ._blobs import damaged_blobs
 from ._faults import is_damage
 from ._finding import Filters, search_runs, search_waits
-from ._past import past_query, to_past
+from ._past import failures_query, past_query, to_past
 from ._queries import (
     COUNT_RUNS,
     INTEGRITY,
@@ -142,6 +142,11 @@ class Reading(ABC):
         if not rows:
             await self.info(run_id)
         return _elements(run_id, key, rows, begin, limit)
+
+    async def last_failures(self, run_id: str, *, path: str | None = None) -> int | None:
+        """Where in its history a run has joined a fan-out of which items had failed."""
+        ((joined,),) = await self._read(failures_query(run_id, path))
+        return None if joined is None else joined - 1
 
     async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
         """The rows of a SELECT."""

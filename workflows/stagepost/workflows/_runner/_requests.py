@@ -12,15 +12,15 @@ from .._patterns._given import workflow_of
 from .._patterns._pattern import Pattern, Servable
 from .._runs._registry import family
 from .._runs._starting import Order
+from ._forks import Forks
 from ._hints import check_id
 from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, kept
 from ._run import Run, stored_handle
 from ._serving import Serving, answered
-from ._views import Views
 
 
-class Requests(Views):
+class Requests(Forks):
     """The part of a `Runner` that its users call."""
 
     _grace: float

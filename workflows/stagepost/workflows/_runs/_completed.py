@@ -1,0 +1,44 @@
+"""Which version of a run's history a step has saved with its result."""
+
+from collections.abc import Iterable, Iterator
+
+from stagepost.checkpoint import Frame, Version
+
+from .._plans._plan import COUNTER
+from ._standing import position_of
+
+
+class Completions:
+    """Reads the versions of a run in their order, and notes when a step, route, fold or fan-out has completed.
+
+    Args:
+        path: Its path from the run's root.
+
+    Attributes:
+        number: Number of the version that it has saved when it completed last; None if it has not.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._last: dict[str, Frame] = {}
+        self.number: int | None = None
+
+    def read(self, versions: Iterable[Version]) -> None:
+        """Read more of them."""
+        for version in versions:
+            frame = version.frame
+            before = self._last.get(frame.path)
+            if before is not None and self._path in _completed(before, frame):
+                self.number = version.number
+            self._last[frame.path] = frame
+
+
+def _completed(before: Frame, after: Frame) -> Iterator[str]:
+    """Paths of what has completed between one version of a frame and the next."""
+    path, counter = position_of(before), f"{before.next}{COUNTER}"
+    if after.next == before.next and after.width is not None:
+        return  # its items were frozen
+    if counter in before.visits or (before.width is not None and (counter in after.visits or before.width == 1)):
+        yield f"{path}[{before.visits.get(counter, 0)}]"  # an item of a fold
+    if after.next != before.next or counter not in after.visits:
+        yield path

@@ -40,7 +40,18 @@ from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
 from ._tables import Cell, Statement, Tables
-from ._waiting import Effect, EffectStatus, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
+from ._waiting import (
+    Effect,
+    EffectBelow,
+    EffectStatus,
+    Latest,
+    NewWait,
+    OpenWait,
+    SentSignal,
+    StoredWait,
+    WaitKind,
+    WaitStatus,
+)
 from .errors import (
     AlreadyAnswered,
     BackendNotSupported,
@@ -114,6 +125,7 @@ __all__ = [
     "CorruptRun",
     "CorruptStore",
     "Effect",
+    "EffectBelow",
     "EffectNotFound",
     "EffectStatus",
     "Forked",

@@ -1,11 +1,12 @@
 """The owner's side of the protocol: what is done to a run by whoever has its lease."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from ._pages import Page
 from ._records import Commit, Lease, Migrated, NewRun
 from ._snapshots import RunInfo, Snapshot
-from ._waiting import Latest, NewWait, StoredWait
+from ._waiting import EffectBelow, Latest, NewWait, StoredWait
 
 
 class Runs(Protocol):
@@ -186,6 +187,15 @@ class Runs(Protocol):
 
         Returns:
             The number before that of the join; None if there was no such join, or the run keeps no history.
+        """
+        ...
+
+    async def effects_below(self, run_id: str, *, at: int | None = None) -> Sequence[EffectBelow]:
+        """Effects of the runs that the steps of a run have started, and of the runs below these.
+
+        Args:
+            run_id: The run.
+            at: A number of its history; None for its end.
         """
         ...
 

@@ -145,6 +145,24 @@ class Effect(NamedTuple):
     number: int | None = None
 
 
+class EffectBelow(NamedTuple):
+    """An effect of a run that a step of another one has started, or of one that such a run has started, and so on.
+
+    Attributes:
+        run_id: The run that has had it.
+        place: The step of that run.
+        key: Its name within the step.
+        starter: The step of the other run by which all of that was started.
+        is_after: Whether that step has done so after the number that was asked for.
+    """
+
+    run_id: str
+    place: str
+    key: str
+    starter: str | None
+    is_after: bool
+
+
 class Latest(NamedTuple):
     """What was written for a run from outside since its owner heard of it last.
 

@@ -247,10 +247,10 @@ class EffectsAgain(RunError):
     def __init__(self, run_id: str, effects: Sequence[tuple[str, str]], *, below: bool = False) -> None:
         named = ", ".join(f"{key!r} at {place!r}" for place, key in effects[:_NAMED])
         more = f" and {len(effects) - _NAMED} more" if len(effects) > _NAMED else ""
-        keep = "" if below else " or effects='keep' if its steps are to get what these returned the first time,"
+        keep = "; of runs that its steps start nothing can be kept" if below else ", or effects='keep' to keep them"
         super().__init__(
-            f"a fork of run {run_id!r} would repeat what it has done to the world outside after that point: {named}"
-            f"{more}; give effects='again' if that is to happen again,{keep} or fork after these steps",
+            f"a fork of run {run_id!r} would repeat what was done to the world outside after that point: {named}{more}"
+            f"; give effects='again' if that is to happen again{keep}, or fork after these steps",
             run_id,
         )
         self.effects = tuple(effects)

@@ -74,6 +74,24 @@ def failures_query(run_id: str, path: str | None) -> Query:
     )
 
 
+def below_query(run_id: str, number: int | None) -> Query:
+    """Effects of the runs whose ids begin with that of a run, and which step of it has started them, and whether late.
+
+    That step is known of the run right below the first one, whose id ends before the next dot.
+    """
+    text = """
+    WITH above AS (SELECT rk, run_id || '.' AS dotted FROM runs WHERE run_id = CAST(? AS TEXT))
+    SELECT run.run_id, place, effects.key, child.starter, child.created_at >= coalesce((
+      SELECT saved_at FROM history WHERE rk = above.rk AND number = CAST(? AS INTEGER) + 1), 9223372036854775807)
+    FROM above JOIN runs AS run ON run.run_id > dotted AND run.run_id < substr(dotted, 1, length(dotted) - 1) || '/'
+    JOIN effects ON effects.rk = run.rk
+    JOIN runs AS child ON child.run_id = substr(
+      run.run_id, 1, length(dotted) + instr(substr(run.run_id, length(dotted) + 1) || '.', '.') - 1
+    ) ORDER BY run.run_id, place, effects.key
+    """
+    return Query(text, (as_bytes(run_id), number))
+
+
 def to_past(run_id: str, rows: Iterable[Row], number: int) -> Snapshot:
     """The rows of `past_query`.
 

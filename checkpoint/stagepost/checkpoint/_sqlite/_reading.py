@@ -14,7 +14,7 @@ from .._pages import Page
 from .._records import RunStatus
 from .._snapshots import RunInfo, Snapshot, Version
 from .._tables import Cell
-from .._waiting import Latest, OpenWait, SentSignal, WaitKind
+from .._waiting import EffectBelow, Latest, OpenWait, SentSignal, WaitKind
 from ..errors import (
     BlobNotFound,
     CorruptRun,
@@ -30,7 +30,7 @@ from ..errors import (
 from ._blobs import damaged_blobs
 from ._faults import is_damage
 from ._finding import Filters, search_runs, search_waits
-from ._past import failures_query, past_query, to_past
+from ._past import below_query, failures_query, past_query, to_past
 from ._queries import (
     COUNT_RUNS,
     INTEGRITY,
@@ -147,6 +147,11 @@ class Reading(ABC):
         """Where in its history a run has joined a fan-out of which items had failed."""
         ((joined,),) = await self._read(failures_query(run_id, path))
         return None if joined is None else joined - 1
+
+    async def effects_below(self, run_id: str, *, at: int | None = None) -> Sequence[EffectBelow]:
+        """Effects of runs below a run."""
+        rows = await self._read(below_query(run_id, at))
+        return [EffectBelow(name, place, key, starter, bool(after)) for name, place, key, starter, after in rows]
 
     async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
         """The rows of a SELECT."""

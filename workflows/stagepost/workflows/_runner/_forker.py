@@ -1,10 +1,13 @@
 """Making forks of runs: reading them as they were, and storing the new ones in one commit."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from stagepost.checkpoint import (
     CheckpointStore,
     Continued,
+    Effect,
+    EffectBelow,
     NewRun,
     RunInfo,
     Snapshot,
@@ -17,7 +20,7 @@ from .._execution._sizes import check_sizes
 from .._patterns._pattern import Pattern
 from .._runs._continuing import check_continued
 from .._runs._fitness import Fitness
-from .._runs._forking import Changed, ForkOrder, begin_again, changed, effects_after, fork_of
+from .._runs._forking import Changed, ForkOrder, begin_again, below_after, changed, effects_after, fork_of
 from .._runs._migration import upgraded
 from .._runs._starting import Begun
 from .._values._schema import to_values
@@ -78,8 +81,9 @@ class Forker:
         """The fork as it is to be stored, and its workflow."""
         there = await self.store.load(run_id, at=order.number)
         effects = effects_after(there, order.number)
-        if effects and order.effects is None:
-            raise EffectsAgain(run_id, [(effect.place, effect.key) for effect in effects])
+        if order.effects != "again":
+            below = below_after(there, await self.store.effects_below(run_id, at=order.number))
+            _check_effects(run_id, effects if order.effects is None else (), below)
         before = begin_again(there, effects if order.effects == "keep" else ())
         prepared = self._fitness.check(before)
         workflow, after = prepared.definition.workflow, upgraded(before, prepared.migrated)
@@ -107,3 +111,15 @@ class Forker:
             given.secrets.check(value.data, where)
             check_blobs(value.blobs, where, given.store.limits, given.secrets)
         check_sizes(given.store.limits, where, values)
+
+
+def _check_effects(run_id: str, effects: Sequence[Effect], below: Sequence[EffectBelow]) -> None:
+    """See that nothing happens again of which nobody has spoken.
+
+    Raises:
+        EffectsAgain: Something would.
+    """
+    named = [(effect.place, effect.key) for effect in effects]
+    named += [(f"{effect.run_id}/{effect.place}", effect.key) for effect in below]
+    if named:
+        raise EffectsAgain(run_id, named, below=bool(below))

@@ -80,19 +80,20 @@ class Forks(Views):
         /,
         *,
         path: str | None = None,
+        effects: EffectsChoice = "keep",
         run_id: str | None = None,
         trace: str | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> Run:
         """Fork a run at a fan-out, so that the items run again that failed, were cancelled or were not begun.
 
-        The values of the others are given, and what the failed ones have done to the world outside by
-        `StepContext.once` does not happen again. The run may have failed at the fan-out. Where failures are collected
+        The values of the others are given. The run may have failed at the fan-out. Where failures are collected
         (``failures=``), it has gone on after it; then it has to be a run that keeps all.
 
         Args:
             origin: Id of the run.
             path: Path of the fan-out; by default the last one that had failures.
+            effects: As for `fork`; by default what failed items have done by `StepContext.once` is not done again.
             run_id: The new run's name; by default one that sorts by time.
             trace: The trace that it belongs to; by default its own.
             labels: What it can be found by, beside the labels of the other run.
@@ -106,7 +107,7 @@ class Forks(Views):
         info = await self._store.info(check_id(origin))
         number = await self._failed_at(info, path)
         order = self._fork_order(info, run_id, trace, None, labels)
-        return await self._open().fork(origin, ForkOrder(number=number, effects="keep", order=order))
+        return await self._open().fork(origin, ForkOrder(number=number, effects=effects, order=order))
 
     def _fork_order(
         self,
@@ -132,7 +133,8 @@ class Forks(Views):
         """Number of the version that a step has saved when it completed last."""
         if info.keep is not Keep.ALL:
             raise ForkRefused(info.run_id, f"nobody knows when {path!r} completed, as it keeps no history: {_KEEP_ALL}")
-        found, page = Completions(path), await self._store.history(info.run_id)
+        plan = self._registry.find(info).workflow.plan
+        found, page = Completions(path, plan), await self._store.history(info.run_id)
         found.read(page.items)
         while page.next is not None:
             page = await self._store.history(info.run_id, after=page.next)

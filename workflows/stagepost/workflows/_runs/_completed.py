@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from stagepost.checkpoint import Frame, Version
 
-from .._plans._plan import COUNTER
+from .._plans._places import plan_at
+from .._plans._plan import COUNTER, ArrowPlace, Plan
 from ._standing import position_of
 
 
@@ -13,13 +14,15 @@ class Completions:
 
     Args:
         path: Its path from the run's root.
+        plan: What the run is executed by.
 
     Attributes:
         number: Number of the version that it has saved when it completed last; None if it has not.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, plan: Plan) -> None:
         self._path = path
+        self._plan = plan
         self._last: dict[str, Frame] = {}
         self.number: int | None = None
 
@@ -27,10 +30,17 @@ class Completions:
         """Read more of them."""
         for version in versions:
             frame = version.frame
-            before = self._last.get(frame.path)
+            before = self._first(frame.path) if frame.seq == 1 else self._last[frame.path]
             if before is not None and self._path in _completed(before, frame):
                 self.number = version.number
             self._last[frame.path] = frame
+
+    def _first(self, path: str) -> Frame | None:
+        """Where the branch of an item began, of which the first version is that after its first step."""
+        plan = plan_at(self._plan, path) if path else None
+        return (
+            None if plan is None or isinstance(plan.places[plan.start], ArrowPlace) else Frame(path, 0, plan.start, {})
+        )
 
 
 def _completed(before: Frame, after: Frame) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What a fork of a run begins with: pure functions over the run as it was read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -10,6 +10,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import (
     Continued,
     Effect,
+    EffectBelow,
     Forked,
     Frame,
     Item,
@@ -102,7 +103,19 @@ def effects_after(snapshot: Snapshot, number: int | None) -> Sequence[Effect]:
     if not snapshot.effects:
         return ()
     standing = Standing(snapshot)
-    return [effect for effect in snapshot.effects if _is_after(effect, number) or effect.place in standing]
+    found = [effect for effect in snapshot.effects if _is_after(effect, number) or effect.place in standing]
+    return sorted(found, key=lambda effect: (effect.number or 0, effect.place, effect.key))
+
+
+def below_after(snapshot: Snapshot, effects: Iterable[EffectBelow]) -> Sequence[EffectBelow]:
+    """Those effects of runs below a run that its fork would have again, by starting such runs again.
+
+    Args:
+        snapshot: The run as it was there.
+        effects: All of them.
+    """
+    standing = Standing(snapshot)
+    return [effect for effect in effects if effect.is_after or effect.starter is None or effect.starter in standing]
 
 
 def _is_after(effect: Effect, number: int | None) -> bool:

@@ -179,7 +179,7 @@ async def test_the_last_turn_is_found_behind_the_runs_of_sub_agents() -> None:
         await talk.send("b")
         async with converse(runner, "lead", id="c") as other:
             assert other.messages == talk.messages
-        found = await runner.find(labels={"conversation": "c"}, workflow="lead")
+        found = await runner.runs.list(labels={"conversation": "c"}, workflow="lead")
         assert [info.run_id for info in found.items] == ["c-0", "c-1"]
 
 
@@ -219,7 +219,7 @@ async def test_a_conversation_goes_on_when_all_turns_but_the_last_are_deleted() 
         async with converse(runner, "echo", id="c") as talk:
             assert said_in(talk.messages) == ["a", "b", "c", "d"]
             assert (await talk.send("e")).output == "a / b / c / d / e"
-        assert [info.run_id for info in (await runner.find()).items] == ["c-3", "c-4"]
+        assert [info.run_id for info in (await runner.runs.list()).items] == ["c-3", "c-4"]
 
 
 @asynccontextmanager
@@ -241,7 +241,7 @@ async def test_a_conversation_outlives_the_retention_of_its_older_turns() -> Non
         await speak(runner, "d", idle=None)
     clock.now -= timedelta(days=10).total_seconds()
     async with month_by_month(clock, store) as runner:
-        assert [info.run_id for info in (await runner.find()).items] == ["c-3"]
+        assert [info.run_id for info in (await runner.runs.list()).items] == ["c-3"]
         async with converse(runner, "echo", id="c", idle=None) as talk:
             assert said_in(talk.messages) == ["a", "b", "c", "d"]
             assert (await talk.send("e")).output == "a / b / c / d / e"
@@ -256,7 +256,7 @@ async def test_a_conversation_of_which_retention_has_left_nothing_is_over_and_no
     async with echoing(store, clock=clock) as runner:
         await speak(runner, "ab")
     async with month_by_month(clock, store) as runner:
-        assert (await runner.find()).items == ()
+        assert (await runner.runs.list()).items == ()
         async with converse(runner, "echo", id="c", idle=None) as talk:
             assert talk.messages == ()
             for key in (None, "k"):
@@ -286,7 +286,7 @@ async def test_a_conversation_whose_last_turn_somebody_deletes_goes_on_with_the_
             await talk.send(text)
         await store.delete("c-2")
         assert (await talk.send("d")).output == "a / b / d"
-        assert [info.run_id for info in (await runner.find()).items] == ["c-0", "c-1", "c-2"]
+        assert [info.run_id for info in (await runner.runs.list()).items] == ["c-0", "c-1", "c-2"]
         for number in range(3):
             await store.delete(f"c-{number}")
         assert (await talk.send("e")).output == "e"

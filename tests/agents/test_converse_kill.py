@@ -115,7 +115,7 @@ async def test_p7_a_conversation_is_whole_after_a_kill_in_the_retention_of_turns
             await process.kill()
         async with next_life(tmp_path) as (talk, runner):
             assert said_in(talk) == [*"abcd"]
-            left = [info.run_id for info in (await runner.find()).items]
+            left = [info.run_id for info in (await runner.runs.list()).items]
             assert left == [f"{TALK}-{number}" for number in range(4)][-len(left) :]
             assert len(left) == {"2": 2, "9": 1}.get(held, 4)
             assert (await talk.send("e")).output == "a / b / c / d / e"

@@ -180,7 +180,7 @@ async def test_run_of_an_agent_that_takes_too_long_is_cancelled_and_counted() ->
     async with working(agent) as runner:
         run = await started(runner, agent)
         result = await result_of(run, agent)
-        child = await runner.inspect(f"{run.id}.helper-0-0-tool")
+        child = await runner.runs.get(f"{run.id}.helper-0-0-tool")
     assert child.status is RunStatus.CANCELLED
     assert result.usage.input_tokens == 7
 
@@ -200,7 +200,7 @@ async def test_p7_agent_that_takes_too_long_is_told_as_such_wherever_the_process
         async with store, Runner(store, workflows=[agent := hung(0)], grace=0) as runner:
             await runner.recover()
             result = await result_of(await runner.get("r"), agent)
-            child = await runner.inspect("r.helper-0-0-tool")
+            child = await runner.runs.get("r.helper-0-0-tool")
     assert [each.text for each in results(result)] == ["timed out after 0.1 s"]
     assert child.status is RunStatus.CANCELLED
 
@@ -245,7 +245,7 @@ async def test_run_of_an_agent_that_is_given_up_while_it_is_being_stored_is_canc
     agent = hung(0)
     async with Slow() as store, working(agent, store=store) as runner:
         result = await result_of(await started(runner, agent), agent)
-        child = await runner.inspect("r.helper-0-0-tool")
+        child = await runner.runs.get("r.helper-0-0-tool")
     assert [each.text for each in results(result)] == ["timed out after 0.1 s"]
     assert child.status is RunStatus.CANCELLED
 

@@ -142,7 +142,7 @@ async def test_an_answer_of_any_type_is_stored_and_read_back(kind: Any, given: A
     async with MemoryStore() as store, Runner(store, workflows=[loop]) as runner:
         run = await runner.start(loop, loop.accept("?"))
         assert (await run.result())["output"] == answer
-        assert (await runner.inspect(run.id)).state["output"] == answer
+        assert (await runner.runs.get(run.id)).state["output"] == answer
 
 
 @pytest.mark.parametrize("mode", ["tool", "native", "prompted"])

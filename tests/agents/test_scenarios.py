@@ -160,7 +160,7 @@ async def test_run_that_ended_with_calls_unanswered_is_followed_by_one_whose_mod
         run = await started(runner, agent)
         with pytest.raises(RunFailed, match=BudgetExceeded.__name__):
             await run.result()
-        before = (await runner.inspect(run.id)).state
+        before = (await runner.runs.get(run.id)).state
         again = await runner.start(workflow, workflow.go_on(before, "And now?"), run_id="s")
         result = await result_of(again, agent)
     assert result.output == "what was the question?"

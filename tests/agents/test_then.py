@@ -266,7 +266,7 @@ async def test_p6_what_was_answered_before_a_failure_is_not_asked_again() -> Non
             run = await runner.start(workflow, workflow.accept("go"), run_id="r")
             with pytest.raises(RunFailed):
                 await run.result()
-            view = await runner.inspect("r")
+            view = await runner.runs.get("r")
             assert (view.status, view.state["output-0"]) == (RunStatus.FAILED, "1")
             is_down = False
             state = await (await runner.resume("r")).result()

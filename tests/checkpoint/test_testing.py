@@ -1,9 +1,9 @@
 """The suite itself: it tells on stores that break their promises."""
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime
-from types import MappingProxyType
+from typing import Unpack
 
 import pytest
 from anyio import fail_after
@@ -11,14 +11,16 @@ from anyio import fail_after
 from stagepost.checkpoint import (
     Change,
     Commit,
+    CountBy,
+    Counts,
     Lease,
     MemoryStore,
     NewRun,
     Owner,
     OwnershipLost,
     Page,
+    RunFilters,
     RunInfo,
-    RunStatus,
 )
 from stagepost.checkpoint.testing import CHECKS
 
@@ -46,18 +48,31 @@ class Unfiltered(MemoryStore):
     async def find(
         self,
         *,
-        status: RunStatus | Collection[RunStatus] | None = None,  # noqa: ARG002  # the broken promise
-        workflow: str | None = None,  # noqa: ARG002  # another one
-        key: str | None = None,  # noqa: ARG002  # a third
-        since: datetime | None = None,  # noqa: ARG002  # a fourth
-        until: datetime | None = None,  # noqa: ARG002  # a fifth
-        below: str | None = None,  # noqa: ARG002  # a sixth
-        labels: Mapping[str, str] = MappingProxyType({}),  # noqa: ARG002  # a seventh
         newest_first: bool = False,
         after: str | None = None,
+        before: str | None = None,
         limit: int = 100,
+        **filters: Unpack[RunFilters],  # noqa: ARG002  # the broken promise
     ) -> Page[RunInfo]:
-        return await super().find(newest_first=newest_first, after=after, limit=limit)
+        return await super().find(newest_first=newest_first, after=after, before=before, limit=limit)
+
+
+class OneWay(MemoryStore):
+    async def find(
+        self,
+        *,
+        newest_first: bool = False,
+        after: str | None = None,
+        before: str | None = None,  # noqa: ARG002  # the broken promise
+        limit: int = 100,
+        **filters: Unpack[RunFilters],
+    ) -> Page[RunInfo]:
+        return await super().find(newest_first=newest_first, after=after, limit=limit, **filters)
+
+
+class Miscounting(MemoryStore):
+    async def count(self, *, by: CountBy | None = None, **filters: Unpack[RunFilters]) -> Counts:  # noqa: ARG002  # the broken promise
+        return await super().count(by=by)
 
 
 class Careless(MemoryStore):
@@ -96,6 +111,11 @@ class Insistent(MemoryStore):
         (Unfiltered, "check_find_takes_several_statuses"),
         (Unfiltered, "check_find_takes_a_time"),
         (Unfiltered, "check_runs_are_found_by_their_labels"),
+        (Unfiltered, "check_runs_are_found_by_the_words_of_their_errors"),
+        (Unfiltered, "check_runs_are_found_by_their_ends_in_the_order_of_these"),
+        (OneWay, "check_pages_lead_back_to_those_before"),
+        (OneWay, "check_pages_stay_while_runs_come_and_go"),
+        (Miscounting, "check_runs_are_counted"),
         (Careless, "check_an_open_run_is_not_deleted"),
         (Careless, "check_prune_deletes_what_ended_before_a_time"),
         (Deaf, "check_what_is_written_is_told_until_it_is_heard"),

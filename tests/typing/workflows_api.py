@@ -5,7 +5,18 @@ from typing import Any, Literal, assert_type
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import CorruptRun, Keep, Limits, MemoryStore, Page, RunInfo, RunStatus, SqliteStore, Statement
+from stagepost.checkpoint import (
+    CorruptRun,
+    Counts,
+    Keep,
+    Limits,
+    MemoryStore,
+    Page,
+    RunInfo,
+    RunStatus,
+    SqliteStore,
+    Statement,
+)
 from stagepost.hub import Event, Hub
 from stagepost.workflows import (
     Ask,
@@ -32,6 +43,7 @@ from stagepost.workflows import (
     RunEvent,
     RunFailed,
     Runner,
+    RunView,
     State,
     Step,
     StepContext,
@@ -286,7 +298,14 @@ async def continued(store: SqliteStore, runner: Runner) -> None:
     assert_type(await runner.start(Chain("turn", [write_order]), given, labels={"customer": "7"}), Run)
     assert_type(await store.elements("turn-1", "", "messages", after=1, limit=10), Page[bytes])
     assert_type((await store.head("turn-1")).row, int)
-    assert_type(await runner.find(labels={"customer": "7"}, newest_first=True), Page[RunInfo])
+    assert_type(await runner.runs.list(labels={"customer": "7"}, newest_first=True), Page[RunInfo])
+    page = await runner.runs.list(text="no answer", status=["failed"], before="1.1")  # type: ignore[list-item]  # a text
+    assert_type((page.next, page.previous), tuple[str | None, str | None])
+    assert_type(await runner.runs.count(by="status", workflow="turn"), Counts)
+    await runner.runs.count(by="label")  # type: ignore[arg-type]  # nothing that runs are counted by
+    await runner.runs.list(tenant="a")  # type: ignore[call-arg]  # no filter
+    assert_type(await runner.runs.get("turn-1"), RunView)
+    assert_type(await runner.runs.info("turn-1"), RunInfo)
     assert_type(runner.keep_of("turn"), Keep)
     await store.execute(Statement("DELETE FROM app_orders WHERE run = ?", ("turn-1",)))
     rows = await store.query("SELECT * FROM app_orders WHERE run = ?", "turn-1")

@@ -63,7 +63,7 @@ async def main(*arguments: str) -> None:
         await killer.runner_is_entered()
         await runner.recover()
         with suppress(RunNotFound):
-            if not (await runner.info(RUN_ID)).status.is_open:
+            if not (await runner.runs.info(RUN_ID)).status.is_open:
                 await read(runner, folder)
                 return
         await runner.start(work, {"items": [1, 2, 3]}, run_id=RUN_ID, keep=Keep(keep))

@@ -197,7 +197,7 @@ async def check_told(runner: Runner, phase: str, reason: Exception, log: pytest.
     assert re.search("here|both|version 1|typed", str(reason)), reason
     assert "migrations=" in str(reason)
     if phase == FAILED:
-        assert (await runner.info("r1")).status is RunStatus.FAILED
+        assert (await runner.runs.info("r1")).status is RunStatus.FAILED
         return
     assert [record.levelname for record in log.records if "r1" in record.getMessage()] == ["ERROR"]
     with pytest.raises(type(reason), match=re.escape(str(reason))):

@@ -122,7 +122,7 @@ async def test_another_process_finds_the_traceback_with_the_run(tmp_path: Path) 
     path = tmp_path / "runs.db"
     await fail(SqliteStore(path), WORK)
     async with running(SqliteStore(path), WORK) as runner:
-        info, view = await runner.info("r1"), await runner.inspect("r1")
+        info, view = await runner.runs.info("r1"), await runner.runs.get("r1")
         with pytest.raises(RunFailed) as caught:
             await (await runner.get("r1")).result()
     assert info.error == view.error == caught.value.error

@@ -112,7 +112,7 @@ async def test_lists_are_shared_and_each_run_goes_on_with_its_own(store: Store) 
         assert list((await shared.result())["log"]) == [*given[:2], "other", "gate", "4"]
         assert rows == [(202,)]  # what was given, what was added, and what the last fork begins with of its own
         await store.delete("origin")
-        assert list((await runner.inspect(fork.id)).state["log"])[-4:] == [given[-1], "200", "gate", "202"]
+        assert list((await runner.runs.get(fork.id)).state["log"])[-4:] == [given[-1], "200", "gate", "202"]
         assert not await store.check()
 
 
@@ -125,7 +125,7 @@ async def test_large_values_of_a_fork_are_its_own(store: Store) -> None:
         other = await runner.fork("origin", at=2, changes={"text": "short"})
         assert (await other.result())["text"] == "short"
         await store.delete("origin")
-        assert (await runner.inspect(fork.id)).state["text"] == "x" * 9000
+        assert (await runner.runs.get(fork.id)).state["text"] == "x" * 9000
         assert not await store.check()
 
 
@@ -287,7 +287,7 @@ async def test_effects_happen_again_only_if_that_is_said(store: Store) -> None:
             assert await fork.settled() is RunStatus.WAITING
             await runner.answer(f"{fork.id}/ask", "yes")
         assert [(await fork.result())["second"] for fork in (kept, again)] == ["second 2", "second 3"]
-        assert (await runner.inspect("origin")).status is RunStatus.WAITING
+        assert (await runner.runs.get("origin")).status is RunStatus.WAITING
 
 
 async def test_effects_of_steps_that_have_completed_do_not_count(store: Store) -> None:

@@ -35,7 +35,7 @@ async def test_a_parked_run_shows_its_state_its_place_and_what_its_children_wait
     parent = Chain("parent", [write, *starting(child).children.values()], types={"page": Page}, companions=[child])
     async with running(store, parent) as runner:
         await (await runner.start(parent, {"n": 1}, run_id="p")).settled()
-        view = await runner.inspect("p")
+        view = await runner.runs.get("p")
         assert (view.id, view.workflow, view.status, view.next) == ("p", "parent", RunStatus.WAITING, "ask")
         assert (view.finished_at, view.error, view.state["n"]) == (None, None, 1)
         assert view.state["page"] == Page(title="tides")
@@ -49,7 +49,7 @@ async def test_a_run_that_has_ended_shows_its_end(store: Store) -> None:
         with pytest.raises(RunFailed):
             await (await runner.start(bad, run_id="b")).result()
     async with running(store, good, bad) as runner:
-        view = await runner.inspect("g")
+        view = await runner.runs.get("g")
         assert (view.status, view.next, view.waits, dict(view.state)) == (
             RunStatus.COMPLETED,
             None,
@@ -58,7 +58,7 @@ async def test_a_run_that_has_ended_shows_its_end(store: Store) -> None:
         )
         assert view.finished_at is not None
         assert view.finished_at >= view.created_at
-        view = await runner.inspect("b")
+        view = await runner.runs.get("b")
         assert (view.status, view.next, dict(view.state)) == (RunStatus.FAILED, "broken", {"path": ["a"]})
         assert "broken is broken" in (view.error or "")
 
@@ -75,11 +75,11 @@ async def test_an_older_run_is_seen_as_one_of_the_newer_version(store: Store) ->
         return run
 
     async with running(store, new, migrations={"work": {1: upgrade}}) as runner:
-        view = await runner.inspect("r")
+        view = await runner.runs.get("r")
         assert (view.next, dict(view.state)) == ("question", {"title": "x"})
     async with running(store, new, migrations={"work": {1: lambda _: {}}}) as runner:
         with pytest.raises(IncompatibleCheckpoint):
-            await runner.inspect("r")
+            await runner.runs.get("r")
 
 
 async def test_what_cannot_be_seen_is_said(store: Store) -> None:
@@ -87,12 +87,12 @@ async def test_what_cannot_be_seen_is_said(store: Store) -> None:
     async with running(store, work) as runner:
         await (await runner.start(work, run_id="r")).result()
         with pytest.raises(RunNotFound):
-            await runner.inspect("unknown")
+            await runner.runs.get("unknown")
     async with running(store) as runner:
         with pytest.raises(UnknownWorkflow):
-            await runner.inspect("r")
+            await runner.runs.get("r")
     with pytest.raises(RunnerNotOpen):
-        await runner.inspect("r")
+        await runner.runs.get("r")
 
 
 async def test_the_newest_version_of_a_workflow_is_found_by_name() -> None:
@@ -121,7 +121,7 @@ async def test_a_run_that_goes_on_shows_what_the_runs_below_it_wait_for(store: S
         await gate.entered.wait()
         while not await runner.waits("p"):
             await anyio.lowlevel.checkpoint()
-        view = await runner.inspect("p")
+        view = await runner.runs.get("p")
         assert (view.status, view.is_held, [wait.id for wait in view.waits]) == (
             RunStatus.RUNNING,
             True,
@@ -129,7 +129,7 @@ async def test_a_run_that_goes_on_shows_what_the_runs_below_it_wait_for(store: S
         )
         gate.open.set()
         await run.settled()
-        view = await runner.inspect("p")
+        view = await runner.runs.get("p")
         assert (view.status, view.is_held, [wait.id for wait in view.waits]) == (
             RunStatus.WAITING,
             False,

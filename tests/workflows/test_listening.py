@@ -244,7 +244,7 @@ async def test_cancelled_runs_ring_wherever_they_stand(store: Store) -> None:
             if settled:
                 await run.settled()
                 run = None  # type: ignore[assignment]  # of a run that rests, and that nobody holds, there is no record
-            with runner.listen((await runner.find(newest_first=True)).items[0].run_id) as listening:
+            with runner.listen((await runner.runs.list(newest_first=True)).items[0].run_id) as listening:
                 await listening.next()
                 ear = Ear()
                 await runner.cancel(listening.run_id)

@@ -144,8 +144,9 @@ async def test_who_gives_a_run_for_its_id_is_told_the_id(store: Store) -> None:
             runner.get,
             runner.resume,
             runner.cancel,
-            runner.info,
-            runner.inspect,
+            runner.runs.info,
+            runner.runs.get,
+            runner.runs.delete,
             runner.diagram,
             runner.waits,
         ):

@@ -127,7 +127,7 @@ async def test_parts_have_a_form_for_json_and_a_time(store: Store) -> None:
         group.start_soon(reader.read)
         await runner.answer((await reader.has(WaitBegan))[0].wait_id, {"ok": True}, by="me")
         await reader.has(RunOver)
-        run = await runner.info("r")
+        run = await runner.runs.info("r")
     assert {part.type for part in reader.parts} >= {"state", "step", "wait", "wait_over", "end"}
     for part in reader.parts:
         assert json.loads(json.dumps(part.to_dict()))["type"] == part.type

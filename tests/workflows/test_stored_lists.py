@@ -37,7 +37,7 @@ async def test_what_this_process_has_written_is_not_read() -> None:
     store = Counting()
     async with running(store, TURN) as runner:
         assert await turns(runner, 10) == expected(10)
-        assert list((await runner.inspect("turn-9")).state["log"]) == expected(10)
+        assert list((await runner.runs.get("turn-9")).state["log"]) == expected(10)
     assert (store.read, store.loaded) == (0, 0)
 
 
@@ -47,9 +47,9 @@ async def test_what_another_process_has_written_is_read_once() -> None:
         await turns(runner, 10)
     async with running(store, TURN) as runner:
         for _ in range(3):
-            assert list((await runner.inspect("turn-9")).state["log"]) == expected(10)
+            assert list((await runner.runs.get("turn-9")).state["log"]) == expected(10)
         assert await go_on(runner, "turn-9", 20, "turn-10") == [*expected(10), "then", "answer 21"]
-        assert list((await runner.inspect("turn-10")).state["log"]) == [*expected(10), "then", "answer 21"]
+        assert list((await runner.runs.get("turn-10")).state["log"]) == [*expected(10), "then", "answer 21"]
     assert (store.read, store.loaded) == (20, 0)
 
 
@@ -81,10 +81,10 @@ async def test_a_branch_of_a_list_is_its_own() -> None:
             assert await go_on(runner, "turn-0", 2, name, name) == [*expected(1), name, "answer 3"]
         for name in ("one", "two"):
             assert await go_on(runner, name, 3, f"{name}-more") == [*expected(1), name, "then", "answer 4"]
-            assert list((await runner.inspect(name)).state["log"]) == [*expected(1), name, "answer 3"]
+            assert list((await runner.runs.get(name)).state["log"]) == [*expected(1), name, "answer 3"]
     async with running(store, TURN) as runner:
         for name in ("one", "two"):
-            assert list((await runner.inspect(name)).state["log"]) == [*expected(1), name, "answer 3"]
+            assert list((await runner.runs.get(name)).state["log"]) == [*expected(1), name, "answer 3"]
 
 
 async def test_a_run_that_is_deleted_and_started_again_is_not_taken_for_the_old_one() -> None:
@@ -97,7 +97,7 @@ async def test_a_run_that_is_deleted_and_started_again_is_not_taken_for_the_old_
         assert await go_on(runner, "turn-0", 2, "turn-1", "new") == [*expected(1), "new", "answer 3"]
         assert await go_on(runner, "turn-1", 4, "turn-2") == [*expected(1), "new", "answer 3", "then", "answer 5"]
         assert list(kept["log"]) == [*expected(1), "old", "answer 3"]
-        assert list((await runner.inspect("turn-1")).state["log"]) == [*expected(1), "new", "answer 3"]
+        assert list((await runner.runs.get("turn-1")).state["log"]) == [*expected(1), "new", "answer 3"]
 
 
 async def test_lists_beyond_what_there_is_room_for_are_read_again() -> None:
@@ -141,7 +141,7 @@ async def test_a_run_that_is_deleted_while_its_list_is_read_is_not_there() -> No
         await turns(runner, 1)
     async with running(store, TURN) as runner:
         with pytest.raises(RunNotFound):
-            await runner.inspect("turn-0")
+            await runner.runs.get("turn-0")
 
 
 async def test_a_list_that_is_shorter_than_its_run_said_is_not_taken_for_it() -> None:
@@ -157,7 +157,7 @@ async def test_a_list_that_is_shorter_than_its_run_said_is_not_taken_for_it() ->
     async with running(store, TURN) as runner:
         with pytest.raises(RunNotFound):
             await go_on(runner, "turn-0", 2, "turn-1")
-        assert list((await runner.inspect("turn-0")).state["log"]) == expected(1), "it is read as a whole instead"
+        assert list((await runner.runs.get("turn-0")).state["log"]) == expected(1), "it is read as a whole instead"
         assert store.loaded == 1
 
 
@@ -194,5 +194,5 @@ async def test_what_a_fan_out_has_gathered_is_read_with_its_run() -> None:
     work = Chain("work", [Parallel("fan", step("make", make, inline=True), over="items", into="made")])
     async with running(MemoryStore(), work) as runner:
         await (await runner.start(work, {"items": list(range(200))}, run_id="r")).result()
-        state: State = (await runner.inspect("r")).state
+        state: State = (await runner.runs.get("r")).state
         assert state["made"] == [make(item) for item in range(200)]

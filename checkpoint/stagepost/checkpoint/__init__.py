@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
+from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._inbox import Inbox
 from ._limits import Limits
@@ -79,6 +80,7 @@ from .errors import (
     RunNotOpen,
     RunOwned,
     SqliteTooOld,
+    SqliteWithoutFts5,
     StaleCheckpoint,
     StatementFailed,
     StatementRefused,
@@ -124,6 +126,8 @@ __all__ = [
     "CorruptBlob",
     "CorruptRun",
     "CorruptStore",
+    "CountBy",
+    "Counts",
     "Effect",
     "EffectBelow",
     "EffectNotFound",
@@ -162,6 +166,7 @@ __all__ = [
     "OwnershipLost",
     "Page",
     "Ref",
+    "RunFilters",
     "RunInfo",
     "RunNotEnded",
     "RunNotFound",
@@ -176,6 +181,7 @@ __all__ = [
     "SqliteInbox",
     "SqliteStore",
     "SqliteTooOld",
+    "SqliteWithoutFts5",
     "StaleCheckpoint",
     "Statement",
     "StatementFailed",

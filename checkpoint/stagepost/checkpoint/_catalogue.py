@@ -1,12 +1,10 @@
 """What anybody may read."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import datetime
-from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeAlias, Unpack
 
+from ._filters import CountBy, Counts, RunFilters
 from ._pages import Page
-from ._records import RunStatus
 from ._snapshots import RunInfo, Version
 from ._waiting import OpenWait, SentSignal, WaitKind
 from .errors import CorruptBlob, CorruptRun, CorruptStore, OrphanedRows, UnusedBlobs, UnusedLists
@@ -29,38 +27,62 @@ class Catalogue(Protocol):
     async def find(
         self,
         *,
-        status: RunStatus | Collection[RunStatus] | None = None,
-        workflow: str | None = None,
-        key: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        below: str | None = None,
-        labels: Mapping[str, str] = MappingProxyType({}),
         newest_first: bool = False,
         after: str | None = None,
+        before: str | None = None,
         limit: int = 100,
+        **filters: Unpack[RunFilters],
     ) -> Page[RunInfo]:
         """Runs in the order in which they were started, whatever has become of them since.
 
+        With ``text=`` they come in the order in which they were stored; else with ``below=`` in that of their ids, and
+        with ``ended_since=`` or ``ended_until=`` in that of their ends.
+
         A page by one filter takes as long whatever it matches. Of several together at most 20,000 runs are looked at
-        for a page; then it ends with what was found, and `Page.next` goes on from there.
+        for a page; then it ends with what was found, and `Page.next` goes on from there. Runs that are stored or
+        deleted meanwhile shift no page: of the others each is on one page.
 
         Args:
-            status: Only those with this status, or one of these.
-            workflow: Only those of this workflow.
-            key: Only those that were started with this key.
-            since: Only those that were started at this time or later.
-            until: Only those that were started before this time.
-            labels: Only those with all of these labels.
-            below: Only those whose ids begin with this one and a dot, which steps of that run have started, or steps of
-                such runs; in the order of their ids.
             newest_first: Begin with the last one.
-            after: `Page.next` of the page before.
+            after: Only what comes after this: `Page.next` of a page, for the one that follows it.
+            before: Only what comes before this, as far as there is room for it: `Page.previous` of a page, for the one
+                that precedes it. In the same order.
             limit: At most so many.
+            filters: Which runs; see `RunFilters`.
 
         Returns:
             A page; runs of which not even this can be read are in `Page.damaged`.
+
+        Raises:
+            ValueError: A cursor is none of such a page, or two are given.
         """
+        ...
+
+    async def count(self, *, by: CountBy | None = None, **filters: Unpack[RunFilters]) -> Counts:
+        """How many runs there are, as of one moment.
+
+        With one filter only the entries of an index are counted; with several the runs of one of them are read.
+
+        Args:
+            by: Also by their status, or by their workflow.
+            filters: Which runs; see `RunFilters`.
+        """
+        ...
+
+    async def stored(self, after: str | None = None, *, limit: int = 100) -> Page[RunInfo]:
+        """Runs in the order in which they were stored, which no change of a clock affects, for whoever follows them.
+
+        Args:
+            after: `Page.next` of the page before, however long ago that was, or what `last_stored` has returned.
+            limit: At most so many.
+
+        Returns:
+            A page. Its `next` is never None: it is where runs begin that were not stored by then.
+        """
+        ...
+
+    async def last_stored(self) -> str:
+        """Where runs begin that are not stored yet, for `stored`."""
         ...
 
     async def waits(
@@ -70,6 +92,7 @@ class Catalogue(Protocol):
         below: str | None = None,
         kind: WaitKind | None = None,
         after: str | None = None,
+        before: str | None = None,
         limit: int = 100,
     ) -> Page[OpenWait]:
         """Open waits of open runs, in the order of ``run_id/place``.
@@ -79,7 +102,8 @@ class Catalogue(Protocol):
             below: Only those of the runs whose ids begin with this one and a dot: a step of it has started them, or a
                 step of such a run.
             kind: Only waits of this kind.
-            after: Only those after this: `next` of the page before, or ``run_id/place``.
+            after: Only those after this: `next` of a page, for the one that follows it, or ``run_id/place``.
+            before: Only those up to this: `previous` of a page, for the one that precedes it.
             limit: At most so many.
         """
         ...

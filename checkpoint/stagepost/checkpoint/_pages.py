@@ -16,8 +16,11 @@ class Page(NamedTuple, Generic[T]):
         next: Give it as ``after=`` to get the following page; None: this was the last one. A page may hold less than
             was asked for, or nothing, and have a following one.
         damaged: What could not be read on the way.
+        previous: Give it as ``before=`` to get the preceding page, where that is to be had; None: this was the first
+            one. It stays valid, as `next` does.
     """
 
     items: Sequence[T]
     next: str | None = None
     damaged: Sequence[CorruptRun] = ()
+    previous: str | None = None

@@ -165,6 +165,14 @@ class SqliteTooOld(StoreError):
         self.needed = needed
 
 
+class SqliteWithoutFts5(StoreError):
+    """The SQLite library of this interpreter was built without FTS5, which indexes the words of errors."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(f"SQLite {found} was built without FTS5, which the store needs: use another build of Python")
+        self.found = found
+
+
 class BackendNotSupported(StoreError):
     """The store runs on asyncio only."""
 

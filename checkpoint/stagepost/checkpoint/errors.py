@@ -44,6 +44,7 @@
         ├── StoreFailed                  an I/O error or a silent disk: what is on disk is known only after reopening
         ├── NotAStore(ValueError)        the file is something else, or of a newer stagepost
         ├── SqliteTooOld                 the interpreter's SQLite lacks what the store needs
+        ├── SqliteWithoutFts5            the same: it was built without the index of words
         └── BackendNotSupported          the store does not run on this event loop
 """
 
@@ -58,6 +59,7 @@ from ._store_errors import (
     BackendNotSupported,
     NotAStore,
     SqliteTooOld,
+    SqliteWithoutFts5,
     StoreClosed,
     StoreError,
     StoreFailed,
@@ -100,6 +102,7 @@ __all__ = [
     "RunNotOpen",
     "RunOwned",
     "SqliteTooOld",
+    "SqliteWithoutFts5",
     "StaleCheckpoint",
     "StatementFailed",
     "StatementRefused",

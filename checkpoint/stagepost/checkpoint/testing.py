@@ -26,6 +26,7 @@ from typing import Final
 from ._conformance import (
     _beside,
     _blobs,
+    _catalogue,
     _effects,
     _fence,
     _frames,
@@ -64,6 +65,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_versions.CHECKS,
     *_lists.CHECKS,
     *_tables.CHECKS,
+    *_catalogue.CHECKS,
 )
 
 SEVERAL: Final[tuple[CheckOfSeveral, ...]] = _several.CHECKS

@@ -40,7 +40,7 @@ async def main(foreign, folder):
         run = await runner.start(workflow, workflow.accept("go"), run_id="r")
         with anyio.fail_after(30):
             await appear(Path(folder) / "held")
-            state = (await runner.inspect("r")).state
+            state = (await runner.runs.get("r")).state
             os.kill(int(results(list(state["messages"]))[0].text), 9)
             state = await run.result()
     for result in results(list(state["messages"]))[1:]:
@@ -137,6 +137,6 @@ async def test_call_of_a_server_that_is_gone_behind_a_restart_is_told_of(tmp_pat
             run = await runner.get(wait.run_id)
             with pytest.raises(RunFailed, match="no program 'no-such-program'"):
                 await run.result()
-            (result,) = results(list((await runner.inspect(run.id)).state["messages"]))
+            (result,) = results(list((await runner.runs.get(run.id)).state["messages"]))
     assert result.is_error
     assert result.text.startswith("nothing was called: MCP server")

@@ -81,7 +81,7 @@ async def resume(request: Request) -> Response:
     task = request.path_params["task"]
     body = await request.json()
     healed(request.state.folder, body["text"]).touch()
-    if (await runner.info(task)).status is RunStatus.FAILED:
+    if (await runner.runs.info(task)).status is RunStatus.FAILED:
         await runner.resume(task)
     return Response(status_code=202)
 

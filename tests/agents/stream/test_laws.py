@@ -114,7 +114,7 @@ class World:
             run = await tasks.start(self.agent, "hi", task_id="t")
             while True:
                 await wait_all_tasks_blocked()
-                status = (await runner.info("t")).status
+                status = (await runner.runs.info("t")).status
                 if status is RunStatus.FAILED and self.random.random() < 0.9:
                     run = await runner.resume("t")
                 elif not status.is_open:

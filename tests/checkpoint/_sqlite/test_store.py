@@ -288,7 +288,7 @@ async def test_find_takes_words_for_words(file: Path) -> None:
     async with SqliteStore(file) as store:
         await started(store, "a'b")
         assert (await store.find(workflow="digest' OR '1'='1")).items == ()
-        with pytest.raises(ValueError, match="no place among runs"):
+        with pytest.raises(ValueError, match="no place among these runs"):
             await store.find(status=RunStatus.RUNNING, after="a' OR 1=1 --")
         with pytest.raises(RunNotFound):
             await store.load("a' OR '1'='1")

@@ -44,8 +44,9 @@ from ._runner._inbox import Inbox
 from ._runner._pending import PendingWait
 from ._runner._recovery import RecoveryReport
 from ._runner._run import Run
+from ._runner._run_catalogue import RunCatalogue
+from ._runner._run_view import RunView
 from ._runner._runner import Runner
-from ._runner._views import RunView
 from ._steps._ask import Ask
 from ._steps._context import StepContext
 from ._steps._outcome import StepOutcome, outcome_of
@@ -200,6 +201,7 @@ __all__ = [
     "RouteTaken",
     "Run",
     "RunCancelled",
+    "RunCatalogue",
     "RunConflict",
     "RunDead",
     "RunEnded",

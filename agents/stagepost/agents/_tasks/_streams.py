@@ -202,7 +202,7 @@ class TaskStreams:
             NotAnAgent: The run belongs to a workflow that is not an agent.
             InvalidCursor: It is no cursor of this task.
         """
-        known_loop(self._runner, (await self._runner.info(task_id)).workflow)
+        known_loop(self._runner, (await self._runner.runs.info(task_id)).workflow)
         if not cursor:
             return False
         with self._runner.listen(task_id, buffer=0) as listening:

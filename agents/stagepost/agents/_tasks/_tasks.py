@@ -90,7 +90,7 @@ class Tasks(TaskStreams):
             RunNotFound: There is none, or it was forgotten since its end (``Runner(keep_for=…)``).
             NotAnAgent: The run belongs to a workflow that is not an agent.
         """
-        view = await self._runner.inspect(task_id)
+        view = await self._runner.runs.get(task_id)
         loop = self._loop(view.workflow, task_id)
         return task_of(
             view,
@@ -240,12 +240,12 @@ class Tasks(TaskStreams):
             NotAnAgent: The run belongs to a workflow that is not an agent.
             RunConflict: The new id or the key stands for something else.
         """
-        view = await self._runner.inspect(task_id)
+        view = await self._runner.runs.get(task_id)
         loop = self._loop(view.workflow, task_id)
         if view.status.is_open:
             raise TaskNotFinished(task_id, view.status)
         start = {**loop.go_on(view.state, request, run_id=task_id), **stored_settings(loop.agent, settings)}
-        labels = (await self._runner.info(task_id)).labels if labels is None else labels
+        labels = (await self._runner.runs.info(task_id)).labels if labels is None else labels
         return await self._runner.start(loop, start, run_id=new_id, key=key, labels=labels)
 
     async def cancel(self, task_id: str) -> Run:
@@ -264,7 +264,7 @@ class Tasks(TaskStreams):
 
     async def _check(self, task_id: str) -> None:
         """See that a run is an agent's."""
-        self._loop((await self._runner.info(task_id)).workflow, task_id)
+        self._loop((await self._runner.runs.info(task_id)).workflow, task_id)
 
     def _loop(self, workflow: str, task_id: str) -> AgentLoop:
         loop = self._runner.workflow(workflow)

@@ -113,7 +113,7 @@ class Turns:
         if view.status.is_open and not RunState(view.state).is_over:
             with suppress(RunFailed, RunCancelled, RunDead):
                 await self.state_of(await self._runner.get(view.id))
-            view = await self._runner.inspect(view.id)
+            view = await self._runner.runs.get(view.id)
         return await self._turn(view)
 
     async def begin(self, number: int, start: Mapping[str, Any], key: str | None = None) -> Run | None:
@@ -138,7 +138,7 @@ class Turns:
                 labels={**(self._labels or {}), LABEL: self._id},
             )
         except RunConflict as conflict:
-            view = await self._runner.inspect(conflict.run_id)
+            view = await self._runner.runs.get(conflict.run_id)
             known = RunState(view.state)
             if key is None or view.workflow != self._loop.name or known.said is None or known.said.key != key:
                 return None
@@ -186,7 +186,7 @@ class Turns:
         """Number of the turn that was started last; -1 if there is none."""
         after: str | None = None
         while True:
-            page = await self._runner.find(labels={LABEL: self._id}, newest_first=True, after=after, limit=_PAGE)
+            page = await self._runner.runs.list(labels={LABEL: self._id}, newest_first=True, after=after, limit=_PAGE)
             numbers = [number for info in page.items if (number := self._number(info)) is not None]
             if numbers or page.next is None:
                 return max(numbers, default=-1)
@@ -199,7 +199,7 @@ class Turns:
 
     async def _find(self, number: int) -> RunView | None:
         try:
-            view = await self._runner.inspect(self.run_id(number))
+            view = await self._runner.runs.get(self.run_id(number))
         except RunNotFound:
             return None
         if view.workflow != self._loop.name:

@@ -4,11 +4,12 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from stagepost.checkpoint import Cell, Statement, Tables
+from stagepost.checkpoint import Cell, CheckpointStore, Statement
 
 from . import _sql as sql
 from ._address import shown_url
@@ -45,7 +46,7 @@ class Book:
         clock: Seconds since 1970.
     """
 
-    def __init__(self, store: Tables, clock: Callable[[], float]) -> None:
+    def __init__(self, store: CheckpointStore, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
 
@@ -59,7 +60,8 @@ class Book:
         """Add a webhook; what is there already stays as it is."""
         wanted = dict(sorted((labels or {}).items()))
         webhook_id = _id_of(url, task_id, wanted)
-        statements = [sql.add(webhook_id, url, task_id, wanted, _micros(self._clock()))]
+        seen = await self._store.last_stored()
+        statements = [sql.add(webhook_id, url, task_id, wanted, seen=seen, now=_micros(self._clock()))]
         if task_id is not None:
             statements.append(sql.follow(webhook_id, task_id, after))
         await self._store.execute(*statements)
@@ -77,9 +79,9 @@ class Book:
 
     async def follow_new(self) -> None:
         """Have the tasks followed that were stored since this was last called."""
-        ((has_new,),) = await self._query(sql.has_new())
-        if has_new:
-            await self._store.execute(*sql.follow_new())
+        rows = await self._query(sql.for_all())
+        for seen, group in groupby(rows, key=itemgetter(0)):
+            await self._follow_from(str(seen), {str(webhook): from_json(str(labels)) for _, webhook, labels in group})
 
     async def active(self, beyond: int) -> Sequence[Following]:
         """Tasks to deliver, with a number beyond this one."""
@@ -112,6 +114,21 @@ class Book:
     async def remove(self, webhook_id: str) -> None:
         """Remove a webhook."""
         await self._store.execute(*sql.remove(webhook_id))
+
+    async def _follow_from(self, cursor: str, wanted: Mapping[str, Mapping[str, str]]) -> None:
+        """Have the tasks followed that were stored after a cursor, by webhooks that want those with some labels."""
+        while (page := await self._store.stored(cursor)).next not in (None, cursor):
+            cursor = str(page.next)
+            tasks = [
+                run for run in page.items if "." not in run.run_id
+            ]  # parts of what steps start come with the task's
+            follow = [
+                sql.follow(webhook, run.run_id, None)
+                for run in tasks
+                for webhook, labels in wanted.items()
+                if labels.items() <= run.labels.items()
+            ]
+            await self._store.execute(*follow, *(sql.seen(webhook, cursor) for webhook in wanted))
 
     async def _query(self, statement: Statement) -> Sequence[tuple[Cell, ...]]:
         return await self._store.query(statement.text, *statement.values)

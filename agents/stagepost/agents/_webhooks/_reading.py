@@ -19,7 +19,7 @@ async def check_agent(runner: Runner, task_id: str) -> None:
         NotAnAgent: It is none.
         WorkflowNotFound: The runner does not know its workflow.
     """
-    workflow = (await runner.info(task_id)).workflow
+    workflow = (await runner.runs.info(task_id)).workflow
     if not isinstance(runner.workflow(workflow), AgentLoop):
         raise NotAnAgent(workflow, task_id)
 

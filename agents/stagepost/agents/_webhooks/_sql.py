@@ -1,7 +1,7 @@
 """The tables of webhooks in the store, as statements.
 
-Which runs are new is asked of the store's own table ``runs``, by ``rk``: these numbers grow in the order of commits,
-and none is used again. Times would not do: a clock that is set back would hide runs.
+What a webhook for all tasks has seen is a cursor of `Catalogue.stored`. Times would not do: a clock that is set back
+would hide runs.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS app_stagepost_webhooks (
     url TEXT NOT NULL,
     task_id TEXT,
     labels TEXT NOT NULL,
-    seen INTEGER NOT NULL,
+    seen TEXT NOT NULL,
     added_at INTEGER NOT NULL
 ) STRICT
 """,
@@ -36,32 +36,16 @@ CREATE TABLE IF NOT EXISTS app_stagepost_webhook_tasks (
 ) STRICT
 """,
 )
-_LAST: Final = """
-max(coalesce((SELECT max(rk) FROM runs), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))
-"""
-_ADD: Final = f"""
-INSERT INTO app_stagepost_webhooks (id, url, task_id, labels, seen, added_at) SELECT ?, ?, ?, ?, {_LAST}, ?
-WHERE true ON CONFLICT (id) DO NOTHING
+_ADD: Final = """
+INSERT INTO app_stagepost_webhooks (id, url, task_id, labels, seen, added_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO NOTHING
 """
 _FOLLOW: Final = """
-INSERT INTO app_stagepost_webhook_tasks (webhook, task_id, cursor) VALUES (?, ?, ?)
-ON CONFLICT (webhook, task_id) DO NOTHING
+INSERT INTO app_stagepost_webhook_tasks (webhook, task_id, cursor)
+SELECT id, ?, ? FROM app_stagepost_webhooks WHERE id = ? ON CONFLICT (webhook, task_id) DO NOTHING
 """
-# Runs that steps have started have ids with a point; their parts come with those of the task.
-_FOLLOW_NEW: Final = """
-INSERT INTO app_stagepost_webhook_tasks (webhook, task_id)
-SELECT w.id, runs.run_id FROM app_stagepost_webhooks AS w JOIN runs ON runs.rk > w.seen
-WHERE w.task_id IS NULL AND instr(runs.run_id, '.') = 0 AND NOT EXISTS (
-    SELECT 1 FROM json_each(w.labels) AS wanted WHERE NOT EXISTS (
-        SELECT 1 FROM labels AS l WHERE l.rk = runs.rk AND l.name = wanted.key AND l.value = wanted.value
-    )
-)
-ORDER BY runs.rk ON CONFLICT (webhook, task_id) DO NOTHING
-"""
-_SEEN: Final = f"UPDATE app_stagepost_webhooks SET seen = {_LAST} WHERE task_id IS NULL"
-_HAS_NEW: Final = f"""
-SELECT EXISTS (SELECT 1 FROM app_stagepost_webhooks WHERE task_id IS NULL AND seen < {_LAST})
-"""
+_FOR_ALL: Final = "SELECT seen, id, labels FROM app_stagepost_webhooks WHERE task_id IS NULL ORDER BY seen"
+_SEEN: Final = "UPDATE app_stagepost_webhooks SET seen = ? WHERE id = ?"
 _TASKS: Final = """
 SELECT t.number, t.webhook, t.task_id, w.url, t.cursor, t.next_at
 FROM app_stagepost_webhook_tasks AS t JOIN app_stagepost_webhooks AS w ON w.id = t.webhook
@@ -102,24 +86,24 @@ def make() -> tuple[Statement, ...]:
     return tuple(Statement(text) for text in _TABLES)
 
 
-def add(webhook_id: str, url: str, task_id: str | None, labels: Mapping[str, str], now: int) -> Statement:
-    """Add a webhook; nothing happens if it is there. Runs that are stored by then are not new to it."""
-    return Statement(_ADD, (webhook_id, url, task_id, to_json(dict(labels)).decode(), now))
+def add(webhook_id: str, url: str, task_id: str | None, labels: Mapping[str, str], *, seen: str, now: int) -> Statement:
+    """Add a webhook; nothing happens if it is there. Runs that were stored up to what it has seen are not new to it."""
+    return Statement(_ADD, (webhook_id, url, task_id, to_json(dict(labels)).decode(), seen, now))
 
 
 def follow(webhook_id: str, task_id: str, cursor: str | None) -> Statement:
-    """Have a task followed; nothing happens if it is."""
-    return Statement(_FOLLOW, (webhook_id, task_id, cursor))
+    """Have a task followed; nothing happens if it is, or if the webhook was removed."""
+    return Statement(_FOLLOW, (task_id, cursor, webhook_id))
 
 
-def has_new() -> Statement:
-    """Whether there are runs that were stored since they were last looked for."""
-    return Statement(_HAS_NEW)
+def for_all() -> Statement:
+    """Webhooks for all tasks: what they have seen, their ids, and the labels that they want, by what they have seen."""
+    return Statement(_FOR_ALL)
 
 
-def follow_new() -> tuple[Statement, ...]:
-    """Have the tasks followed that were stored since, as far as webhooks want them."""
-    return Statement(_FOLLOW_NEW), Statement(_SEEN)
+def seen(webhook_id: str, cursor: str) -> Statement:
+    """A webhook has seen the runs up to a cursor."""
+    return Statement(_SEEN, (cursor, webhook_id))
 
 
 def active(beyond: int) -> Statement:

@@ -1,14 +1,14 @@
 """What the checks are written with: small records, and the ways to say that a promise is broken."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, Unpack
 
 import anyio
 
 from .._codec import PLAIN
+from .._filters import RunFilters
 from .._inbox import Inbox
 from .._ownership import Change, Owner
 from .._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Lease, NewRun, RunStatus, Shape
@@ -109,17 +109,9 @@ async def silent(changes: AsyncIterator[Change]) -> None:
         raise AssertionError(f"broken promise: {await anext(changes)!r} is told, and there is nothing to tell")
 
 
-async def found_ids(
-    store: CheckpointStore,
-    *,
-    status: RunStatus | Collection[RunStatus] | None = None,
-    workflow: str | None = None,
-    key: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-) -> str:
+async def found_ids(store: CheckpointStore, **filters: Unpack[RunFilters]) -> str:
     """The ids that `find` gives, in alphabetical order."""
-    page = await store.find(status=status, workflow=workflow, key=key, since=since, until=until)
+    page = await store.find(**filters)
     return "".join(sorted(run.run_id for run in page.items))
 
 
@@ -151,3 +143,13 @@ def refuses(error: type[CheckpointError], what: object = "it") -> Iterator[None]
     except error:
         return
     raise AssertionError(f"broken promise: {what} is refused with {error.__name__}")
+
+
+@contextmanager
+def refuses_value(what: str) -> Iterator[None]:
+    """What is done inside ends with `ValueError`."""
+    try:
+        yield
+    except ValueError:
+        return
+    raise AssertionError(f"broken promise: {what} is refused with ValueError")

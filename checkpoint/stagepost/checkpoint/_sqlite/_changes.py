@@ -12,6 +12,7 @@ from .._outside import Ref, StoredValue
 from .._plain import joined
 from .._records import Closing, Commit, Frame, Item, Joined, Keep, Lease, RunStatus, Shape
 from .._waiting import Effect, EffectStatus
+from ._error_words import index_errors
 from ._failure import failure_text, readable
 from ._fence import FENCE, UNTOLD, Right, check_held, refusal
 from ._rows import dump_refs, dump_visits
@@ -233,12 +234,14 @@ class Changes:
     Attributes:
         rows: The rows, in the order in which they are changed.
         is_fenced: Whether one of them is refused where the run is no longer ours to change.
+        fails: Whether the run fails with it, so that the words of its error are indexed.
     """
 
-    __slots__ = ("_right", "is_fenced", "rows")
+    __slots__ = ("_right", "fails", "is_fenced", "rows")
 
-    def __init__(self, right: Right, rows: Sequence[RowChange]) -> None:
+    def __init__(self, right: Right, rows: Sequence[RowChange], *, fails: bool = False) -> None:
         self.rows = rows
+        self.fails = fails
         self.is_fenced = any(row.expected is not None for row in rows)
         self._right = right
 
@@ -252,6 +255,8 @@ class Changes:
             check_held(connection, self._right)
         for row in self.rows:
             row(connection)
+        if self.fails:
+            index_errors(connection)
 
 
 def changes_of(commit: Commit, now: int) -> Changes | RowChange:
@@ -278,7 +283,9 @@ def changes_of(commit: Commit, now: int) -> Changes | RowChange:
         rows.append(version_row(right, commit.frame))
     if closing is not None:
         rows.append(closing_row(right, closing, now))
-    return rows[0] if len(rows) == 1 and rows[0].expected is not None else Changes(right, rows)
+    fails = closing is not None and closing.error is not None
+    is_alone = len(rows) == 1 and rows[0].expected is not None and not fails
+    return rows[0] if is_alone else Changes(right, rows, fails=fails)
 
 
 def _outside(right: Right, commit: Commit, now: int) -> Sequence[RowChange]:

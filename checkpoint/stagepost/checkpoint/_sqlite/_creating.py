@@ -12,7 +12,7 @@ from ._continuing import continue_lists
 from ._fence import Right
 from ._forking import fork_lists, fork_rows
 from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
-from ._queries import RUN_COLUMNS, SELECT_RUN
+from ._queries import LAST_STORED, RUN_COLUMNS, SELECT_RUN
 from ._rows import to_run, to_time
 
 INSERT_RUN = f"""
@@ -26,9 +26,6 @@ SET_PLACE = "UPDATE runs SET starter = ? WHERE rk = ?"
 CANCELLED = "SELECT 1 FROM runs WHERE run_id = ? AND cancelling = 1"
 INSERT_LABEL = "INSERT INTO labels (rk, name, value, created_at) VALUES (?, ?, ?, ?)"
 ADOPT = "INSERT INTO blob_refs (rk, digest) SELECT ?, digest FROM blobs WHERE digest = ?"
-_LAST_KEY = """
-SELECT max(coalesce((SELECT max(rk) FROM runs), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))
-"""
 _SELECT_BY_KEY = f"SELECT {RUN_COLUMNS} FROM runs WHERE workflow = ? AND key = ?"
 
 
@@ -190,7 +187,7 @@ def _above(run_id: str) -> Sequence[str]:
 
 def last_key(connection: sqlite3.Connection) -> int:
     """The highest of the store's own keys that a run has, or ever had."""
-    key: int = connection.execute(_LAST_KEY).fetchone()[0]
+    key: int = connection.execute(LAST_STORED.text).fetchone()[0]
     return key
 
 

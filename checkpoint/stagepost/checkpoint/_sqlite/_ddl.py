@@ -51,6 +51,15 @@ CREATE INDEX runs_workflow ON runs (workflow, created_at);
 CREATE INDEX runs_news ON runs (run_id) WHERE news > heard AND status = 'running';
 CREATE INDEX runs_ended ON runs (finished_at) WHERE finished_at IS NOT NULL;
 
+CREATE VIRTUAL TABLE failures USING fts5(words, tokenize='unicode61 remove_diacritics 2');
+CREATE TABLE failures_stale (             -- runs whose words in failures are not those of their errors any more
+  rk INTEGER PRIMARY KEY
+) STRICT;
+CREATE TRIGGER failures_changed AFTER UPDATE OF error ON runs WHEN OLD.error IS NOT NEW.error
+BEGIN INSERT OR IGNORE INTO failures_stale VALUES (NEW.rk); END;
+CREATE TRIGGER failures_gone AFTER DELETE ON runs WHEN OLD.error IS NOT NULL
+BEGIN INSERT OR IGNORE INTO failures_stale VALUES (OLD.rk); END;
+
 CREATE TABLE keys (                       -- keys and ids of runs that retention has deleted
   workflow TEXT NOT NULL,                 -- '': key is the id of a run
   key      TEXT NOT NULL,

@@ -12,6 +12,7 @@ from .._ownership import Cancelled, Change, Freed, Lost, News, Owner
 from .._records import Keep, Lease, Shape
 from ..errors import CheckpointError, OwnerExpired, RunNotOpen, RunOwned, StoreInUse
 from ._changes import shape_row
+from ._error_words import index_errors
 from ._fence import run_of
 from ._queries import RUN_COLUMNS, Row, as_text
 from ._rows import making_sense
@@ -159,6 +160,7 @@ def claim(
         for (row,) in connection.execute(_REOPEN, (run_id,)).fetchall():
             connection.execute(_RETRY_ITEMS, (row,))
             connection.execute(_WAIT_AGAIN, (row,))
+            index_errors(connection)
     before = connection.execute(_OWNER, (run_id,)).fetchone()
     claimed = connection.execute(_CLAIM, (owner.id, shape and shape.id, run_id, force, counts)).fetchone()
     if claimed is None:

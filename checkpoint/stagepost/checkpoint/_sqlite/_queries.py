@@ -117,6 +117,11 @@ def head_query(run_id: str) -> Query:
 
 
 COUNT_RUNS = Query("SELECT count(*) FROM runs", ())
+LAST_STORED = Query(
+    "SELECT max(coalesce((SELECT max(rk) FROM runs), 0),"
+    " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0))",
+    (),
+)
 
 
 def ids_query(after: str, limit: int) -> Query:

@@ -2,16 +2,14 @@
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from operator import itemgetter
-from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 from .._catalogue import Damage, Progress
+from .._filters import CountBy, Counts, RunFilters
 from .._pages import Page
-from .._records import RunStatus
 from .._snapshots import RunInfo, Snapshot, Version
 from .._tables import Cell
 from .._waiting import EffectBelow, Latest, OpenWait, SentSignal, WaitKind
@@ -28,12 +26,14 @@ from ..errors import (
     UnusedLists,
 )
 from ._blobs import damaged_blobs
+from ._counting import count_query, counts_of
 from ._faults import is_damage
-from ._finding import Filters, search_runs, search_waits
+from ._finding import Filters, search_runs, search_waits, stored_query
 from ._past import below_query, failures_query, past_query, to_past
 from ._queries import (
     COUNT_RUNS,
     INTEGRITY,
+    LAST_STORED,
     ODD_RUNS,
     ORPHANS,
     SELECT_BLOB,
@@ -51,7 +51,7 @@ from ._queries import (
     signals_query,
     snapshot_query,
 )
-from ._ranges import Position, Search, Way, cursor, position
+from ._ranges import Position, Search, Span, Turn, Way, cursor, position
 from ._rows import odd_run, suspects, to_history, to_latest, to_open_wait, to_run, to_signal, to_snapshot
 
 T = TypeVar("T")
@@ -110,23 +110,37 @@ class Reading(ABC):
     async def find(
         self,
         *,
-        status: RunStatus | Collection[RunStatus] | None = None,
-        workflow: str | None = None,
-        key: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        below: str | None = None,
-        labels: Mapping[str, str] = MappingProxyType({}),
         newest_first: bool = False,
         after: str | None = None,
+        before: str | None = None,
         limit: int = 100,
+        **filters: Unpack[RunFilters],
     ) -> Page[RunInfo]:
         """Runs in the order in which they were started."""
-        filters = Filters(status, workflow, key, since, until, below, labels)
-        search = search_runs(filters, after, newest_first=newest_first)
-        if not all(way.ranges.values for way in search.ways):
-            return Page(())  # none of no statuses
-        return await self._page(search, to_run, limit)
+        chosen, turn = Filters(**filters), Turn(newest_first, after, before)
+        if chosen.are_void:
+            return Page(())
+        return await self._page(partial(search_runs, chosen), turn, to_run, limit)
+
+    async def count(self, *, by: CountBy | None = None, **filters: Unpack[RunFilters]) -> Counts:
+        """How many runs there are."""
+        chosen = Filters(**filters)
+        if chosen.are_void:
+            return counts_of((), by)
+        search = search_runs(chosen, Turn())
+        way, _ = await self._way(search.ways, search.span)
+        return counts_of(await self._read(count_query(chosen, way, search.span, by)), by)
+
+    async def stored(self, after: str | None = None, *, limit: int = 100) -> Page[RunInfo]:
+        """Runs in the order in which they were stored."""
+        _one_more(limit)
+        rows = await self._read(stored_query(after, limit))
+        found, damaged = _converted(rows, to_run, 1)
+        return Page(found, str(rows[-1][0]) if rows else after or "0", damaged, after or None)
+
+    async def last_stored(self) -> str:
+        """Where runs begin that are not stored yet."""
+        return str((await self._read(LAST_STORED))[0][0])
 
     async def history(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[Version]:
         """What the frames of a run were before."""
@@ -168,10 +182,13 @@ class Reading(ABC):
         below: str | None = None,
         kind: WaitKind | None = None,
         after: str | None = None,
+        before: str | None = None,
         limit: int = 100,
     ) -> Page[OpenWait]:
         """Open waits in the order of their ids."""
-        return await self._page(search_waits(run_id, below, kind, after), to_open_wait, limit)
+        return await self._page(
+            partial(search_waits, run_id, below, kind), Turn(after=after, before=before), to_open_wait, limit
+        )
 
     async def news(self, run_id: str, after: int) -> Latest:
         """What was written for a run since its owner heard of it last."""
@@ -235,32 +252,47 @@ class Reading(ABC):
                 await progress(done, max(done, total))
         return damaged
 
-    async def _page(self, search: Search, convert: Callable[[Row], T], limit: int) -> Page[T]:
-        """The first rows of a search; those that make no sense are named instead."""
-        wanted = _one_more(limit)
-        (ranges, filters), last = await self._way(search)
-        span = search.span if last is None else search.span.up_to(last)
+    async def _page(
+        self, search_for: Callable[[Turn], Search], turn: Turn, convert: Callable[[Row], T], limit: int
+    ) -> Page[T]:
+        """The rows of a page; those that make no sense are named instead."""
+        wanted, search, is_before = _one_more(limit), search_for(turn), bool(turn.before)
+        span = search.span.backwards() if is_before else search.span
+        (ranges, filters), last = await self._way(search.ways, span)
+        if last is not None:
+            span = span.up_to(last, included=not is_before)
         rows = await self._read(ranges.page(search.columns, span, filters, wanted))
-        if len(rows) == wanted:
-            last = position(rows[limit - 1][: len(ranges.order)])
-        found, damaged = list[T](), list[CorruptRun]()
-        for row in rows[:limit]:
-            try:
-                found.append(convert(row[len(ranges.order) :]))
-            except CorruptRun as error:
-                damaged.append(error)
-        return Page(tuple(found), None if last is None else cursor(last), tuple(damaged))
+        if len(rows) == wanted:  # the cursor is the last place before what it leads to, in whichever direction
+            last = position(rows[limit if is_before else limit - 1][: len(ranges.order)])
+        end = None if last is None else cursor(last)
+        found, damaged = _converted(rows[:limit], convert, len(ranges.order))
+        if is_before:
+            return Page(found[::-1], turn.before, damaged[::-1], end)
+        return Page(found, end, damaged, turn.after or None)
 
-    async def _way(self, search: Search) -> tuple[Way, Position | None]:
+    async def _way(self, ways: Sequence[Way], span: Span) -> tuple[Way, Position | None]:
         """The way that gets farthest, and the last place that it gets to; None if that is the end."""
         reached: list[tuple[Position, Way]] = []
-        for way in search.ways:
-            rows = await self._read(way.ranges.farthest(search.span)) if way.filters else ()
+        for way in ways:
+            rows = await self._read(way.ranges.farthest(span)) if way.filters else ()
             if not rows:
                 return way, None
             reached.append((position(rows[0]), way))
-        last, way = (min if search.span.newest_first else max)(reached, key=itemgetter(0))
+        last, way = (min if span.newest_first else max)(reached, key=itemgetter(0))
         return way, last
+
+
+def _converted(
+    rows: Sequence[Row], convert: Callable[[Row], T], begin: int
+) -> tuple[Sequence[T], Sequence[CorruptRun]]:
+    """Rows as what they mean, and those that make no sense."""
+    found, damaged = list[T](), list[CorruptRun]()
+    for row in rows:
+        try:
+            found.append(convert(row[begin:]))
+        except CorruptRun as error:
+            damaged.append(error)
+    return tuple(found), tuple(damaged)
 
 
 def _elements(run_id: str, key: str, rows: Sequence[Row], begin: int, limit: int) -> Page[bytes]:

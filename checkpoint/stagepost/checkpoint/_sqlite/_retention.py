@@ -8,6 +8,7 @@ a step that runs again asks for them. Its key and id stay, if they are to be rem
 import sqlite3
 
 from ..errors import RunNotEnded
+from ._error_words import index_errors
 from ._fence import run_of
 from ._keys import free, remember
 from ._queries import SELECT_RUN
@@ -44,8 +45,11 @@ def forget(connection: sqlite3.Connection, run_id: str) -> None:
 def prune(connection: sqlite3.Connection, before: int, limit: int) -> int:
     """Delete runs that ended before a time, the oldest first; returns how many."""
     remember(connection, f"rk IN ({_OLD})", (before, before, limit))
-    return connection.execute(_PRUNE, (before, before, limit)).rowcount
+    pruned = connection.execute(_PRUNE, (before, before, limit)).rowcount
+    index_errors(connection)
+    return pruned
 
 
 def _delete_below(connection: sqlite3.Connection, run_id: str) -> None:
     connection.execute(_DELETE_BELOW, (f"{run_id}.", f"{run_id}/"))  # the character behind the dot
+    index_errors(connection)

@@ -30,6 +30,7 @@ from ._finding import search_free
 from ._inbox import Closed, SqlInbox
 from ._migrating import migrate
 from ._queries import Row, ended_query, old_keys_query
+from ._ranges import Turn
 from ._rows import to_micros, to_run
 
 T = TypeVar("T")
@@ -120,7 +121,7 @@ class SqlRuns(SqlInbox):
     async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
         """Running runs that no living owner has."""
         if self._ttl is None:
-            return await self._page(search_free(owner.id, after), to_run, limit)
+            return await self._page(partial(search_free, owner.id), Turn(after=after), to_run, limit)
         return _page_of(
             await self._burying(partial(owners.acquire, owner=owner, after=after or "", limit=limit)), limit
         )

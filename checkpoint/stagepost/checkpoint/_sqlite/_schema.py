@@ -8,6 +8,7 @@ from typing import Final
 
 from ..errors import NotAStore, SqliteTooOld
 from ._ddl import TABLES
+from ._error_words import check_fts5
 
 APPLICATION_ID = 0x57A6E905  # marks the file as a store of stagepost; positive, since it is read as a signed number
 VERSION = 6  # raise it with every change of the tables
@@ -15,7 +16,7 @@ NEEDED = (3, 37, 0)  # STRICT tables
 
 MASTER: Final = "SELECT name, sql FROM sqlite_master"
 _STATEMENTS: Final = tuple(statement.strip() for statement in TABLES.split(";\n"))
-_NAME: Final = re.compile(r"CREATE (?:UNIQUE )?(?:TABLE|INDEX|TRIGGER) (\w+)")
+_NAME: Final = re.compile(r"CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")
 _EXPECTED: Final = {found[1]: statement for statement in _STATEMENTS if (found := _NAME.match(statement))}
 
 
@@ -63,8 +64,10 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
 
     Raises:
         NotAStore: It holds something else, or was written by another version.
+        SqliteWithoutFts5: SQLite cannot index words.
     """
     try:
+        check_fts5(connection)
         connection.execute("BEGIN IMMEDIATE")
         _prepare(connection, path)
         connection.execute("COMMIT")

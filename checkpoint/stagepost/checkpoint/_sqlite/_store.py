@@ -61,6 +61,7 @@ class SqliteStore(SqlRuns):
         StoreNotWritable: The file or its folder refuses (on entering).
         NotAStore: The file is something else (on entering).
         SqliteTooOld: SQLite is older than 3.37 (on entering).
+        SqliteWithoutFts5: SQLite was built without FTS5 (on entering).
         BackendNotSupported: The loop is not asyncio's (on entering).
     """
 
@@ -101,6 +102,7 @@ class SqliteStore(SqlRuns):
             StoreNotReadable: There is no such file, or it or its folder refuses (on entering).
             NotAStore: The file is something else (on entering).
             SqliteTooOld: SQLite is older than 3.37 (on entering).
+        SqliteWithoutFts5: SQLite was built without FTS5 (on entering).
             BackendNotSupported: The loop is not asyncio's (on entering).
         """
         return open_store_reader(Path(path))
@@ -134,6 +136,7 @@ class SqliteStore(SqlRuns):
             StoreNotReadable: There is no such file, or it or its folder refuses (on entering).
             NotAStore: The file is something else (on entering).
             SqliteTooOld: SQLite is older than 3.37 (on entering).
+        SqliteWithoutFts5: SQLite was built without FTS5 (on entering).
             BackendNotSupported: The loop is not asyncio's (on entering).
             StoreLocked: Somebody writes to the file, and did not let go within 5 s (on writing).
             StoreLost: The file was deleted, moved or replaced since (on writing and reading).

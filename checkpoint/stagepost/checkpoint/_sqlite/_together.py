@@ -148,7 +148,7 @@ class _Plan:
         """Add the rows of a request; returns what will be its result."""
         if isinstance(request, RowChange):
             self.rows.append(request)
-        elif isinstance(request, Changes) and request.is_fenced:
+        elif isinstance(request, Changes) and request.is_fenced and not request.fails:
             self.rows += request.rows
         elif isinstance(request, Creation) and request.is_plain:
             return self._create(request)

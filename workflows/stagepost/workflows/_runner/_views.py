@@ -1,63 +1,28 @@
 """Runs and what they wait for, as somebody outside sees them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 from anyio.lowlevel import cancel_shielded_checkpoint
 
-from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import CheckpointStore, CorruptRun, Keep, Page, RunInfo, RunNotFound, RunStatus
+from stagepost.checkpoint import CheckpointStore, CorruptRun, Keep, RunInfo, RunNotFound
 
 from .._listening._listening import Listening
 from .._pattern_errors import describe
 from .._patterns._pattern import Pattern
 from .._plans._run_diagram import run_diagram
 from .._runs._fitness import Fitness
-from .._runs._seeing import see
 from .._streams._stream import RunStream
 from ._dispatcher import Dispatcher
 from ._hints import check_id
 from ._inbox import Sending
-from ._pending import PendingWait
 from ._retention import Keeping
 from ._run import Run
+from ._run_catalogue import RunCatalogue
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class RunView:
-    """A run as it is stored, whether anybody works on it or not.
-
-    Attributes:
-        id: Its id.
-        workflow: Name of its workflow.
-        status: Where it stands.
-        created_at: When it was started (UTC).
-        finished_at: When it ended (UTC).
-        error: Why it failed.
-        traceback: Traceback of that error, as text.
-        next: Path of the place where it goes on; None at its end.
-        state: Its state, as its next step sees it, or as it has ended.
-        waits: What it waits for; where it waits for other runs, what those wait for.
-        is_held: Whether this runner works on it now: it neither rests nor stands in line nor was left by a process
-            that has ended.
-    """
-
-    id: str
-    workflow: str
-    status: RunStatus
-    created_at: datetime
-    finished_at: datetime | None
-    error: str | None
-    traceback: str | None
-    next: str | None
-    state: Any
-    waits: Sequence[PendingWait]
-    is_held: bool
 
 
 class Views(Sending, ABC):
@@ -119,14 +84,6 @@ class Views(Sending, ABC):
         dispatcher = self._open()
         return await dispatcher.attach(await dispatcher.store.info(check_id(run_id)), claim=False)
 
-    async def info(self, run_id: str) -> RunInfo:
-        """What is stored of a run beside its state, such as its workflow and status: the quickest look at it.
-
-        Raises:
-            RunNotFound: There is none.
-        """
-        return await self._open().store.info(check_id(run_id))
-
     def listen(self, run_id: str, *, buffer: int = 1000) -> Listening:
         """Listen to a run and to those that its steps have started, from now on, whatever their status.
 
@@ -186,62 +143,14 @@ class Views(Sending, ABC):
 
         return rooms.stream(check_id(run_id), after or None, size=buffer, outcome=outcome)
 
-    async def find(
-        self,
-        *,
-        status: RunStatus | Collection[RunStatus] | None = None,
-        workflow: str | None = None,
-        labels: Mapping[str, str] = _NONE,
-        newest_first: bool = False,
-        after: str | None = None,
-        limit: int = 100,
-    ) -> Page[RunInfo]:
-        """Runs in the order in which they were started, whatever has become of them since.
-
-        Args:
-            status: Only those with this status, or one of these.
-            workflow: Only those of this workflow.
-            labels: Only those with all of these labels.
-            newest_first: Begin with the last one.
-            after: `Page.next` of the page before.
-            limit: At most so many.
-
-        Returns:
-            A page; runs of which not even this can be read are in `Page.damaged`.
-        """
-        return await self._open().store.find(
-            status=status, workflow=workflow, labels=labels, newest_first=newest_first, after=after, limit=limit
-        )
+    @property
+    def runs(self) -> RunCatalogue:
+        """The runs of the store, with those that other runners have started: listed, counted, shown, deleted."""
+        return RunCatalogue(self._open, self.waits, self._blocked)
 
     def keep_of(self, workflow: str) -> Keep:
         """What stays of the runs of a workflow that are started without ``keep=``."""
         return self._keeping.of(workflow)
-
-    async def inspect(self, run_id: str) -> RunView:
-        """A run as it is stored: where it stands, its state, what it waits for.
-
-        Raises:
-            RunNotFound: There is none.
-            UnknownWorkflow: The runner does not know its workflow.
-            IncompatibleCheckpoint: It is of an older version, and its migration failed.
-        """
-        dispatcher = self._open()
-        head = await dispatcher.store.head(check_id(run_id))
-        snapshot, definition, state = await see(head, dispatcher.store, dispatcher.registry, dispatcher.lists)
-        run = snapshot.run
-        return RunView(
-            id=run.run_id,
-            workflow=run.workflow,
-            status=run.status,
-            created_at=run.created_at,
-            finished_at=run.finished_at,
-            error=run.error,
-            traceback=run.traceback,
-            next=definition.upgraded(snapshot).root.next,
-            state=state,
-            waits=await self.waits(run_id) if run.status.is_open else (),
-            is_held=run.status.is_open and dispatcher.is_executed(run_id),
-        )
 
     async def diagram(self, run_id: str) -> str:
         """A run as a mermaid flowchart: its workflow, with what is done, where it stands, waits or has failed.

@@ -322,7 +322,7 @@ async def test_effects_of_child_runs_that_would_be_started_again_count(store: St
         assert paid == ["first", "second"] * 2
         await runner.answer("origin.kid/ask", "yes")
         await run.result()
-        assert await (await runner.fork("origin", at=3)).result() == await run.result()
+        assert await (await runner.fork("origin", at="start")).result() == await run.result()
 
 
 async def test_an_effect_in_doubt_stays_in_doubt_if_it_is_kept(store: Store) -> None:
@@ -387,8 +387,8 @@ async def test_a_fork_of_what_is_not_there_is_refused(store: Store) -> None:
             await runner.fork("unknown")
         with pytest.raises(NotInHistory, match="keeps no history"):
             await runner.fork("origin", at=1)
-        with pytest.raises(NotInHistory, match="numbers 1 to 3"):
-            await runner.fork("all", at=4)
+        with pytest.raises(NotInHistory, match="numbers 1 to"):
+            await runner.fork("all", at=99)
         with pytest.raises(NotInHistory):
             await runner.fork("all", at=0)
         with pytest.raises(ForkRefused, match="keep='all'"):
@@ -416,7 +416,10 @@ async def test_a_completed_step_of_a_cycle_is_the_one_of_its_last_visit(store: S
         assert (await store.info(fork.id)).forked_at == 4
 
 
-@pytest.mark.parametrize(("path", "number"), [("fan", 4), ("fan[0]/one", 3), ("sum[1]", 7), ("sum", 8), ("end", 9)])
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [("fan", 6), ("fan[0]", 5), ("fan[0]/one", 3), ("fan[0]/two", 5), ("sum[1]", 9), ("sum", 11), ("end", 12)],
+)
 async def test_fan_outs_folds_and_their_steps_are_completed_steps(path: str, number: int) -> None:
     counted = Counted()
     item = Chain("item", [counted.adds("one"), counted.adds("two")])

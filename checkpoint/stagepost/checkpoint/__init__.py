@@ -11,6 +11,8 @@ from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
 from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
+from ._happening import AttemptOutcome, Happening, HappeningKind
+from ._happenings import ChildRun, Happened, Happenings, UnderWay
 from ._inbox import Inbox
 from ._limits import Limits
 from ._memory import MemoryStore
@@ -107,6 +109,7 @@ __all__ = [
     "PLAIN",
     "AlreadyAnswered",
     "Attachments",
+    "AttemptOutcome",
     "BackendNotSupported",
     "BlobNotFound",
     "BlobTooLarge",
@@ -119,6 +122,7 @@ __all__ = [
     "Change",
     "CheckpointError",
     "CheckpointStore",
+    "ChildRun",
     "Closing",
     "Codec",
     "Commit",
@@ -137,6 +141,10 @@ __all__ = [
     "Freed",
     "FrozenDict",
     "FrozenList",
+    "Happened",
+    "Happening",
+    "HappeningKind",
+    "Happenings",
     "Inbox",
     "Item",
     "ItemStatus",
@@ -203,6 +211,7 @@ __all__ = [
     "StoredWait",
     "Tables",
     "TypedCodec",
+    "UnderWay",
     "UnusedBlobs",
     "UnusedLists",
     "ValueTooLarge",

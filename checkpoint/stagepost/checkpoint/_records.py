@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from stagepost._dataclasses import dataclass
 
+from ._happening import Happening
 from ._outside import Continued, Ref, StoredValue
 from ._tables import Statement
 from ._waiting import Effect
@@ -39,9 +40,9 @@ class RunStatus(StrEnum):
 class Keep(StrEnum):
     """What stays of a run.
 
-    ``result``: where it stands, and at its end its final state. ``all``: also every version of its frames on the way,
-    as its history. ``none``: nothing once it has completed or was cancelled, but a key or id that is to
-    be remembered; a failed run stays, so that it can be resumed.
+    ``result``: where it stands, and at its end its final state. ``all``: also its history: every version of its frames
+    on the way, and what has happened. ``none``: nothing once it has completed or was cancelled, but a key or id that is
+    to be remembered; a failed run stays, so that it can be resumed.
     """
 
     RESULT = "result"
@@ -197,6 +198,7 @@ class NewRun:
         labels: What it can be found by.
         place: The step that starts it, of the run whose id its own begins with; None if no step does.
         forked: What it begins with if it is a fork of another run.
+        happened: What begins with it, for the history of a run that keeps all.
     """
 
     run_id: str
@@ -217,6 +219,7 @@ class NewRun:
     labels: Mapping[str, str] = field(default_factory=dict)
     place: str | None = None
     forked: Forked | None = None
+    happened: Sequence[Happening] = ()
 
     @property
     def remembered(self) -> int:
@@ -293,6 +296,7 @@ class Commit(NamedTuple):
         blobs: Bytes that the run refers to from now on, by digest; None for those that are stored already, if they are.
         dropped: What the frame referred to before and no longer does; it is deleted, unless the history names it.
         also: Statements on tables of the application, executed in the same transaction.
+        happened: What has happened, and what begins with it, in this order: for the history of a run that keeps all.
     """
 
     lease: Lease
@@ -308,3 +312,4 @@ class Commit(NamedTuple):
     blobs: Mapping[str, bytes | None] = MappingProxyType({})
     dropped: Sequence[Ref] = ()
     also: Sequence[Statement] = ()
+    happened: Sequence[Happening] = ()

@@ -70,7 +70,7 @@ class Version:
     """A frame as it was.
 
     Attributes:
-        number: Its place in the history of its run, from 1.
+        number: Its place in the history of its run, from 1; there may be others between two versions (`Happened`).
         frame: It.
         saved_at: When it was saved (UTC).
         epoch: By which claim of the run (`RunInfo.epoch`).

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from stagepost._dataclasses import dataclass
 
+from ._happening import Happening
+
 
 class WaitKind(StrEnum):
     """What ends a wait: somebody's answer, a signal, the time, the end of another run, or word of an effect."""
@@ -40,6 +42,7 @@ class NewWait:
         name: Of the step, the signal, the other run, or the effect's key, by its kind.
         prompt: JSON of what is shown to whoever answers.
         due_at: When it expires (UTC); None for never.
+        happened: What has happened since the last commit, for the history of a run that keeps all.
     """
 
     place: str
@@ -47,6 +50,7 @@ class NewWait:
     name: str
     prompt: bytes | None = None
     due_at: datetime | None = None
+    happened: Sequence[Happening] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,7 @@ class Effect(NamedTuple):
         value: JSON of what it returned, once it is done.
         number: The last number in the run's history when this was saved; None if the run keeps none. Of no account in
             a commit.
+        is_note: Whether it is none, but something that a step has to know when it runs again, such as an answer.
     """
 
     place: str
@@ -143,6 +148,7 @@ class Effect(NamedTuple):
     status: EffectStatus
     value: bytes | None = None
     number: int | None = None
+    is_note: bool = False
 
 
 class EffectBelow(NamedTuple):

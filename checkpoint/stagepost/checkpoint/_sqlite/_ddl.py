@@ -2,7 +2,9 @@
 
 from typing import Final
 
-TABLES: Final = """
+from ._history_ddl import HISTORY
+
+_TABLES: Final = """
 CREATE TABLE meta (
   name        TEXT PRIMARY KEY,           -- generation: raised at every opening for writing, compared at every commit
   value       INTEGER NOT NULL            -- copied: raised before the WAL is copied; begins at random
@@ -93,28 +95,6 @@ CREATE TABLE frames (                     -- the checkpoint: one row per concurr
   PRIMARY KEY (rk, path)
 ) STRICT;
 
-CREATE TABLE history (                    -- every version of the frames of a run that keeps all
-  rk       INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
-  number   INTEGER NOT NULL,
-  path     TEXT NOT NULL,
-  seq      INTEGER NOT NULL,
-  next     TEXT,
-  visits   TEXT,
-  width    INTEGER,
-  state    BLOB NOT NULL,
-  refs     TEXT,                          -- as in frames; what they name stays
-  epoch    INTEGER NOT NULL,              -- by which claim of the run
-  saved_at INTEGER NOT NULL,
-  PRIMARY KEY (rk, number)
-) STRICT;
-
-CREATE TABLE migrated (                   -- versions in the history that are older than a migration
-  rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
-  number  INTEGER NOT NULL,               -- the last of them
-  version INTEGER NOT NULL,               -- of the workflow, to which they belong
-  PRIMARY KEY (rk, number)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE items (                      -- items of the fan-outs that are under way
   rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
   path    TEXT NOT NULL,
@@ -126,20 +106,6 @@ CREATE TABLE items (                      -- items of the fan-outs that are unde
   error   TEXT,
   saved_at INTEGER NOT NULL,              -- when it was frozen, then when it ended
   PRIMARY KEY (rk, path, visit, idx)
-) STRICT;
-
-CREATE TABLE past_items (                 -- items of fan-outs and folds that were joined, of a run that keeps all
-  rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
-  path    TEXT NOT NULL,
-  joined  INTEGER NOT NULL,               -- number in the history of what their join has saved
-  visit   INTEGER NOT NULL,
-  idx     INTEGER NOT NULL,
-  status  TEXT NOT NULL,                  -- these as in items
-  input   BLOB NOT NULL,
-  value   BLOB,
-  error   TEXT,
-  saved_at INTEGER NOT NULL,
-  PRIMARY KEY (rk, path, joined, visit, idx)
 ) STRICT;
 
 CREATE TABLE vals (                       -- large values
@@ -265,6 +231,7 @@ CREATE TABLE effects (                    -- intent before, outcome after
   status TEXT NOT NULL CHECK (status IN ('intent', 'done')),
   value  BLOB,
   number INTEGER,                         -- the last in the history when it was written; NULL: there is no history
+  note   INTEGER NOT NULL DEFAULT 0,      -- 1: it is none, but what its step is to know when it runs again
   PRIMARY KEY (rk, place, key)
 ) STRICT;
 
@@ -298,3 +265,4 @@ WHEN NOT EXISTS (SELECT 1 FROM blob_refs WHERE digest = OLD.digest)
 AND NOT EXISTS (SELECT 1 FROM element_blobs WHERE digest = OLD.digest)
 BEGIN DELETE FROM blobs WHERE digest = OLD.digest; END;
 """
+TABLES: Final = f"{_TABLES}{HISTORY}"

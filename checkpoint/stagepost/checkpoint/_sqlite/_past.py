@@ -1,177 +1,161 @@
-"""A run as it was: at a number of its history, right before the next one was saved.
+"""Reading what has happened to a run."""
 
-Frames are in the history. Items are kept by the join of their fan-out; those of fan-outs that were not joined are where
-they always are. Whether an item had ended by then says the time at which it did.
-"""
-
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from operator import attrgetter
 from typing import Final
 
-from .._records import Frame, Item, ItemStatus, Keep
-from .._snapshots import Snapshot
-from ..errors import NotInHistory, RunNotFound
-from ._queries import FRAME_COLUMNS, SNAPSHOT_PARTS, Query, Row, as_bytes, union
-from ._rows import Outside, making_sense, to_effect, to_frame, to_item, to_run, to_time
+from pydantic_core import to_json
 
-_COUNTER: Final = "[]"  # behind the path of a fold in the visits of a frame: it is under way
-_ITEM: Final = "path, visit, idx, status, input, value, error, saved_at"
-_RUN: Final = "(SELECT rk FROM run)"
-_ASKED: Final = "(SELECT number FROM asked)"
-_ITEMS: Final = f"""(
-SELECT {_ITEM}, joined FROM past_items WHERE rk = {_RUN} AND joined > {_ASKED}
-UNION ALL SELECT {_ITEM}, NULL FROM items WHERE rk = {_RUN})
-"""
-_KNOWN: Final = f"""
-max(number), (SELECT saved_at FROM history WHERE rk = {_RUN} AND number = {_ASKED} + 1),
-(SELECT version FROM migrated WHERE rk = {_RUN} AND number >= {_ASKED} ORDER BY number LIMIT 1)
-"""
-_NAMED: Final = f"vals WHERE rk = {_RUN} AND (path, number) IN (SELECT path, number FROM ref WHERE length IS NULL)"
-_PARTS: Final = {
-    **{kind: SNAPSHOT_PARTS[kind] for kind in ("shape", "run", "number", "effect", "element")},
-    "frame": (f"{FRAME_COLUMNS}, saved_at, number", "past"),
-    "item": (f"{_ITEM}, joined", _ITEMS),
-    "value": ("number, value", _NAMED),
-    "known": (_KNOWN, f"history WHERE rk = {_RUN}"),
-}
-_PAST: Final = """
-WITH RECURSIVE run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)),
-asked (number) AS (SELECT CAST(? AS INTEGER)),
-past AS (
-  SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number IN (
-    SELECT max(number) FROM history
-    WHERE rk = (SELECT rk FROM run) AND number <= (SELECT number FROM asked) GROUP BY path
-  )
-),
-ref (path, number, length, maker) AS (
-  SELECT past.path, json_extract(key.value, '$[0]'), json_extract(key.value, '$[1]'), json_extract(key.value, '$[2]')
-  FROM past, json_each(past.refs) AS key
-),
-parts (of_maker, of_number, maker, number, stop) AS (
-  SELECT DISTINCT iif(maker = 0, (SELECT rk FROM run), maker), number, iif(maker = 0, (SELECT rk FROM run), maker),
-    number, length
-  FROM ref WHERE length IS NOT NULL
-  UNION ALL
-  SELECT of_maker, of_number, base_maker, base_number, base_length
-  FROM parts JOIN lists USING (maker, number) WHERE base_maker IS NOT NULL
+from .._happening import HappeningKind
+from .._happenings import ChildRun, Happened, Happenings, UnderWay
+from .._outside import Ref
+from .._plain import split_values
+from .._records import Frame, RunStatus
+from ..errors import CorruptRun, RunNotFound
+from ._failure import split_failure
+from ._queries import FRAME_COLUMNS, RUN_COLUMNS, Query, Row, as_bytes, union
+from ._rows import json_of, making_sense, to_refs, to_run, to_time, to_visits
+
+_BETWEEN: Final = "\x1e"  # char(30)
+_PAGE: Final = """
+WITH run AS (SELECT * FROM runs WHERE run_id = CAST(? AS TEXT)),
+page AS MATERIALIZED (
+  SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number > ? ORDER BY number LIMIT ?
 )
-""" + union(_PARTS)
+"""
+_BEFORE: Final = """
+(SELECT number FROM history AS old WHERE old.rk = page.rk AND old.number < page.number AND old.path = page.path
+ORDER BY number DESC LIMIT 1)
+"""
+_PARTS: Final[Mapping[str, tuple[str, str]]] = {
+    "run": (RUN_COLUMNS, "run AS runs"),
+    "happened": (
+        f"number, kind, place, outcome, attempt, begun, ended, error, detail, value, epoch, saved_at, {FRAME_COLUMNS}",
+        "page",
+    ),
+    "before": (
+        "page.number, old.path, old.seq, old.next, old.state, old.visits, old.width, old.refs",
+        f"page JOIN history AS old ON old.rk = page.rk AND old.number = {_BEFORE} WHERE page.seq > 1",
+    ),
+    "attempt": ("kind, place, attempt, begun", "attempts WHERE rk = (SELECT rk FROM run) AND outcome IS NULL"),
+    "child": (
+        "child.run_id, child.starter, child.workflow, child.status, child.error, child.created_at, child.finished_at",
+        """run JOIN runs AS child ON child.run_id > run.run_id || '.' AND child.run_id < run.run_id || '/'
+        WHERE child.starter IS NOT NULL AND instr(substr(child.run_id, length(run.run_id) + 2), '.') = 0
+        AND (child.starter IN (SELECT place FROM page) OR child.starter IN (
+          SELECT place FROM attempts WHERE rk = run.rk AND outcome IS NULL
+        ))""",
+    ),
+}
+_HAPPENED: Final = _PAGE + union(_PARTS)
+_VALUE: Final = """
+SELECT value FROM vals
+WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND path = CAST(? AS TEXT) AND number = ?
+"""
+_ELEMENTS: Final = """
+WITH RECURSIVE parts (maker, number, stop) AS (
+  SELECT iif(?2 = 0, (SELECT rk FROM runs WHERE run_id = CAST(?1 AS TEXT)), ?2), ?3, ?4
+  UNION ALL
+  SELECT base_maker, base_number, base_length
+  FROM parts JOIN lists USING (maker, number) WHERE base_length > ?5
+)
+SELECT idx, value FROM parts JOIN elements USING (maker, number) WHERE idx >= ?5 AND idx < stop ORDER BY idx
+"""
 
 
-def past_query(run_id: str, number: int) -> Query:
-    """All rows that say how a run was at a number of its history."""
-    return Query(_PAST, (as_bytes(run_id), number))
+def happenings_query(run_id: str, after: int, limit: int) -> Query:
+    """A page of what has happened to a run, with what is under way, in a single statement, and so as of one moment."""
+    return Query(_HAPPENED, (as_bytes(run_id), after, limit))
 
 
-def failures_query(run_id: str, path: str | None) -> Query:
-    """By which number of its history a run has joined a fan-out last of which items had failed."""
-    text = """
-    SELECT max(joined) FROM past_items
-    WHERE rk = (SELECT rk FROM runs WHERE run_id = CAST(? AS TEXT)) AND status = 'failed'
+def value_query(run_id: str, path: str, ref: Ref, after: int) -> Query:
+    """A value that a frame refers to, or the elements of a list from one on."""
+    if ref.length is None:
+        return Query(_VALUE, (as_bytes(run_id), as_bytes(path), ref.number))
+    return Query(_ELEMENTS, (as_bytes(run_id), ref.maker, ref.number, ref.length, after))
+
+
+def to_value(run_id: str, ref: Ref, after: int, rows: Iterable[Row]) -> bytes | None:
+    """The rows of `value_query`; None if there is no such value.
+
+    Raises:
+        CorruptRun: Elements are missing.
     """
-    values = (as_bytes(run_id),)
-    return (
-        Query(text, values) if path is None else Query(f"{text} AND path = CAST(? AS TEXT)", (*values, as_bytes(path)))
-    )
+    if ref.length is None:
+        return next((json_of(value) for (value,) in rows), None)
+    found: dict[int, bytes] = {idx: value for idx, value in rows}  # noqa: C416  # of what type they are
+    if any(idx not in found for idx in range(after, ref.length)):
+        raise CorruptRun(run_id, f"its list number {ref.number} lacks elements")
+    return b"[" + b",".join(json_of(found[idx]) for idx in range(after, ref.length)) + b"]"
 
 
-def below_query(run_id: str, number: int | None) -> Query:
-    """Effects of the runs whose ids begin with that of a run, and which step of it has started them, and whether late.
-
-    That step is known of the run right below the first one, whose id ends before the next dot.
-    """
-    text = """
-    WITH above AS (SELECT rk, run_id || '.' AS dotted FROM runs WHERE run_id = CAST(? AS TEXT))
-    SELECT run.run_id, place, effects.key, child.starter, child.created_at >= coalesce((
-      SELECT saved_at FROM history WHERE rk = above.rk AND number = CAST(? AS INTEGER) + 1), 9223372036854775807)
-    FROM above JOIN runs AS run ON run.run_id > dotted AND run.run_id < substr(dotted, 1, length(dotted) - 1) || '/'
-    JOIN effects ON effects.rk = run.rk
-    JOIN runs AS child ON child.run_id = substr(
-      run.run_id, 1, length(dotted) + instr(substr(run.run_id, length(dotted) + 1) || '.', '.') - 1
-    ) ORDER BY run.run_id, place, effects.key
-    """
-    return Query(text, (as_bytes(run_id), number))
-
-
-def to_past(run_id: str, rows: Iterable[Row], number: int) -> Snapshot:
-    """The rows of `past_query`.
+def to_happenings(run_id: str, rows: Iterable[Row], limit: int) -> Happenings:
+    """The rows of `happenings_query`, which was asked for one more.
 
     Raises:
         RunNotFound: There are none.
-        NotInHistory: The run has no such number in its history.
         CorruptRun: They make no sense.
     """
-    with making_sense(run_id):
-        return _to_past(run_id, rows, number)
-
-
-def _to_past(run_id: str, rows: Iterable[Row], number: int) -> Snapshot:
     parts: dict[str, list[Row]] = {kind: [] for kind in _PARTS}
-    for kind, *columns in rows:
-        parts[kind].append(columns)
-    if not parts["run"]:
-        raise RunNotFound(run_id)
-    run = to_run(parts["run"][0])
-    last, until, version, *_ = parts["known"][0]
-    if not 1 <= number <= (last or 0):
-        raise NotInHistory(run_id, number, last or 0, keeps=run.keep is Keep.ALL)
-    outside = Outside(parts["value"], parts["element"])
-    frames = {row[0]: to_frame(row, outside) for row in parts["frame"]}
-    numbers = {row[0]: row[8] for row in parts["frame"]}
-    items = _as_of(_of_visits_under_way(parts["item"]), until)
-    standing = _standing(frames, numbers, items)
-    return Snapshot(
-        run if version is None else run._replace(version=version),
-        {frame.path: frame for frame in standing},
-        tuple(item for frame in standing for item in _items_at(frame, items)),
-        effects=tuple(map(to_effect, parts["effect"])),
-        shape=parts["shape"][0][0] if parts["shape"] else None,
-        numbers=parts["number"][0][0],
-        saved_at={row[0]: to_time(row[7]) for row in parts["frame"]},
-        row=parts["number"][0][1],
+    with making_sense(run_id):
+        for kind, *columns in rows:
+            parts[kind].append(columns)
+        if not parts["run"]:
+            raise RunNotFound(run_id)
+        before = {number: _to_frame(columns) for number, *columns in parts["before"]}
+        found = sorted((_to_happened(columns, before) for columns in parts["happened"]), key=attrgetter("number"))
+        return Happenings(
+            to_run(parts["run"][0]),
+            tuple(found[:limit]),
+            str(found[limit - 1].number) if len(found) > limit else None,
+            tuple(sorted(map(_to_under_way, parts["attempt"]), key=attrgetter("begun", "place"))),
+            tuple(sorted(map(_to_child, parts["child"]), key=attrgetter("run_id"))),
+        )
+
+
+def _to_happened(columns: Row, before: Mapping[int, Frame]) -> Happened:
+    number, kind, place, outcome, attempt, begun, ended, error, detail, value, epoch, saved_at, *frame = columns
+    return Happened(
+        number,
+        HappeningKind(kind),
+        place,
+        outcome,
+        attempt,
+        _time(begun),
+        _time(ended),
+        error,
+        None if detail is None else _wait(detail) if kind == HappeningKind.WAIT else bytes(detail),
+        None if value is None else json_of(value),
+        epoch,
+        to_time(saved_at),
+        None if frame[0] is None else _to_frame(frame),
+        before.get(number),
     )
 
 
-def _of_visits_under_way(rows: Iterable[Row]) -> Mapping[str, Sequence[Row]]:
-    """By path the items that were joined next, or are not joined."""
-    found: dict[str, dict[int | None, list[Row]]] = {}
-    for row in rows:
-        found.setdefault(row[0], {}).setdefault(row[8], []).append(row)
-    return {path: batches[min(batches, key=_when)] for path, batches in found.items()}
+def _wait(detail: bytes) -> bytes:
+    """What is known of a wait, as JSON."""
+    kind, name, due_at, by = detail.decode().split(_BETWEEN, 3)
+    due = to_time(int(due_at)).isoformat() if due_at else None
+    return to_json({"kind": kind, "name": name, "due_at": due, "by": by or None})
 
 
-def _when(joined: int | None) -> float:
-    return float("inf") if joined is None else joined
+def _to_frame(columns: Row) -> Frame:
+    path, seq, next_, state, visits, width, refs, *_ = columns
+    return Frame(path, seq, next_, split_values(state), to_visits(visits), width, to_refs(refs))
 
 
-def _as_of(found: Mapping[str, Sequence[Row]], until: int | None) -> Mapping[str, Sequence[Item]]:
-    """Items as they were at a time; None for now."""
-    return {
-        path: sorted([_item(row, until) for row in rows], key=lambda item: item.idx) for path, rows in found.items()
-    }
+def _to_under_way(columns: Row) -> UnderWay:
+    kind, place, attempt, begun, *_ = columns
+    return UnderWay(HappeningKind(kind), place, attempt, to_time(begun))
 
 
-def _item(row: Row, until: int | None) -> Item:
-    item = to_item(row)
-    if until is None or row[7] <= until or item.status is ItemStatus.WAITING:
-        return item
-    return item._replace(status=ItemStatus.WAITING, value=None, error=None)
+def _to_child(columns: Row) -> ChildRun:
+    run_id, place, workflow, status, error, created_at, finished_at, *_ = columns
+    why = None if error is None else split_failure(error)[0]
+    return ChildRun(run_id, place, workflow, RunStatus(status), why, to_time(created_at), _time(finished_at))
 
 
-def _standing(
-    frames: Mapping[str, Frame], numbers: Mapping[str, int], items: Mapping[str, Sequence[Item]]
-) -> Sequence[Frame]:
-    """The frames that were not ended, the root first: below it those of items under way."""
-    found = [frames[""]]
-    for frame in found:
-        for item in _items_at(frame, items):
-            path = f"{item.path}[{item.idx}]"
-            if item.status is not ItemStatus.OK and numbers.get(path, 0) > numbers[frame.path]:
-                found.append(frames[path])
-    return found
-
-
-def _items_at(frame: Frame, items: Mapping[str, Sequence[Item]]) -> Collection[Item]:
-    """The items of the fan-out or fold that a frame stands at."""
-    is_under_way = frame.width is not None or f"{frame.next}{_COUNTER}" in frame.visits
-    path = f"{frame.path}/{frame.next}" if frame.path else frame.next
-    return items.get(path or "", ()) if is_under_way else ()
+def _time(micros: int | None) -> datetime | None:
+    return None if micros is None else to_time(micros)

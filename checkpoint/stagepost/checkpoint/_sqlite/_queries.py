@@ -34,14 +34,15 @@ SNAPSHOT_PARTS = {
         UNION ALL SELECT max(number) FROM lists WHERE maker = (SELECT rk FROM run))""",
     ),
     "wait": (WAIT_COLUMNS, "waits WHERE rk = (SELECT rk FROM run)"),
-    "effect": ("place, key, status, value, number", "effects WHERE rk = (SELECT rk FROM run)"),
+    "effect": ("place, key, status, value, number, note", "effects WHERE rk = (SELECT rk FROM run)"),
 }
 HISTORY_PARTS = {
     "run": ("rk", "run"),
     **_OUTSIDE,
     "version": (
         f"{FRAME_COLUMNS}, number, epoch, saved_at",
-        "(SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number > ? ORDER BY number LIMIT ?)",
+        """(SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number > ? AND path IS NOT NULL
+        ORDER BY number LIMIT ?)""",
     ),
 }
 _PARTS = """
@@ -131,6 +132,7 @@ def ids_query(after: str, limit: int) -> Query:
 
 
 _OF_RUNS = (
+    "attempts",
     "blob_refs",
     "effects",
     "frames",

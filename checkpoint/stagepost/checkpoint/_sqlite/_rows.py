@@ -47,7 +47,7 @@ def _to_run(row: Row) -> RunInfo:
         version=version,
         status=RunStatus(status),
         key=key,
-        input=_json(data),
+        input=json_of(data),
         error=why,
         cancelling=bool(cancelling),
         owner=owner,
@@ -152,9 +152,9 @@ class Outside:
     def get(self, ref: Ref) -> bytes:
         """JSON of a value, of a list from its elements."""
         if ref.length is None:
-            return _json(self._values[ref.number])
+            return json_of(self._values[ref.number])
         found = self._lists[ref.maker, ref.number] if ref.length else {}
-        return _json(b"[" + b",".join(map(found.__getitem__, range(ref.length))) + b"]")
+        return json_of(b"[" + b",".join(map(found.__getitem__, range(ref.length))) + b"]")
 
 
 def to_frame(columns: Row, outside: Outside, *, lists: bool = True) -> Frame:
@@ -169,7 +169,7 @@ def to_frame(columns: Row, outside: Outside, *, lists: bool = True) -> Frame:
     refs = to_refs(stored_refs)
     read = refs if lists else {key: ref for key, ref in refs.items() if ref.length is None}
     values = {**split_values(state), **{key: outside.get(ref) for key, ref in read.items()}}
-    return Frame(path, seq, next_, values, _to_visits(visits), width, refs)
+    return Frame(path, seq, next_, values, to_visits(visits), width, refs)
 
 
 def to_refs(stored: str | None) -> dict[str, Ref]:
@@ -177,7 +177,7 @@ def to_refs(stored: str | None) -> dict[str, Ref]:
     return {key: Ref(*ref) for key, ref in json.loads(stored).items()} if stored else {}
 
 
-def _to_visits(stored: str | None) -> Mapping[str, int]:
+def to_visits(stored: str | None) -> Mapping[str, int]:
     visits = {} if stored is None else json.loads(stored)
     if not all(isinstance(count, int) for count in visits.values()):
         raise ValueError("its visits are no numbers")
@@ -210,7 +210,7 @@ def _to_version(columns: Row, outside: Outside) -> Version:
 def to_item(columns: Row) -> Item:
     """The columns of an item."""
     path, visit, idx, status, data, value, error, *_ = columns
-    return Item(path, visit, idx, ItemStatus(status), _json(data), _json(value), error)
+    return Item(path, visit, idx, ItemStatus(status), json_of(data), json_of(value), error)
 
 
 def to_wait(columns: Row) -> StoredWait:
@@ -220,10 +220,10 @@ def to_wait(columns: Row) -> StoredWait:
         place=place,
         kind=WaitKind(kind),
         name=name,
-        prompt=_json(prompt),
+        prompt=json_of(prompt),
         due_at=None if due_at is None else to_time(due_at),
         status=WaitStatus(status),
-        value=_json(value),
+        value=json_of(value),
         by=by,
         opened_at=to_time(opened_at),
         ended_at=None if ended_at is None else to_time(ended_at),
@@ -264,19 +264,19 @@ def to_signal(run_id: str, row: Row) -> SentSignal:
     """
     number, name, value, checked = row
     with making_sense(run_id):
-        return SentSignal(number, name, _json(value), bool(checked))
+        return SentSignal(number, name, json_of(value), bool(checked))
 
 
 def to_effect(columns: Row) -> Effect:
     """The columns of an effect."""
-    place, key, status, value, number, *_ = columns
-    return Effect(place, key, EffectStatus(status), _json(value), number)
+    place, key, status, value, number, note, *_ = columns
+    return Effect(place, key, EffectStatus(status), json_of(value), number, bool(note))
 
 
 _Json = TypeVar("_Json", bytes, bytes | None)
 
 
-def _json(data: _Json) -> _Json:
+def json_of(data: _Json) -> _Json:
     """Bytes that were stored as JSON, and still are."""
     if data is not None:
         from_json(data)

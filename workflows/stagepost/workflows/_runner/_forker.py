@@ -119,7 +119,7 @@ def _check_effects(run_id: str, effects: Sequence[Effect], below: Sequence[Effec
     Raises:
         EffectsAgain: Something would.
     """
-    named = [(effect.place, effect.key) for effect in effects]
+    named = [(effect.place, effect.key) for effect in effects if not effect.is_note]
     named += [(f"{effect.run_id}/{effect.place}", effect.key) for effect in below]
     if named:
         raise EffectsAgain(run_id, named, below=bool(below))

@@ -133,11 +133,10 @@ class Forks(Views):
         """Number of the version that a step has saved when it completed last."""
         if info.keep is not Keep.ALL:
             raise ForkRefused(info.run_id, f"nobody knows when {path!r} completed, as it keeps no history: {_KEEP_ALL}")
-        plan = self._registry.find(info).workflow.plan
-        found, page = Completions(path, plan), await self._store.history(info.run_id)
+        found, page = Completions(path), await self._store.happenings(info.run_id)
         found.read(page.items)
         while page.next is not None:
-            page = await self._store.history(info.run_id, after=page.next)
+            page = await self._store.happenings(info.run_id, after=page.next)
             found.read(page.items)
         if found.number is None:
             raise ForkRefused(info.run_id, f"no step {path!r} has completed in it: give a number of its history")

@@ -1,54 +1,45 @@
-"""Which version of a run's history a step has saved with its result."""
+"""By which number of its history a step of a run has completed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from stagepost.checkpoint import Frame, Version
+from stagepost.checkpoint import AttemptOutcome, Happened, HappeningKind
 
-from .._plans._places import plan_at
-from .._plans._plan import COUNTER, ArrowPlace, Plan
-from ._standing import position_of
+_ATTEMPTS = (HappeningKind.STEP, HappeningKind.FAN_OUT, HappeningKind.ITEM)
 
 
 class Completions:
-    """Reads the versions of a run in their order, and notes when a step, route, fold or fan-out has completed.
+    """Reads what has happened to a run in its order, and notes when a step, route, item or fan-out has completed.
 
     Args:
-        path: Its path from the run's root.
-        plan: What the run is executed by.
+        path: Its path from the run's root, or with a visit its place.
 
     Attributes:
-        number: Number of the version that it has saved when it completed last; None if it has not.
+        number: By which number it has completed last; None if it has not.
     """
 
-    def __init__(self, path: str, plan: Plan) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
-        self._plan = plan
-        self._last: dict[str, Frame] = {}
+        self._last: Happened | None = None
         self.number: int | None = None
 
-    def read(self, versions: Iterable[Version]) -> None:
-        """Read more of them."""
-        for version in versions:
-            frame = version.frame
-            before = self._first(frame.path) if frame.seq == 1 else self._last[frame.path]
-            if before is not None and self._path in _completed(before, frame):
-                self.number = version.number
-            self._last[frame.path] = frame
+    def read(self, happened: Iterable[Happened]) -> None:
+        """Read more of it."""
+        for each in happened:
+            if _is_completion(each) and (self._is_meant(each) or self._ends_with_it(each)):
+                self.number, self._last = each.number, each
+            else:
+                self._last = None
 
-    def _first(self, path: str) -> Frame | None:
-        """Where the branch of an item began, of which the first version is that after its first step."""
-        plan = plan_at(self._plan, path) if path else None
-        return (
-            None if plan is None or isinstance(plan.places[plan.start], ArrowPlace) else Frame(path, 0, plan.start, {})
-        )
+    def _is_meant(self, each: Happened) -> bool:
+        return self._path in (each.place, each.place.partition("#")[0])
+
+    def _ends_with_it(self, each: Happened) -> bool:
+        """Whether an item has ended by the step that was read before, and was saved together with it."""
+        last = self._last
+        if last is None or each.kind is not HappeningKind.ITEM or last.saved_at != each.saved_at:
+            return False
+        return last.place.startswith(f"{each.place.partition('#')[0]}/")
 
 
-def _completed(before: Frame, after: Frame) -> Iterator[str]:
-    """Paths of what has completed between one version of a frame and the next."""
-    path, counter = position_of(before), f"{before.next}{COUNTER}"
-    if after.next == before.next and after.width is not None:
-        return  # its items were frozen
-    if counter in before.visits or (before.width is not None and (counter in after.visits or before.width == 1)):
-        yield f"{path}[{before.visits.get(counter, 0)}]"  # an item of a fold
-    if after.next != before.next or counter not in after.visits:
-        yield path
+def _is_completion(each: Happened) -> bool:
+    return each.kind in _ATTEMPTS and each.outcome == AttemptOutcome.OK

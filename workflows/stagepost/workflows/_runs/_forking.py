@@ -15,6 +15,7 @@ from stagepost.checkpoint import (
     Frame,
     Item,
     ItemStatus,
+    Keep,
     NewRun,
     Ref,
     RunInfo,
@@ -26,6 +27,7 @@ from stagepost.checkpoint import (
 )
 
 from .._engine._branch import to_bytes
+from .._engine._saying import first_begins
 from .._execution._blobs import blobs_of
 from .._execution._execution import numbers_behind
 from .._ids import new_run_id
@@ -94,7 +96,7 @@ def _again(item: Item) -> Item:
 
 
 def effects_after(snapshot: Snapshot, number: int | None) -> Sequence[Effect]:
-    """Effects of a run that its fork would have again: those of steps that had not ended at that point.
+    """Effects, and notes, of a run that its fork would have again: those of steps that had not ended at that point.
 
     Args:
         snapshot: The run as it was there.
@@ -154,6 +156,7 @@ def fork_of(snapshot: Snapshot, prepared: Prepared, order: ForkOrder, change: Ch
     values = None if prepared.migrated is None else prepared.migrated.values
     laid = _Laid(snapshot, numbers_behind(snapshot), values)
     root = laid.change(change)
+    begins = first_begins(workflow.plan, root) if given.keep is Keep.ALL else ()
     return NewRun(
         new_run_id() if given.run_id is None else given.run_id,
         run.workflow,
@@ -170,6 +173,7 @@ def fork_of(snapshot: Snapshot, prepared: Prepared, order: ForkOrder, change: Ch
         blobs=blobs_of(change.values.values()) or {},
         continued=change.continued,
         labels={**run.labels, **given.labels},
+        happened=begins,
         forked=Forked(
             run.run_id,
             snapshot.row,

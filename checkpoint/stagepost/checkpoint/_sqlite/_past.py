@@ -43,7 +43,7 @@ _PARTS: Final[Mapping[str, tuple[str, str]]] = {
         "child.run_id, child.starter, child.workflow, child.status, child.error, child.created_at, child.finished_at",
         """run JOIN runs AS child ON child.run_id > run.run_id || '.' AND child.run_id < run.run_id || '/'
         WHERE child.starter IS NOT NULL AND instr(substr(child.run_id, length(run.run_id) + 2), '.') = 0
-        AND (child.starter IN (SELECT place FROM page) OR child.starter IN (
+        AND (run.keep <> 'all' OR child.starter IN (SELECT place FROM page) OR child.starter IN (
           SELECT place FROM attempts WHERE rk = run.rk AND outcome IS NULL
         ))""",
     ),

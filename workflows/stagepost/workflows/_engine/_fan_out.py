@@ -293,8 +293,8 @@ class FanOut:
     def _following(self, *, ok: bool) -> tuple[Happening, ...]:
         """The item that begins when one has ended, if one does: they are taken in their order, by whomever."""
         enough, chronicle = self._pattern.enough, self._run.chronicle
-        is_decided = self._done + 1 == enough if ok else self._pattern.failures is None and enough is None
-        item = None if is_decided else next(self._unpromised, None)
+        decides = self._done + 1 == enough if ok else self._pattern.failures is None and enough is None
+        item = None if decides or self._is_decided else next(self._unpromised, None)
         if item is None or chronicle is None:
             return ()
         return (chronicle.promise(HappeningKind.ITEM, item_place(self._branch, self._place, item.idx)),)

@@ -105,13 +105,11 @@ def say_decided(branch: Standing, decisions: Decisions) -> None:
     """What was decided on the way to where a branch goes."""
     chronicle, place = chronicle_of(branch), _place(branch)
     name = place_in(branch, place, branch.position)
-    for decision in decisions:
-        to = decision["to"]
-        paths = {
-            "path": branch.full_path(str(decision["path"])),
-            "to": None if to is None else branch.full_path(str(to)),
-        }
-        chronicle.detail(name, "decisions", {**decision, **paths})
+    for path, to, asked, failed in decisions:
+        said = [(None if each.label is None else chronicle.mask(each.label), each.target, each.says) for each in asked]
+        target = None if to is None else branch.full_path(to)
+        decided = {"path": branch.full_path(path), "to": target, "asked": said, "failed": failed}
+        chronicle.detail(name, "decisions", decided)
 
 
 def say_route(branch: Standing, place: RoutePlace, route: str) -> None:
@@ -123,8 +121,7 @@ def say_route(branch: Standing, place: RoutePlace, route: str) -> None:
 def say_failed(branch: Standing, error: BaseException) -> None:
     """A branch has failed where it stands: the commit that says so for its run, or its item, will tell."""
     chronicle, place = chronicle_of(branch), _place(branch)
-    name, cause = place_in(branch, place, branch.position), error.__cause__ or error
-    why = describe(error if isinstance(place, FanOutPlace | FoldPlace) else cause)
+    name, why = place_in(branch, place, branch.position), describe(_own(error, place))
     if isinstance(place, FoldPlace) and _is_frozen(branch, place):
         item = item_place(branch, place, branch.position.visits.get(place.counter, 0))
         chronicle.note(chronicle.end(item, AttemptOutcome.FAILED, error=why))
@@ -160,6 +157,14 @@ def item_place(branch: Standing, place: Place, idx: int) -> str:
     """An item of a fan-out where a branch stands, with its visits."""
     visit = visit_of(place, branch.position)
     return place_of(f"{branch.full_path(place.path)}[{idx}]", (*branch.around, visit))
+
+
+def _own(error: BaseException, place: Place) -> BaseException:
+    """What a place itself has failed by: without what the patterns around it say of that."""
+    is_its_own = isinstance(place, FanOutPlace | FoldPlace | ArrowPlace)  # the innermost one is the place
+    for _ in place.within.levels[is_its_own:]:
+        error = error.__cause__ or error
+    return error
 
 
 def _place(branch: Standing) -> Place:

@@ -23,7 +23,7 @@ class Chronicle:
 
     def __init__(self, clock: Callable[[], float], mask: Callable[[str], str]) -> None:
         self._clock = clock
-        self._mask = mask
+        self.mask = mask
         self._begun: dict[str, float] = {}
         self._promised: set[str] = set()
         self._unsaid: dict[str, Happening] = {}
@@ -59,7 +59,7 @@ class Chronicle:
 
     def retried(self, place: str, attempt: int, error: str, seconds: float) -> None:
         """A step is tried again in this process."""
-        said = {"attempt": attempt, "at": self._clock(), "error": self._mask(error), "seconds": seconds}
+        said = {"attempt": attempt, "at": self._clock(), "error": self.mask(error), "seconds": seconds}
         self.detail(place, "retries", said)
 
     def end(
@@ -94,7 +94,7 @@ class Chronicle:
             outcome,
             self._begun.pop(place, None),
             self._clock(),
-            None if error is None else self._mask(error),
+            None if error is None else self.mask(error),
             to_json(details) if details else None,
             value,
             of_frame,

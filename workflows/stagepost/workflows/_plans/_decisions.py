@@ -1,7 +1,37 @@
 """What is decided between two places: which arrows were asked, and what they said."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Asked(NamedTuple):
+    """A condition that was asked where to go on.
+
+    Attributes:
+        label: What it is called; None for a way that is always open.
+        target: Name of the node that it leads to; None out of the pattern.
+        says: Its answer.
+    """
+
+    label: str | None
+    target: str | None
+    says: bool
+
+
+class Decided(NamedTuple):
+    """Where an arrow has led.
+
+    Attributes:
+        path: The arrow.
+        to: Path of the place; None out of the plan, or if there was no way on.
+        asked: What was asked, in order.
+        failed: Whether there was no way on.
+    """
+
+    path: str
+    to: str | None
+    asked: list[Asked]
+    failed: bool = False
 
 
 class AskedView:
@@ -11,12 +41,12 @@ class AskedView:
         view: Makes the state.
 
     Attributes:
-        asked: What was asked, in order: the name of the condition, the node that it would lead to, what it said.
+        asked: What was asked about it, in order.
     """
 
     def __init__(self, view: Callable[[], Any]) -> None:
         self._view = view
-        self.asked: list[tuple[str | None, str | None, bool]] = []
+        self.asked: list[Asked] = []
 
     def __call__(self) -> Any:
         """The state."""
@@ -30,7 +60,7 @@ class AskedView:
             target: Where it would lead; None out of the pattern.
             says: Its answer.
         """
-        self.asked.append((label, target, says))
+        self.asked.append(Asked(label, target, says))
 
 
 class Decisions:
@@ -52,11 +82,11 @@ class Decisions:
         self._found.append((*self._open, target))
         self._open = None
 
-    def __iter__(self) -> Iterator[dict[str, object]]:
-        """Those where there was something to ask, as values for JSON; the last one may have found no way on."""
+    def __iter__(self) -> Iterator[Decided]:
+        """Those where there was something to ask; the last one may have found no way on."""
         for path, view, target in self._found:
             if view.asked:
-                yield {"path": path, "to": target, "asked": view.asked}
+                yield Decided(path, target, view.asked)
         if self._open is not None:
             path, view = self._open
-            yield {"path": path, "to": None, "asked": view.asked, "failed": True}
+            yield Decided(path, None, view.asked, failed=True)

@@ -22,7 +22,22 @@ from ._outside import Continued, Ref, StoredValue
 from ._ownership import Cancelled, Change, Freed, Lost, News, Owner, Ownership
 from ._pages import Page
 from ._plain import freeze, join_values, plain_form, read_frozen, split_values
-from ._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Keep, Lease, Migrated, NewRun, RunStatus, Shape
+from ._records import (
+    Closing,
+    Commit,
+    Forked,
+    Frame,
+    Item,
+    ItemStatus,
+    Joined,
+    Keep,
+    Lease,
+    Migrated,
+    NewRun,
+    RunStatus,
+    Shape,
+    SharedList,
+)
 from ._runs import Runs
 from ._schedules import Schedules, StoredSchedule
 from ._snapshots import RunInfo, Snapshot, Version
@@ -32,7 +47,18 @@ from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
 from ._tables import Cell, Statement, Tables
-from ._waiting import Effect, EffectStatus, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
+from ._waiting import (
+    Effect,
+    EffectBelow,
+    EffectStatus,
+    Latest,
+    NewWait,
+    OpenWait,
+    SentSignal,
+    StoredWait,
+    WaitKind,
+    WaitStatus,
+)
 from .errors import (
     AlreadyAnswered,
     BackendNotSupported,
@@ -53,6 +79,7 @@ from .errors import (
     ListTooShort,
     NewsFirst,
     NotAStore,
+    NotInHistory,
     OrphanedRows,
     OwnerExpired,
     OwnershipLost,
@@ -117,8 +144,10 @@ __all__ = [
     "CountBy",
     "Counts",
     "Effect",
+    "EffectBelow",
     "EffectNotFound",
     "EffectStatus",
+    "Forked",
     "Frame",
     "Freed",
     "FrozenDict",
@@ -147,6 +176,7 @@ __all__ = [
     "News",
     "NewsFirst",
     "NotAStore",
+    "NotInHistory",
     "OpenWait",
     "OrphanedRows",
     "Owner",
@@ -168,6 +198,7 @@ __all__ = [
     "Schedules",
     "SentSignal",
     "Shape",
+    "SharedList",
     "Snapshot",
     "SqliteInbox",
     "SqliteLibrary",

@@ -136,6 +136,44 @@ class Lease(NamedTuple):
     news: int = 0
 
 
+class SharedList(NamedTuple):
+    """A list of a fork that begins with one of the run that it was forked from; its elements are not copied.
+
+    Attributes:
+        path: Path of the frame.
+        key: Its key in the frame's state. What `Frame.refs` says of it there is how it is stored if the fork needs a
+            list of its own; the store says in what it loads whose list it is.
+        theirs: Where it is in the other run, as that one's frame says; its length is how much of it is meant.
+    """
+
+    path: str
+    key: str
+    theirs: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """Where a new run comes from, and what is under way in it.
+
+    Attributes:
+        run_id: The run that it is forked from. That run stays as it is.
+        row: The store's own key of that run, as it was read.
+        number: Of which number of its history; None for how it stood.
+        frames: Frames beside the root, of items under way.
+        items: Items of fan-outs and folds under way.
+        lists: Lists of its frames that begin with the other run's.
+        effects: What is known of effects that the other run has had, and that are not to happen again.
+    """
+
+    run_id: str
+    row: int
+    number: int | None = None
+    frames: Sequence[Frame] = ()
+    items: Sequence[Item] = ()
+    lists: Sequence[SharedList] = ()
+    effects: Sequence[Effect] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class NewRun:
     """A run to be stored before its first step.
@@ -160,6 +198,7 @@ class NewRun:
             the store says in what it loads whose lists they are.
         labels: What it can be found by.
         place: The step that starts it, of the run whose id its own begins with; None if no step does.
+        forked: What it begins with if it is a fork of another run.
         happened: What begins with it, for the history of a run that keeps all.
         schedule: The schedule that starts it, saved with it as by `Schedules.save_schedule`.
     """
@@ -181,6 +220,7 @@ class NewRun:
     continued: Mapping[str, Continued] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     place: str | None = None
+    forked: Forked | None = None
     happened: Sequence[Happening] = ()
     schedule: StoredSchedule | None = None
 

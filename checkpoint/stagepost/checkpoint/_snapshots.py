@@ -36,6 +36,8 @@ class RunInfo(NamedTuple):
         blocked: Why nobody can go on with it, as somebody who tried has found.
         shape: Id of the shape that its workflow had when it was last claimed; None if nobody has said.
         labels: What it was labelled with when it was started.
+        forked_from: Id of the run that it is a fork of, which may be deleted; None if it is none.
+        forked_at: Of which number of that run's history; None for how that one stood.
     """
 
     run_id: str
@@ -59,6 +61,8 @@ class RunInfo(NamedTuple):
     blocked: str | None = None
     shape: str | None = None
     labels: Mapping[str, str] = MappingProxyType({})
+    forked_from: str | None = None
+    forked_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,12 +138,35 @@ class Effect(NamedTuple):
         key: Its name within the step.
         status: Where it stands.
         value: JSON of what it returned, once it is done.
+        number: The last number in the run's history when this was saved; None if the run keeps none. Of no account in
+            a commit.
+        is_note: Whether it is none, but something that a step has to know when it runs again, such as an answer.
     """
 
     place: str
     key: str
     status: EffectStatus
     value: bytes | None = None
+    number: int | None = None
+    is_note: bool = False
+
+
+class EffectBelow(NamedTuple):
+    """An effect of a run that a step of another one has started, or of one that such a run has started, and so on.
+
+    Attributes:
+        run_id: The run that has had it.
+        place: The step of that run.
+        key: Its name within the step.
+        starter: The step of the other run by which all of that was started.
+        is_after: Whether that step has done so after the number that was asked for.
+    """
+
+    run_id: str
+    place: str
+    key: str
+    starter: str | None
+    is_after: bool
 
 
 class Latest(NamedTuple):

@@ -29,6 +29,7 @@ from ._conformance import (
     _catalogue,
     _effects,
     _fence,
+    _forks,
     _frames,
     _items,
     _keeping,
@@ -68,6 +69,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_tables.CHECKS,
     *_schedules.CHECKS,
     *_catalogue.CHECKS,
+    *_forks.CHECKS,
 )
 
 SEVERAL: Final[tuple[CheckOfSeveral, ...]] = _several.CHECKS

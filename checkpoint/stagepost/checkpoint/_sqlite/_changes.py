@@ -42,7 +42,8 @@ UPDATE items SET status = ?, value = ?, error = ?, saved_at = ?
 WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {FENCE}
 """
 WRITE_EFFECT = f"""
-INSERT OR REPLACE INTO effects (rk, place, key, status, value) SELECT ?, ?, ?, ?, ? WHERE {FENCE}
+INSERT OR REPLACE INTO effects (rk, place, key, status, value, note, number)
+SELECT ?, ?, ?, ?, ?, ?, (SELECT max(number) FROM history WHERE rk = ?) WHERE {FENCE}
 """
 CLOSE = """
 UPDATE runs SET status = ?, error = ?, finished_at = max(?, created_at) -- clocks are set back at times
@@ -73,6 +74,11 @@ DELETE_BELOW = (
 DELETE_VALUES_BELOW = tuple(
     f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("vals", "list_refs")
 )
+KEEP_ITEMS = """
+INSERT INTO past_items (rk, path, joined, visit, idx, status, input, value, error, saved_at)
+SELECT rk, path, (SELECT max(number) + 1 FROM history WHERE rk = ?), visit, idx, status, input, value, error, saved_at
+FROM items WHERE rk = ? AND ((path = ? AND visit = ?) OR (path > ? AND path < ?))
+"""
 PROGRESS = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
 _NOTHING_ELSE: Final = Commit(Lease("", 0, 0))[2:]
@@ -152,7 +158,7 @@ def effect_row(right: Right, effect: Effect) -> RowChange:
     place = (lease.row, effect.place, effect.key)
     if effect.status is EffectStatus.UNDONE:
         return RowChange(DELETE_EFFECT, place, right)
-    values = (*place, effect.status.value, effect.value, lease.row, lease.epoch, cancelled)
+    values = (*place, effect.status.value, effect.value, effect.is_note, lease.row, lease.row, lease.epoch, cancelled)
     return RowChange(WRITE_EFFECT, values, right, "", "open")
 
 
@@ -274,7 +280,9 @@ def _join(right: Right, joined: Joined, *, has_history: bool) -> Sequence[RowCha
 
     Items that failed, or that nobody wants any more, leave frames and items of their own, and questions.
     """
-    items = RowChange(DELETE_ITEMS, (right.lease.row, joined.path, joined.visit), right)
-    below = (right.lease.row, f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
+    row = right.lease.row
+    items, inner = (joined.path, joined.visit), (f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
     texts = DELETE_BELOW if has_history else (*DELETE_BELOW, *DELETE_VALUES_BELOW)
-    return [items, *(RowChange(text, below, right) for text in texts)]
+    rows = [RowChange(KEEP_ITEMS, (row, row, *items, *inner), right)] if has_history else []
+    rows.append(RowChange(DELETE_ITEMS, (row, *items), right))
+    return [*rows, *(RowChange(text, (row, *inner), right) for text in texts)]

@@ -42,7 +42,9 @@ CREATE TABLE runs (
   trace       TEXT,                       -- which trace it belongs to; NULL: one of its own
   keep        TEXT NOT NULL CHECK (keep IN ('result', 'all', 'none')),
   remembered  INTEGER NOT NULL DEFAULT 0, -- what of it outlives it in keys: 1 its id, 2 its key, 3 both
-  starter     TEXT                        -- place of the step above that has started it; NULL: no step has
+  starter     TEXT,                       -- place of the step above that has started it; NULL: no step has
+  forked_from TEXT,                       -- id of the run that it is a fork of, which may be deleted
+  forked_at   INTEGER                     -- of which number of that one's history; NULL: as it stood
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (key, workflow) WHERE key IS NOT NULL;
 CREATE INDEX runs_status ON runs (status, created_at, rk, workflow -- rk: the order of find; workflow: to count by it
@@ -241,6 +243,8 @@ CREATE TABLE effects (                    -- intent before, outcome after
   key    TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('intent', 'done')),
   value  BLOB,
+  number INTEGER,                         -- the last in the history when it was written; NULL: there is no history
+  note   INTEGER NOT NULL DEFAULT 0,      -- 1: it is none, but what its step is to know when it runs again
   PRIMARY KEY (rk, place, key)
 ) STRICT;
 

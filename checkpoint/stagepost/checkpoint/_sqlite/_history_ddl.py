@@ -117,4 +117,26 @@ BEGIN INSERT INTO history (rk, number, kind, place, outcome, begun, ended, error
 ; UPDATE attempts SET attempt = attempt - 1, outcome = 'waiting' -- nobody has run it with what was refused
   WHERE rk = NEW.rk AND place = NEW.place AND outcome IS NULL AND attempt > 1
 ; END;
+
+CREATE TABLE past_items (                 -- items of fan-outs and folds that were joined, of a run that keeps all
+  rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  path    TEXT NOT NULL,
+  joined  INTEGER NOT NULL,               -- number in the history of what their join has saved
+  visit   INTEGER NOT NULL,
+  idx     INTEGER NOT NULL,
+  status  TEXT NOT NULL,                  -- these as in items
+  input   BLOB NOT NULL,
+  value   BLOB,
+  error   TEXT,
+  saved_at INTEGER NOT NULL,
+  PRIMARY KEY (rk, path, joined, visit, idx)
+) STRICT;
+
+CREATE TABLE migrated (                   -- which numbers of a history are older than a migration
+  rk      INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
+  number  INTEGER NOT NULL,               -- the last of them
+  until   INTEGER NOT NULL,               -- the last one that the migration has written
+  version INTEGER NOT NULL,               -- of the workflow before it
+  PRIMARY KEY (rk, number)
+) STRICT, WITHOUT ROWID;
 """

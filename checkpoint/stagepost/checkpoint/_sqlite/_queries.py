@@ -9,7 +9,7 @@ from stagepost._dataclasses import dataclass
 
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
-    "runs.created_at, finished_at, trace, keep, news, heard, blocked, shape, "
+    "runs.created_at, finished_at, trace, keep, news, heard, blocked, shape, forked_from, forked_at, "
     "(SELECT json_group_object(name, value) FROM labels WHERE labels.rk = runs.rk)"
 )
 WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at, checked, refused"
@@ -34,7 +34,7 @@ SNAPSHOT_PARTS = {
         UNION ALL SELECT max(number) FROM lists WHERE maker = (SELECT rk FROM run))""",
     ),
     "wait": (WAIT_COLUMNS, "waits WHERE rk = (SELECT rk FROM run)"),
-    "effect": ("place, key, status, value", "effects WHERE rk = (SELECT rk FROM run)"),
+    "effect": ("place, key, status, value, number, note", "effects WHERE rk = (SELECT rk FROM run)"),
 }
 HISTORY_PARTS = {
     "run": ("rk", "run"),
@@ -74,7 +74,11 @@ WHERE idx >= CAST(? AS INTEGER) AND idx < stop ORDER BY idx LIMIT ?
 
 
 def union(parts: Mapping[str, tuple[str, str]]) -> str:
-    """Parts of what is read in one statement, each as wide as the widest one."""
+    """Parts of what is read in one statement, each as wide as the widest one.
+
+    Args:
+        parts: By their names the columns of each, and where they come from.
+    """
     width = max(_width(columns) for columns, _ in parts.values())
     return " UNION ALL ".join(
         f"SELECT '{kind}', {columns}{', NULL' * (width - _width(columns))} FROM {source}"
@@ -136,6 +140,8 @@ _OF_RUNS = (
     "items",
     "labels",
     "list_refs",
+    "migrated",
+    "past_items",
     "signals",
     "vals",
     "waits",

@@ -14,7 +14,7 @@ from .._outside import Ref
 from .._pages import Page
 from .._snapshots import RunInfo, Snapshot, Version
 from .._tables import Cell
-from .._waiting import Latest, OpenWait, SentSignal, WaitKind
+from .._waiting import EffectBelow, Latest, OpenWait, SentSignal, WaitKind
 from ..errors import (
     BlobNotFound,
     CorruptRun,
@@ -27,6 +27,7 @@ from ..errors import (
     UnusedBlobs,
     UnusedLists,
 )
+from ._at_number import at_number_query, below_query, failures_query, to_snapshot_at
 from ._blobs import damaged_blobs
 from ._counting import count_query, counted, counts_of, way_of
 from ._faults import is_damage
@@ -79,8 +80,10 @@ class Reading(ScheduleReading, ABC):
     async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
         """Look at the tables, for what takes many queries."""
 
-    async def load(self, run_id: str) -> Snapshot:
-        """All that is stored of a run."""
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
+        """All that is stored of a run, or how it was at a number of its history."""
+        if at is not None:
+            return to_snapshot_at(run_id, await self._of_run(run_id, self._read(at_number_query(run_id, at))), at)
         return to_snapshot(run_id, await self._of_run(run_id, self._read(snapshot_query(run_id))))
 
     async def head(self, run_id: str) -> Snapshot:
@@ -172,6 +175,16 @@ class Reading(ScheduleReading, ABC):
         if not rows:
             await self.info(run_id)
         return _elements(run_id, key, rows, begin, limit)
+
+    async def last_failures(self, run_id: str, *, path: str | None = None) -> int | None:
+        """Where in its history a run has joined a fan-out of which items had failed."""
+        ((joined,),) = await self._read(failures_query(run_id, path))
+        return None if joined is None else joined - 1
+
+    async def effects_below(self, run_id: str, *, at: int | None = None) -> Sequence[EffectBelow]:
+        """Effects of runs below a run."""
+        rows = await self._read(below_query(run_id, at))
+        return [EffectBelow(name, place, key, starter, bool(after)) for name, place, key, starter, after in rows]
 
     async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
         """The rows of a SELECT."""

@@ -41,6 +41,7 @@ from ._changes import (
     INSERT_ITEM,
     INSERT_SHAPE,
     INSERT_VALUE,
+    KEEP_ITEMS,
     OWN_LIST,
     PROGRESS,
     REFER,
@@ -60,7 +61,7 @@ _CHECKED: Final = (UPDATE_FRAME, UPDATE_ITEM, INSERT_FRAME, INSERT_ITEM, WRITE_E
 _UNCHECKED: Final = (
     *(INSERT_VALUE, DROP_VALUE, BEGIN_LIST, OWN_LIST, DROP_LIST, INSERT_ELEMENT, INSERT_LABEL),
     *(ADD_TO_HISTORY, BEGIN_ATTEMPT),
-    *(DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, DELETE_ITEMS, PROGRESS, SET_PLACE),
+    *(DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, KEEP_ITEMS, DELETE_ITEMS, PROGRESS, SET_PLACE),
     *(INSERT_BLOB, REFER, REFER_FROM),
     *(*DELETE_VALUES, *DELETE_BELOW, *DELETE_VALUES_BELOW),
 )
@@ -150,7 +151,7 @@ class _Plan:
             self.rows.append(request)
         elif isinstance(request, Changes) and request.is_fenced and not request.fails:
             self.rows += request.rows
-        elif isinstance(request, Creation) and not (request.run.continued or request.run.schedule):
+        elif isinstance(request, Creation) and request.is_plain:
             return self._create(request)
         else:
             self.is_possible = False

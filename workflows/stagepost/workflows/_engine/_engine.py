@@ -68,6 +68,8 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
 async def _to_its_end(execution: Execution, branch: Branch) -> None:
     """Take a stored run to its end, and store that."""
     with execution.stored.scope:
+        if branch.place is None:
+            return await execution.complete()
         while True:
             news = execution.news
             try:

@@ -244,6 +244,10 @@ class Execution:
             exception=traceback,
         )
 
+    async def complete(self) -> None:
+        """Commit that the run has completed, of one that began at its end: a fork of a run that had ended."""
+        await self._end(RunStatus.COMPLETED)
+
     async def cancel(self) -> None:
         """Commit that the run was cancelled, and which of its items with it."""
         await self._end(RunStatus.CANCELLED)

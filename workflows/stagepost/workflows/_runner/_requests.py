@@ -20,6 +20,7 @@ from .._schedules._asking import asked
 from .._schedules._schedule import Schedule
 from .._schedules._terms import Missed, Overlap
 from ._due_runs import DueRuns
+from ._forks import Forks
 from ._hints import check_id
 from ._inbox import Inbox, InboxStore
 from ._recovery import Recovery, RecoveryReport
@@ -27,10 +28,9 @@ from ._retention import KeepChoice, Keeping, kept
 from ._run import Run, stored_handle
 from ._serving import Serving, answered
 from ._timetable import Timetable, put, stated
-from ._views import Views
 
 
-class Requests(Views):
+class Requests(Forks):
     """The part of a `Runner` that its users call."""
 
     _grace: float

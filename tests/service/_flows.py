@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from stagepost.agents import Agent, FunctionModel, call, external_tool, tool
 from stagepost.checkpoint import MemoryStore, SqliteStore
-from stagepost.workflows import Chain, Receive, Runner, State, StepContext, Wait, step
+from stagepost.workflows import Chain, Parallel, Receive, Runner, State, StepContext, Wait, step
 
 HOSTILE = "a \x1b[31mred\x1b[0m text\r\nwith \x9b2J two lines \u202ereversed"
 
@@ -36,10 +36,19 @@ async def _charge() -> str:
 
 digest = Chain("digest", [draft, Wait("approval", expect=bool, show=lambda state: {"draft": state["draft"]}), publish])
 quick = Chain("quick", [draft, publish])
+
+
+async def measure(path: str) -> int:
+    with open(path, "rb") as found:  # noqa: ASYNC230, PTH123  # a small file
+        return len(found.read())
+
+
+shop = Chain("shop", [draft, pay, publish])
+sizes = Chain("sizes", [Parallel("lengths", measure, over="paths"), publish])
 mail = Chain("mail", [Receive("letter", expect=str)])
-workflows = [digest, quick, mail]
+workflows = [digest, quick, mail, shop, sizes]
 one = quick
-changed = [Chain("digest", [draft, publish]), quick, mail]  # what a deploy would bring that cannot go on
+changed = [Chain("digest", [draft, publish]), quick, mail, shop, sizes]  # what a deploy would bring that cannot go on
 empty: list[object] = []
 elsewhere = Runner(MemoryStore(), workflows=workflows)
 

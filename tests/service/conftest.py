@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -66,7 +66,7 @@ def check_json(name: str, result: Any) -> None:
         Draft202012Validator({**whole["error"], "$defs": whole["$defs"]}).validate(json.loads(result.stderr))
 
 
-async def _made(path: Path) -> Mapping[str, str]:
+async def _made(path: Path) -> None:
     async with SqliteStore(path) as store, Runner(store, workflows=flows.workflows) as runner:
         labels = {"customer": "7"}
         await (await runner.start(flows.digest, {"n": 1}, run_id="digest-1", labels=labels, keep="all")).settled()
@@ -75,7 +75,6 @@ async def _made(path: Path) -> Mapping[str, str]:
         await (await runner.start(flows.quick, boom, run_id="failed-1", labels={**labels, "tenant": "north"})).settled()
         await (await runner.start(flows.mail, {}, run_id="mail-1")).settled()
         await runner.schedule(flows.quick, timedelta(days=1), key="nightly")
-    return {}
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,16 @@
 """``runs resume``, ``delete``, and what a file with an owner refuses."""
 
+import json
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
+from tests.service import _flows as flows
 from tests.service.conftest import APP, Command
+
+from stagepost.checkpoint import SqliteStore
+from stagepost.workflows import Runner
 
 
 def test_a_failed_run_goes_on_until_it_has_ended(command: Command, file: Path) -> None:
@@ -33,7 +40,72 @@ def test_a_run_that_has_ended_is_deleted(command: Command, file: Path) -> None:
     assert command("runs", "delete", "digest-1", "-f", file, "--json").exit_code == 4
 
 
-@pytest.mark.parametrize("arguments", [["delete", "quick-1"], ["resume", "failed-1", "--app", APP]])
+def forked(command: Command, file: Path, run_id: str, *options: object) -> Any:
+    return command("runs", "fork", run_id, "-f", file, "--app", APP, "--id", "fork-1", *options)
+
+
+def test_a_fork_goes_on_with_what_was_changed(command: Command, file: Path) -> None:
+    result = forked(command, file, "failed-1", "--changes", '{"boom": null}', "-l", "try=2", "--json")
+    assert result.exit_code == 0
+    shown = json.loads(command("runs", "show", "fork-1", "-f", file, "--json").stdout)
+    assert (shown["run"]["forked_from"], shown["run"]["labels"]["try"]) == ("failed-1", "2")
+    assert "fork of" in command("runs", "show", "fork-1", "-f", file).stdout
+    assert command("runs", "show", "failed-1", "-f", file).exit_code == 0
+
+
+@pytest.mark.parametrize("at", ["1", "draft"])
+def test_a_fork_begins_at_a_number_or_a_step(command: Command, file: Path, at: str) -> None:
+    result = forked(command, file, "digest-1", "--at", at)
+    assert (result.exit_code, "the new run is fork-1" in result.stderr) == (6, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--at", "99"], 3),
+        (["--at", "publish"], 4),
+        (["--changes", "[1]"], 2),
+        (["--changes", "{"], 2),
+        (["--effects", "never"], 2),
+        (["--failed-items", "--effects", "keep"], 2),
+        (["--failed-items"], 4),
+        (["-l", "nothing"], 2),
+    ],
+)
+def test_a_fork_that_makes_no_sense_is_refused(command: Command, file: Path, options: list[str], code: int) -> None:
+    assert forked(command, file, "digest-1", *options).exit_code == code
+    assert command("runs", "show", "fork-1", "-f", file).exit_code == 3
+
+
+@pytest.fixture
+def forkable(file: Path) -> Path:
+    async def make() -> None:
+        async with SqliteStore(file) as store, Runner(store, workflows=flows.workflows) as runner:
+            await (await runner.start(flows.shop, {}, run_id="shop-1", keep="all")).settled()
+            paths = [str(file), str(file.with_name("late"))]
+            await (await runner.start(flows.sizes, {"paths": paths}, run_id="sizes-1")).settled()
+
+    anyio.run(make)
+    return file
+
+
+def test_effects_happen_again_only_if_that_is_said(command: Command, forkable: Path) -> None:
+    result = forked(command, forkable, "shop-1", "--at", "1")
+    assert (result.exit_code, "give --effects again if" in result.stderr) == (4, True)
+    assert forked(command, forkable, "shop-1", "--at", "1", "--effects", "keep").exit_code == 0
+
+
+def test_failed_items_are_done_again(command: Command, forkable: Path) -> None:
+    failed = forked(command, forkable, "sizes-1", "--failed-items")
+    assert (failed.exit_code, "lengths  1 of 2" in failed.stdout) == (1, True), failed.stdout
+    forkable.with_name("late").write_text("now")
+    result = command("runs", "fork", "sizes-1", "--failed-items", "-f", forkable, "--app", APP, "--id", "fork-2")
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [["delete", "quick-1"], ["resume", "failed-1", "--app", APP], ["fork", "quick-1", "--app", APP]]
+)
 def test_what_only_the_owner_does_is_refused_beside_it(command: Command, owned: Path, arguments: list[str]) -> None:
     result = command("runs", *arguments, "-f", owned)
     assert (result.exit_code, result.stdout) == (4, "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import typer
 
-from ._errors import causes, code_of
+from ._errors import causes, code_of, worded
 from ._exits import Exit
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _run(job: Job, screen: "Screen", *, debug: bool) -> Exit:
 def _told(error: BaseException, screen: "Screen") -> Exit:
     """Say what an error means, in one sentence."""
     code, kind = code_of(error), type(error).__name__
-    text = str(error) or kind
+    text = worded(error)
     if code is Exit.DEFECT:
         text = f"the command has failed with {kind}: {text} (--debug shows where)"
     screen.fail(text, code, kind)

@@ -48,25 +48,45 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
+def worded(error: BaseException) -> str:
+    """What an error says, with the options of the command in the place of Python's arguments."""
+    text = str(error) or type(error).__name__
+    for python, option in _OPTIONS.items():
+        text = text.replace(python, option)
+    return text
+
+
 def code_of(error: BaseException) -> Exit:
     """The exit code of an error; `Exit.DEFECT` of one that nobody expects."""
     if isinstance(error, CommandError):
         return error.code
-    from stagepost.checkpoint import CheckpointError  # noqa: PLC0415  # seldom, and the layers take their time
-    from stagepost.workflows import WorkflowError  # noqa: PLC0415
-
-    if not isinstance(error, CheckpointError | WorkflowError):
+    kinds = {kind.__name__ for kind in type(error).__mro__}  # the layers take their time to import
+    if not kinds & _ROOTS:
         return Exit.DEFECT
-    kinds = {kind.__name__ for kind in type(error).__mro__}
     for code, names in _KINDS.items():
         if kinds & names:
             return code
     return Exit.FOUND
 
 
+_ROOTS = frozenset({"AgentError", "CheckpointError", "HubError", "WorkflowError"})
+_OPTIONS = {
+    "effects='again'": "--effects again",
+    "effects='keep'": "--effects keep",
+    "place= too": "--place, too",
+}
+
 _KINDS = {
     Exit.NOT_FOUND: frozenset(
-        {"EffectNotFound", "RunNotFound", "ScheduleNotFound", "UnknownSignal", "WaitNotFound", "WorkflowNotFound"}
+        {
+            "EffectNotFound",
+            "NotInHistory",
+            "RunNotFound",
+            "ScheduleNotFound",
+            "UnknownSignal",
+            "WaitNotFound",
+            "WorkflowNotFound",
+        }
     ),
     Exit.NO_STORE: frozenset(
         {"BackupFailed", "NotAStore", "StoreNotReadable", "StoreNotWritable", "SqliteTooOld", "StoreLost"}
@@ -77,7 +97,10 @@ _KINDS = {
             "AlreadyAnswered",
             "CancelRequested",
             "CannotStore",
+            "ConversationOver",
             "EffectError",
+            "EffectsAgain",
+            "ForkRefused",
             "IncompatibleCheckpoint",
             "RunConflict",
             "RunForgotten",

@@ -53,6 +53,10 @@ class RunRow(Output):
     """Whether its end was requested."""
     attempts: int
     """How often it was claimed after its owner's death since its last commit."""
+    forked_from: str | None
+    """The run that it is a fork of."""
+    forked_at: int | None
+    """At which number of that one's history; null if it was forked where it stood."""
 
 
 class DamagedRun(Output):

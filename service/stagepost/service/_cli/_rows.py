@@ -26,6 +26,8 @@ def run_row(info: RunInfo) -> RunRow:
         blocked=info.blocked,
         cancelling=info.cancelling,
         attempts=info.attempts,
+        forked_from=info.forked_from,
+        forked_at=info.forked_at,
     )
 
 

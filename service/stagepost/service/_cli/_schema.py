@@ -26,6 +26,7 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "runs settle": (models.Done,),
         "runs cancel": (models.Done,),
         "runs resume": (models.WatchEvent,),
+        "runs fork": (models.WatchEvent,),
         "runs delete": (models.Done,),
         "schedules ls": (models.ScheduleList,),
         "schedules pause": (models.Done,),
@@ -38,7 +39,7 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "chat": (models.ChatEvent,),
     }
 )
-LINES: Final = frozenset({"runs watch", "runs resume", "chat"})  # write one JSON object per line
+LINES: Final = frozenset({"runs watch", "runs resume", "runs fork", "chat"})  # write one JSON object per line
 _ERROR: Final[type[BaseModel]] = models.CommandFailed
 
 

@@ -1,11 +1,9 @@
 """What is written beside the owner of a file: answers, signals, words about effects, cancellations."""
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from rich.text import Text
 
@@ -15,14 +13,12 @@ from stagepost.workflows import Inbox, PendingWait
 
 from ._access import beside, owner_of
 from ._definitions import load
-from ._errors import NotFound, UsageError
+from ._errors import NotFound, UsageError, worded
 from ._exits import Exit
+from ._given import Given
 from ._models import Done
 from ._screen import Screen
 from ._styles import DIM, GOOD, plain
-
-_STDIN: Final = "-"
-_SHORT: Final = 40  # characters that are repeated in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,36 +36,6 @@ class Sender:
     def inbox(self, store: SqliteInbox) -> Inbox:
         """Where it is sent to."""
         return Inbox(store) if self.app is None else load(self.app, "check it").inbox(store, self.file)
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A value as it was given on the command line.
-
-    Attributes:
-        text: JSON, or a text; ``-`` stands for standard input, None for no value.
-        is_text: Whether it is a text.
-    """
-
-    text: str | None
-    is_text: bool = False
-
-    def read(self) -> Any:
-        """The value.
-
-        Raises:
-            UsageError: It is no JSON.
-        """
-        if self.text is None:
-            return None
-        given = sys.stdin.read() if self.text == _STDIN else self.text
-        if self.is_text:
-            return given
-        try:
-            return json.loads(given)
-        except ValueError as error:
-            quoted = json.dumps(given if len(given) < _SHORT else "some text", ensure_ascii=False)
-            raise UsageError(f"the value is no JSON ({error}): for a text give '{quoted}', or add --text") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +110,7 @@ async def settled(
         except ValueError as error:
             if type(error) is not ValueError:  # several steps are told of by that; others are errors of their own
                 raise
-            raise UsageError(str(error).replace("give place= too", "give --place, too")) from error
+            raise UsageError(worded(error)) from error
     return _done(screen, sender.file, "settled", run_id)
 
 

@@ -13,7 +13,7 @@ from stagepost.workflows import Inbox, PendingWait
 from ._access import beside, owner_of
 from ._exits import Exit
 from ._listing import wait_lines
-from ._models import EffectRow, FanOutRow, FrameRow, RunShown, SignalRow
+from ._models import EffectRow, FanOutRow, FrameRow, RunRow, RunShown, SignalRow
 from ._rows import run_row, value_of, wait_rows
 from ._screen import Screen
 from ._styles import BAD, DIM, WAITS, plain, status_text
@@ -108,6 +108,7 @@ def _facts(found: RunShown, now: datetime) -> Iterable[Text]:
         ("took", "" if run.finished_at is None else took((run.finished_at - run.created_at).total_seconds())),
         ("key", run.key or ""),
         ("labels", " ".join(f"{name}={value}" for name, value in run.labels.items())),
+        ("fork of", _forked(run)),
         ("keeps", found.keep),
         ("input", compact(found.input, _INPUT)),
         ("goes on at", "" if found.next is None else found.next),
@@ -117,6 +118,12 @@ def _facts(found: RunShown, now: datetime) -> Iterable[Text]:
     shown_facts = [(name, value) for name, value in facts if value]
     width = max(len(name) for name, _ in shown_facts)
     return [Text.assemble((f"  {name:<{width}}  ", DIM), plain(value)) for name, value in shown_facts]
+
+
+def _forked(run: RunRow) -> str:
+    if run.forked_from is None:
+        return ""
+    return run.forked_from if run.forked_at is None else f"{run.forked_from} at {run.forked_at}"
 
 
 def _standing(found: RunShown) -> Iterable[Text]:

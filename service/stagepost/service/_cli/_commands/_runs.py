@@ -139,7 +139,8 @@ def answer(
     debug: DebugOption = False,
 ) -> None:
     """Answer a wait; with --app the answer is checked before."""
-    from .._sending import Given, Sender, Verdict, answered
+    from .._given import Given
+    from .._sending import Sender, Verdict, answered
 
     job = partial(answered, Sender(file, app), wait, given=Given(value, text), verdict=Verdict(allow, deny), by=by)
     act(job, json=json, debug=debug)
@@ -161,7 +162,8 @@ def signal(
     debug: DebugOption = False,
 ) -> None:
     """Send a signal to a run."""
-    from .._sending import Given, Sender, signalled
+    from .._given import Given
+    from .._sending import Sender, signalled
 
     act(partial(signalled, Sender(file, app), run, name, given=Given(value, text), dedup=dedup), json=json, debug=debug)
 
@@ -183,7 +185,8 @@ def settle(
     debug: DebugOption = False,
 ) -> None:
     """Say what became of an effect in doubt."""
-    from .._sending import Given, Sender, settled
+    from .._given import Given
+    from .._sending import Sender, settled
 
     job = partial(settled, Sender(file, app), run, key, given=Given(value, text), place=place, retry=retry)
     act(job, json=json, debug=debug)
@@ -210,6 +213,37 @@ def resume(
     from .._owning import resumed
 
     act(partial(resumed, file, app, run), json=json, debug=debug)
+
+
+@runs.command()
+def fork(
+    run: RunArgument,
+    *,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="WHERE", help="A number of its history, or the path of a step.")
+    ] = None,
+    changes: Annotated[
+        str | None, typer.Option("--changes", metavar="JSON", help="Values that its state gets; - reads them.")
+    ] = None,
+    effects: Annotated[
+        str | None, typer.Option("--effects", metavar="HOW", help="Those it has had after that: again, or keep.")
+    ] = None,
+    failed_items: Annotated[
+        bool, typer.Option("--failed-items", help="Only the failed items of a fan-out run again.")
+    ] = False,
+    new_id: Annotated[str | None, typer.Option("--id", help="The new run's id.")] = None,
+    label: LabelsOption = None,
+    app: AppOption = None,
+    file: FileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Make a new run that goes on where a run stands or has stood; needs --app."""
+    from .._given import Given
+    from .._owning import Fork, forked
+
+    order = Fork(at, Given(changes), effects, failed_items, new_id, label or ())
+    act(partial(forked, file, app, run, order), json=json, debug=debug)
 
 
 @runs.command()

@@ -60,6 +60,7 @@ from ._runner._run import Run
 from ._runner._run_catalogue import RunCatalogue
 from ._runner._run_view import RunView
 from ._runner._runner import Runner
+from ._runs._forking import EffectsChoice
 from ._steps._ask import Ask
 from ._steps._context import StepContext
 from ._steps._outcome import StepOutcome, outcome_of
@@ -170,6 +171,7 @@ __all__ = [
     "EffectNotDone",
     "EffectUnderWay",
     "EffectsAgain",
+    "EffectsChoice",
     "ExtraMissing",
     "Fold",
     "FoldError",

@@ -117,3 +117,17 @@ async def test_tasks_that_cannot_be_forked_so_are_refused() -> None:
             await tasks.fork("all", at=0)
         assert (await (await tasks.fork("all", at=1)).result())["output"] == "hi"
         assert (await (await tasks.fork("all", at=9)).result())["output"] == "hi"
+
+
+async def test_a_message_is_found_in_a_long_history() -> None:
+    def answer(request: ModelRequest) -> ModelResponse:
+        if len(request.messages) < 100:
+            return ModelResponse(calls=(call("look", city="Oslo"),))
+        return ModelResponse(text="done")
+
+    agent = Agent("m", prompt="", model=FunctionModel(answer), tools=[look], budget=Budget(turns=None, tool_calls=None))
+    async with tasks_of(agent, keep="all") as (tasks, _):
+        await (await tasks.start("m", "hello", task_id="t")).result()
+        fork = await tasks.fork("t", at=90, new_id="u")
+        await fork.result()
+        assert (await tasks.get("u")).messages == (await tasks.get("t")).messages

@@ -520,3 +520,31 @@ async def test_a_fork_of_a_run_that_had_ended_completes_in_the_next_process() ->
     async with running(store, work, waits) as runner:
         await runner.recover()
         assert dict(await (await runner.get("fork")).result()) == {}
+
+
+async def test_a_fork_of_a_fork_knows_the_items_that_the_first_was_given() -> None:
+    broken = {2}
+    work, calls = failing(broken, workers=1)
+    async with running(MemoryStore(), work, keep="all") as runner:
+        with pytest.raises(RunFailed):
+            await (await runner.start(work, {"items": [1, 2, 4]}, run_id="origin")).result()
+        with pytest.raises(RunFailed):
+            await (await runner.retry_items("origin", run_id="second")).result()
+        broken.clear()
+        calls.clear()
+        third = await runner.fork("second", at=1)
+        assert (await third.result())["inverse"] == [1, 0.5, 0.25]
+        assert calls == [2, 4]
+        last = (await runner.store.history(third.id)).items[-1].number
+        assert await (await runner.fork(third.id, at=last)).result() == await third.result()
+
+
+async def test_a_step_is_found_in_a_long_history() -> None:
+    def add(state: State) -> Mapping[str, object]:
+        return {"sum": state.get("sum", 0) + 1}
+
+    work = Chain("work", [step(f"s{number}", add, inline=True) for number in range(120)])
+    async with running(MemoryStore(), work, keep="all") as runner:
+        await (await runner.start(work, run_id="origin")).result()
+        fork = await runner.fork("origin", at="s110", changes={"sum": 0})
+        assert (await fork.result())["sum"] == 9

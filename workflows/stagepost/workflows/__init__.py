@@ -64,6 +64,7 @@ from ._runner._runner import Runner
 from ._runner._schedules_alone import ScheduleReader, pause_schedule, read_schedules
 from ._runner._timetable import Timetable
 from ._runs._checking import RunReader, check_runs
+from ._runs._forking import EffectsChoice
 from ._runs._report import CheckReport, RunFinding, RunVerdict
 from ._schedules._schedule import Schedule
 from ._steps._ask import Ask
@@ -179,6 +180,7 @@ __all__ = [
     "EffectNotDone",
     "EffectUnderWay",
     "EffectsAgain",
+    "EffectsChoice",
     "ExtraMissing",
     "Fold",
     "FoldError",

@@ -56,6 +56,8 @@ async def check_a_fork_begins_where_its_origin_stands(store: CheckpointStore) ->
     equal(await store.load("origin"), before)
     await store.commit(Commit(lease=lease, frame=a_frame(3)))
     equal((await store.load("fork")).items, ())
+    equal([run.run_id for run in (await store.find(forked_from="origin")).items], ["fork"])
+    equal((await store.count(forked_from="origin", status=RunStatus.COMPLETED)).total, 0)
     equal((before.run.forked_from, before.run.forked_at), (None, None))
 
 

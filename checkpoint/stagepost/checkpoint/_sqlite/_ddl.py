@@ -51,6 +51,7 @@ CREATE INDEX runs_status ON runs (status, created_at, rk, workflow -- rk: the or
 );
 CREATE INDEX runs_workflow ON runs (workflow, created_at -- then rk, as in every index
 );
+CREATE INDEX runs_forked_from ON runs (forked_from, created_at) WHERE forked_from IS NOT NULL;
 CREATE INDEX runs_news ON runs (run_id) WHERE news > heard AND status = 'running';
 CREATE INDEX runs_ended ON runs (finished_at) WHERE finished_at IS NOT NULL;
 

@@ -10,7 +10,6 @@ from stagepost.checkpoint import (
     EffectBelow,
     NewRun,
     RunInfo,
-    Snapshot,
     StaleCheckpoint,
 )
 
@@ -67,17 +66,17 @@ class Forker:
             CheckpointError: It cannot be read, or the fork not stored.
         """
         for left in reversed(range(_TRIES)):
-            new, workflow = await self._new(run_id, order)
+            made, workflow = await self._begun(run_id, order)
             try:
-                run, info = await self._starter.store(Begun(new, {}), workflow, order.order)
+                run, info = await self._starter.store(made, workflow, order.order)
             except StaleCheckpoint:
                 if not left:
                     raise
             else:
-                return run, info, new
+                return run, info, made.run
         raise AssertionError  # pragma: no cover  # the last try has returned or raised
 
-    async def _new(self, run_id: str, order: ForkOrder) -> tuple[NewRun, Pattern]:
+    async def _begun(self, run_id: str, order: ForkOrder) -> tuple[Begun, Pattern]:
         """The fork as it is to be stored, and its workflow."""
         there = await self.store.load(run_id, at=order.number)
         effects = effects_after(there, order.number)
@@ -87,11 +86,12 @@ class Forker:
         before = begin_again(there, effects if order.effects == "keep" else ())
         prepared = self._fitness.check(before)
         workflow, after = prepared.definition.workflow, upgraded(before, prepared.migrated)
-        change = await self._changed(workflow, after, order)
+        values: Values = to_values(after.root.state, workflow.plan.schema.lists)
+        change = await self._changed(workflow, values, order)
         new = fork_of(after, prepared, order, change, self._claims.owner.id)
-        return new, workflow
+        return Begun(new, {**values, **change.values}), workflow
 
-    async def _changed(self, workflow: Pattern, after: Snapshot, order: ForkOrder) -> Changed:
+    async def _changed(self, workflow: Pattern, before: Values, order: ForkOrder) -> Changed:
         """What is changed, checked as what a run starts with."""
         if not order.changes:
             return Changed({}, {}, {})
@@ -100,7 +100,6 @@ class Forker:
         check_continued(workflow, continued)
         schema = workflow.plan.schema
         older = {key: await given.lists.older(each, key, schema) for key, each in continued.items()}
-        before = to_values(after.root.state, schema.lists)
         change = changed(schema, before, order.changes, older, where)
         self._check(change.values, where)
         return change

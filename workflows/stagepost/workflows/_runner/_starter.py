@@ -140,11 +140,11 @@ class Starter:
         try:
             lease, info = await self._environment.store.create(new)
             snapshot = Snapshot(info, {"": new.root})
-            if lease is not None and new.continued:  # the store says whose lists its own are
+            if lease is not None and _has_lists_below(new):
+                snapshot = await self._environment.store.load(new.run_id)
+            elif lease is not None and (new.continued or new.forked):  # the store says whose lists its own are
                 snapshot, own = await self._environment.store.head(new.run_id), made.values
                 release(own)
-            if lease is not None and new.forked is not None:
-                snapshot, own = await self._environment.store.load(new.run_id), None
         except Exception as error:  # noqa: BLE001  # of whoever starts it, and of no other run
             self._presence.lose(record, error)
             answer.fail(error)
@@ -159,3 +159,9 @@ class Starter:
             return
         run = handle_of(record)
         await self._scheduler.admit(record, snapshot, lease, lambda: answer.give((run, info)), values=own)
+
+
+def _has_lists_below(new: NewRun) -> bool:
+    """Whether items under way have lists, which only their frames name."""
+    frames = () if new.forked is None else new.forked.frames
+    return any(ref.length is not None for frame in frames for ref in frame.refs.values())

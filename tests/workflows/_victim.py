@@ -1,6 +1,6 @@
 """A process that works on runs until it kills itself with SIGKILL, at a point that its arguments name.
 
-    python -m tests.workflows._victim FOLDER NAME POINT N [recover]
+    python -m tests.workflows._victim FOLDER NAME POINT N [recover] [keep-all]
 
 NAME is a specimen, ``all`` of those that do not wait, or ``every``. The counter is of the store's batches, or for
 ``acknowledged`` of its commits; with N 0 it does not kill itself. Every step appends its path to FOLDER/notes, every
@@ -125,11 +125,11 @@ async def main(*arguments: str) -> None:
     observer = MultiObserver(Lines(place / "ended"), outside)
     async with (
         store,
-        Runner(store, workflows=workflows, observer=observer) as runner,
+        Runner(store, workflows=workflows, observer=observer, keep="all" if "keep-all" in mode else "result") as runner,
         anyio.create_task_group() as group,
     ):
         await killer.runner_is_entered()
-        if mode:
+        if "recover" in mode:
             await runner.recover()
             runs = [await runner.get(info.run_id) for info in (await store.find()).items]
         else:

@@ -2,13 +2,15 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from tests.workflows._crashes import Mortal, live
+from tests.workflows._kills import MIDDLES, killed, lines, recovered
 from tests.workflows._specimens import NAMES, specimens
 from tests.workflows._waiting_specimens import WAITING, Outside, waiting_specimens
 
-from stagepost.checkpoint import AttemptOutcome, Keep
+from stagepost.checkpoint import AttemptOutcome, Keep, SqliteStore
 from stagepost.workflows import AttemptEntry, HistoryEntry, RunEntry, RunHistory, read_history
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -77,3 +79,33 @@ async def swept(name: str, every: int) -> None:
 @pytest.mark.parametrize("name", [*NAMES, *WAITING])
 async def test_after_any_crashes_a_history_tells_each_step_once_and_each_interrupted_attempt(name: str) -> None:
     await swept(name, EVERY)
+
+
+async def read(folder: Path, name: str) -> RunHistory:
+    """The history, from the file alone."""
+    async with SqliteStore.reader(folder / "runs.db") as reader:
+        return await read_history(reader, name, limit=10_000)
+
+
+@pytest.mark.parametrize(("name", "point"), [("nested", "acknowledged"), ("asked", "after the commit")])
+async def test_after_sigkill_a_history_has_what_was_committed_and_what_was_interrupted(
+    tmp_path: Path, name: str, point: str
+) -> None:
+    await killed(tmp_path, name, point, MIDDLES[name], "keep-all")
+    left = await read(tmp_path, name)
+    told = {entry.path for entry in attempts(left.items) if entry.outcome is AttemptOutcome.OK}
+    assert {line.partition(":")[2] or line for line in lines(tmp_path / "ended")} <= told
+    assert left.under_way
+    await recovered(tmp_path, [name])
+    found = await read(tmp_path, name)
+    check(found)
+    assert list(found.items[: len(left.items)]) == list(left.items)
+    (recovery,) = [entry for entry in found.items if isinstance(entry, RunEntry) and entry.what == "recovered"]
+    interrupted = [entry for entry in attempts(found.items) if entry.outcome is AttemptOutcome.INTERRUPTED]
+    assert {(each.path, each.attempt, each.begun) for each in interrupted} == {
+        (each.path, each.attempt, each.begun) for each in left.under_way
+    }
+    again = {
+        (entry.path, entry.attempt) for entry in attempts(found.items) if (entry.number or 0) > (recovery.number or 0)
+    }
+    assert {(each.path, (each.attempt or 0) + 1) for each in interrupted} <= again

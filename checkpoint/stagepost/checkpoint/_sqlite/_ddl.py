@@ -146,7 +146,7 @@ CREATE TABLE elements (
   value    BLOB NOT NULL,
   saved_at INTEGER NOT NULL,
   PRIMARY KEY (maker, number, idx)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TABLE leavings (                   -- lists that are gone with many elements, which are deleted a few at a time
   maker  INTEGER NOT NULL,                -- a run that is gone, too: it begins no other list of this number
   number INTEGER NOT NULL,

@@ -115,8 +115,8 @@ def say_decided(branch: Standing, decisions: Decisions) -> None:
     for path, to, asked, failed in decisions:
         said = [(None if each.label is None else chronicle.mask(each.label), each.target, each.says) for each in asked]
         target = None if to is None else branch.full_path(to)
-        decided = {"path": branch.full_path(path), "to": target, "asked": said, "failed": failed}
-        chronicle.detail(name, "decisions", decided)
+        decided = {"path": branch.full_path(path), "to": target, "asked": said}
+        chronicle.detail(name, "decisions", {**decided, "failed": True} if failed else decided)
 
 
 def say_route(branch: Standing, place: RoutePlace, route: str) -> None:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
+from ._encryption._inbox import EncryptedInbox
+from ._encryption._reader import EncryptedReader
+from ._encryption._store import EncryptedStore
 from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._inbox import Inbox
@@ -35,6 +38,7 @@ from .errors import (
     BlobNotFound,
     BlobTooLarge,
     CancelRequested,
+    CannotDecrypt,
     CannotRead,
     CannotStore,
     CheckpointError,
@@ -42,6 +46,8 @@ from .errors import (
     CorruptRun,
     CorruptStore,
     EffectNotFound,
+    EncryptionNotInstalled,
+    ErrorsNotSearchable,
     KeyRemembered,
     LabelRefused,
     ListTooShort,
@@ -89,6 +95,7 @@ __all__ = [
     "BlobTooLarge",
     "CancelRequested",
     "Cancelled",
+    "CannotDecrypt",
     "CannotRead",
     "CannotStore",
     "Catalogue",
@@ -108,6 +115,11 @@ __all__ = [
     "Effect",
     "EffectNotFound",
     "EffectStatus",
+    "EncryptedInbox",
+    "EncryptedReader",
+    "EncryptedStore",
+    "EncryptionNotInstalled",
+    "ErrorsNotSearchable",
     "Frame",
     "Freed",
     "FrozenDict",

@@ -10,6 +10,9 @@ from ._admissions import Admissions
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
+from ._encryption._inbox import EncryptedInbox
+from ._encryption._reader import EncryptedReader
+from ._encryption._store import EncryptedStore
 from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._happening import AttemptOutcome, Happening, HappeningKind
@@ -67,6 +70,7 @@ from .errors import (
     BlobNotFound,
     BlobTooLarge,
     CancelRequested,
+    CannotDecrypt,
     CannotRead,
     CannotStore,
     CheckpointError,
@@ -74,6 +78,8 @@ from .errors import (
     CorruptRun,
     CorruptStore,
     EffectNotFound,
+    EncryptionNotInstalled,
+    ErrorsNotSearchable,
     KeyRemembered,
     LabelRefused,
     ListTooShort,
@@ -126,6 +132,7 @@ __all__ = [
     "BlobTooLarge",
     "CancelRequested",
     "Cancelled",
+    "CannotDecrypt",
     "CannotRead",
     "CannotStore",
     "Catalogue",
@@ -147,6 +154,11 @@ __all__ = [
     "EffectBelow",
     "EffectNotFound",
     "EffectStatus",
+    "EncryptedInbox",
+    "EncryptedReader",
+    "EncryptedStore",
+    "EncryptionNotInstalled",
+    "ErrorsNotSearchable",
     "Forked",
     "Frame",
     "Freed",

@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import Final
+
+SEALED: Final = b"\x00stagepost sealed\x01"  # begins bytes that are kept encrypted; their own checksum follows
+_SUM: Final = 32
 
 
 class Attachments(dict[str, bytes | None]):
@@ -41,3 +45,21 @@ class Attachments(dict[str, bytes | None]):
 def digest_of(data: bytes) -> str:
     """SHA-256 in hexadecimal digits, by which bytes are kept."""
     return sha256(data).hexdigest()
+
+
+def sealed(body: bytes) -> bytes:
+    """Encrypted bytes as they are kept, with a checksum of their own: their digest is that of what they encrypt."""
+    return SEALED + sha256(body).digest() + body
+
+
+def unsealed(data: bytes) -> bytes | None:
+    """The encrypted bytes; None if these are none."""
+    return data[len(SEALED) + _SUM :] if data.startswith(SEALED) else None
+
+
+def is_intact(data: bytes, digest: str) -> bool:
+    """Whether bytes are what was stored, as far as this can be told without a key."""
+    body = unsealed(data)
+    if body is None:
+        return digest_of(data) == digest
+    return sealed(body) == data

@@ -18,6 +18,9 @@
     ├── NotInHistory(LookupError)        the run's history has no version of this number
     ├── ListTooShort(LookupError)        the list to go on with has fewer elements than were asked for
     ├── LabelRefused(ValueError)         a run cannot have these labels
+    ├── CannotDecrypt                    a stored value is encrypted by a key that was not given, or not at all
+    ├── ErrorsNotSearchable(ValueError)  the texts of errors are encrypted
+    ├── EncryptionNotInstalled(ImportError) the extra for encryption is missing
     ├── StatementRefused(ValueError)     a statement may not be executed on the store's database
     ├── StatementFailed                  a statement on tables of the application failed
     ├── RunNotOpen                       the run has ended: nothing more is committed to it
@@ -56,6 +59,7 @@ from datetime import datetime
 
 from ._backup_errors import BackupExists, BackupFailed
 from ._blob_errors import BlobNotFound, CorruptBlob, UnusedBlobs
+from ._encryption_errors import CannotDecrypt, EncryptionNotInstalled, ErrorsNotSearchable
 from ._history_errors import NotInHistory
 from ._list_errors import ListTooShort, UnusedLists
 from ._ownership_errors import CancelRequested, NewsFirst, OwnerExpired, OwnershipLost, RunOwned
@@ -89,6 +93,7 @@ __all__ = [
     "BlobNotFound",
     "BlobTooLarge",
     "CancelRequested",
+    "CannotDecrypt",
     "CannotRead",
     "CannotStore",
     "CheckpointError",
@@ -96,6 +101,8 @@ __all__ = [
     "CorruptRun",
     "CorruptStore",
     "EffectNotFound",
+    "EncryptionNotInstalled",
+    "ErrorsNotSearchable",
     "KeyRemembered",
     "LabelRefused",
     "ListTooShort",

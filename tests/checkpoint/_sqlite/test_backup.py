@@ -24,6 +24,7 @@ from stagepost.checkpoint import (
     StoreLost,
     StoreReader,
 )
+from stagepost.checkpoint._sqlite import _thread
 from stagepost.checkpoint._sqlite._backup import back_up, partial_of
 
 FILL = b'"' + b"x" * 2000 + b'"'
@@ -122,6 +123,24 @@ async def test_a_backup_under_load_is_one_moment_of_the_store_and_its_runs_go_on
         assert len((await restored.find(limit=1000)).items) == 602
         assert await restored.verify() == []
         await restored.commit(save(await claimed(restored, "first"), first + 1))
+
+
+async def test_while_a_backup_holds_up_the_copying_of_the_wal_that_is_tried_seldom(
+    file: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = list[str]()
+    monkeypatch.setattr(_thread, "LARGEST_WAL", 100_000)
+    monkeypatch.setattr(_thread, "copy_wal", lambda _, mode: tries.append(mode))
+
+    async def go_on(_: int, __: int) -> None:
+        for seq in range(2, 42):
+            await store.commit(save(lease, seq, fill=FILL))
+
+    async with SqliteStore(file) as store:
+        lease = await started(store)
+        await store.backup(copy, go_on)
+        assert 2 <= len(tries) <= 20  # of forty commits, each of which adds some eight kilobytes
+    assert tries[-1] == "TRUNCATE"
 
 
 async def test_a_backup_is_a_file_of_its_own(file: Path, copy: Path) -> None:

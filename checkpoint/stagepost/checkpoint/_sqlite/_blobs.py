@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 
 from anyio.to_thread import run_sync
 
-from .._blobs import digest_of
+from .._blobs import is_intact
 from ..errors import CorruptBlob, StoreFailed
 from ._faults import is_damage
 from ._queries import SELECT_BLOB, Query, Row, as_bytes, digests_query, referring_query
@@ -38,4 +38,4 @@ async def _damage(read: Read, digest: str) -> str | None:
     if not rows:
         return "are gone"
     data = bytes(rows[0][0])
-    return None if await run_sync(digest_of, data) == digest else "are not what was stored"
+    return None if await run_sync(is_intact, data, digest) else "are not what was stored"

@@ -153,11 +153,13 @@ CREATE TABLE leavings (                   -- lists that are gone with many eleme
   PRIMARY KEY (maker, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER elements_of_none AFTER DELETE ON lists -- no foreign key, which would be looked up at each append
-BEGIN INSERT INTO leavings SELECT OLD.maker, OLD.number WHERE NOT EXISTS (SELECT 1 FROM runs WHERE rk = OLD.maker)
-  AND EXISTS (SELECT 1 FROM elements WHERE maker = OLD.maker AND number = OLD.number LIMIT 1 OFFSET 200
-); DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number
-  AND NOT EXISTS (SELECT 1 FROM leavings WHERE maker = OLD.maker AND number = OLD.number
-); END;
+WHEN EXISTS (SELECT 1 FROM runs WHERE rk = OLD.maker)
+OR NOT EXISTS (SELECT 1 FROM elements WHERE maker = OLD.maker AND number = OLD.number LIMIT 1 OFFSET 200)
+BEGIN DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number; END;
+CREATE TRIGGER elements_left AFTER DELETE ON lists -- all others
+WHEN NOT EXISTS (SELECT 1 FROM runs WHERE rk = OLD.maker)
+AND EXISTS (SELECT 1 FROM elements WHERE maker = OLD.maker AND number = OLD.number LIMIT 1 OFFSET 200)
+BEGIN INSERT INTO leavings VALUES (OLD.maker, OLD.number); END;
 
 CREATE TRIGGER lists_unused AFTER DELETE ON list_refs -- with the last reference, whatever has deleted it
 WHEN NOT EXISTS (SELECT 1 FROM list_refs WHERE maker = OLD.maker AND number = OLD.number)

@@ -149,6 +149,7 @@ class WritingThread:
         self._give_way = give_way
         self._way_at = 0.0  # when it has to be given again
         self._done_at = 0.0  # when the last batch was done
+        self._tried_at = 0  # how large the WAL was when it was copied the last time, and is still
         self._is_closing = False
         self._heard_at = 0.0
         self._version: object = None
@@ -209,7 +210,17 @@ class WritingThread:
                 looked = since
             self._do(connection, batch, since)
             size = connection.files.wal_size if isinstance(connection, WritingConnection) else self._wal_size()
-            clean = size > LARGEST_WAL and self._shrink(connection)
+            clean = self._is_due(size) and self._shrink(connection)
+
+    def _is_due(self, size: int) -> bool:
+        """Whether to copy the WAL though there is more to do: it is large, and has grown since the last try."""
+        if size <= LARGEST_WAL:
+            self._tried_at = 0
+            return False
+        if self._tried_at and size - self._tried_at < LARGEST_WAL // 8:
+            return False
+        self._tried_at = size
+        return True
 
     def _timeout(self, *, clean: bool) -> float | None:
         """How long to wait for requests before there is something else to do."""

@@ -1,0 +1,239 @@
+"""What an encrypted store keeps nobody reads without a key, and with one it is a store like any other."""
+
+import sqlite3
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from anyio import fail_after
+from tests.checkpoint._builders import claimed, new_run, started
+
+from stagepost.checkpoint import (
+    CannotDecrypt,
+    Closing,
+    Commit,
+    CorruptBlob,
+    CorruptRun,
+    Effect,
+    EffectStatus,
+    EncryptedInbox,
+    EncryptedReader,
+    EncryptedStore,
+    EncryptionNotInstalled,
+    ErrorsNotSearchable,
+    Frame,
+    Item,
+    ItemStatus,
+    Keep,
+    MemoryStore,
+    NewWait,
+    Ref,
+    RunStatus,
+    SqliteStore,
+    Statement,
+    StoredValue,
+    WaitKind,
+)
+from stagepost.checkpoint._blobs import digest_of
+from stagepost.checkpoint.testing import BESIDE, CHECKS, Check, CheckBeside
+
+KEY, OTHER = b"k" * 32, b"o" * 16
+PLAIN = b"what nobody may read"
+JSON = b'"' + PLAIN + b'"'
+SEARCHING = (  # what searches the texts of errors, after other things or before
+    "check_runs_are_found_by_the_words_of_their_errors",
+    "check_a_run_that_goes_on_or_is_deleted_is_not_found_by_its_error",
+    "check_pages_lead_back_to_those_before",
+    "check_runs_are_counted",
+)
+
+every_check = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+
+
+@every_check
+async def test_an_encrypted_store_conforms(check: Check) -> None:
+    with fail_after(10):
+        async with EncryptedStore(MemoryStore(), keys=KEY) as store:
+            try:
+                await check(store)
+            except ErrorsNotSearchable:
+                assert check.__name__ in SEARCHING  # all the others have to pass
+
+
+@pytest.mark.parametrize("check", BESIDE, ids=lambda check: check.__name__.removeprefix("check_"))
+async def test_writers_beside_the_owner_of_an_encrypted_file_conform(check: CheckBeside, file: Path) -> None:
+    with fail_after(20):
+        async with EncryptedStore(SqliteStore(file), keys=KEY) as store, SqliteStore.inbox(file) as inbox:
+            await check(store, EncryptedInbox(inbox, keys=KEY))
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+async def full(store: EncryptedStore) -> None:
+    """A run with something to hide wherever there can be something."""
+    digest = digest_of(PLAIN)
+    refs = {"list": Ref(1, 2), "large": Ref(2)}
+    values = [StoredValue("", 1, 0, JSON), StoredValue("", 1, 1, b"[1, " + JSON + b"]"), StoredValue("", 2, None, JSON)]
+    root = Frame("", 1, "next", {"small": JSON}, refs=refs)
+    run = replace(new_run(), input=JSON, root=root, values=values, keep=Keep.ALL, blobs={digest: PLAIN})
+    lease, _ = await store.create(run)
+    assert lease is not None
+    waiting = Item("items", 0, 0, ItemStatus.WAITING, JSON)
+    failed = waiting._replace(status=ItemStatus.FAILED, error=PLAIN.decode())
+    good = Item("items", 0, 1, ItemStatus.OK, JSON, JSON)
+    effect = Effect("pay", "key", EffectStatus.INTENT)
+    frame = Frame("", 2, "items", {"small": JSON}, width=2, refs=refs)
+    await store.commit(Commit(lease=lease, frame=frame, frozen=[waiting, waiting._replace(idx=1)], effects=[effect]))
+    done = effect._replace(status=EffectStatus.DONE, value=JSON)
+    await store.commit(Commit(lease=lease, outcomes=[failed, good], effects=[done]))
+    await store.wait(lease, NewWait("ask", WaitKind.ANSWER, "ask", JSON))
+    await store.answer("run", "ask", JSON, checked=False)
+    await store.reopen(lease, "ask", PLAIN.decode())
+    await store.answer("run", "ask", JSON)
+    await store.signal("run", "name", JSON)
+    owner = await store.join("owner")
+    await store.block(owner, "run", PLAIN.decode())
+    await store.leave(owner)
+    open_, _ = await store.create(replace(new_run("open"), input=JSON))
+    assert open_ is not None
+    await store.wait(open_, NewWait("ask", WaitKind.ANSWER, "ask", JSON))
+    news = (await store.info("run")).news
+    error, trace = PLAIN.decode(), f"line 7\n{PLAIN.decode()}"
+    await store.commit(Commit(lease=lease, closing=Closing(RunStatus.FAILED, error, trace, heard=news)))
+
+
+async def test_nothing_of_what_users_have_made_is_in_the_file(file: Path) -> None:
+    async with EncryptedStore(SqliteStore(file), keys=KEY) as store:
+        await full(store)
+        wal = content(file.with_name("runs.db-wal"))
+        assert b"items" in wal
+        assert PLAIN not in wal
+        snapshot = await store.load("run")
+        assert snapshot.run.input == snapshot.root.state["large"] == snapshot.root.state["small"] == JSON
+        assert snapshot.root.state["list"] == b"[" + JSON + b",[1, " + JSON + b"]]"
+        assert {item.error or item.value for item in snapshot.items} == {PLAIN.decode(), JSON}
+        assert [(wait.prompt, wait.value) for wait in snapshot.waits] == [(JSON, JSON)]
+        assert [effect.value for effect in snapshot.effects] == [JSON]
+        assert snapshot.run.error == PLAIN.decode()
+        assert snapshot.run.traceback == f"line 7\n{PLAIN.decode()}"
+        assert await store.blob(digest_of(PLAIN)) == PLAIN
+        assert await store.verify() == []
+    assert PLAIN not in content(file)
+
+
+async def test_what_is_encrypted_is_read_from_other_processes(file: Path) -> None:
+    async with EncryptedStore(SqliteStore(file), keys=KEY) as store, SqliteStore.reader(file) as inner:
+        await full(store)
+        reader = EncryptedReader(inner, keys=KEY)
+        assert await reader.load("run") == await store.load("run")
+        head, page = await reader.head_with("run", "", "list")
+        assert head.root.state == {"small": JSON, "large": JSON}
+        assert page.items == (await reader.elements("run", "", "list")).items == (JSON, b"[1, " + JSON + b"]")
+        assert [run.input for run in (await reader.stored("0")).items] == [JSON, JSON]
+        assert [wait.wait.prompt for wait in (await reader.waits()).items] == [JSON]
+        assert [signal.value for signal in (await reader.signals("run")).items] == [JSON]
+        assert [version.frame.state["small"] for version in (await reader.history("run")).items] == [JSON, JSON]
+        assert [wait.value for wait in (await reader.news("run", 0)).waits] == [JSON]
+        assert (await reader.head("run")).run == await reader.info("run")
+        assert (await reader.count()).total == 2
+        assert await reader.blob(digest_of(PLAIN)) == PLAIN
+        assert await reader.last_stored()
+        with pytest.raises(ErrorsNotSearchable, match="use other filters"):
+            await reader.count(text="nobody")
+
+
+async def test_the_first_key_encrypts_and_all_of_them_decrypt() -> None:
+    inner = MemoryStore()
+    async with EncryptedStore(inner, keys=OTHER) as store:
+        await started(store, "old")
+    async with EncryptedStore(inner, keys=[KEY, OTHER]) as store:
+        assert (await store.load("old")).run.input == b"{}"
+        await started(store, "new")
+    async with EncryptedStore(inner, keys=KEY) as store:
+        assert (await store.info("new")).input == b"{}"
+        with pytest.raises(CannotDecrypt, match=r"encrypted by key \w{8}, and keys= has \w{8}: give that key, too"):
+            await store.load("old")
+
+
+async def test_a_missing_key_is_told_when_the_store_is_entered() -> None:
+    inner = MemoryStore()
+    async with EncryptedStore(inner, keys=OTHER) as store:
+        await started(store)
+    with pytest.raises(CannotDecrypt, match="nothing is damaged"):
+        async with EncryptedStore(inner, keys=KEY):
+            pass
+    async with inner:  # it was left again
+        pass
+
+
+async def test_a_store_that_was_used_without_encryption_is_read_if_that_is_said() -> None:
+    inner = MemoryStore()
+    text = "\udce9".encode(errors="surrogateescape")
+    async with inner:
+        lease = await started(inner)
+        blobs = {digest_of(text): text}
+        await inner.commit(Commit(lease=lease, blobs=blobs, closing=Closing(RunStatus.FAILED, "why")))
+    with pytest.raises(CannotDecrypt, match="plain=True"):
+        async with EncryptedStore(inner, keys=KEY):
+            pass
+    async with EncryptedStore(inner, keys=KEY, plain=True) as store:
+        assert (await store.load("run")).run.error == "why"
+        assert await store.blob(digest_of(text)) == text
+        await store.commit(Commit(lease=await claimed(store, reopen=True), frame=Frame("", 2, None, {"key": JSON})))
+    async with inner:
+        assert PLAIN not in (await inner.load("run")).root.state["key"]
+
+
+CHANGES = {
+    "another kind": "UPDATE frames SET state = (SELECT CAST(json_object('key', json(input)) AS BLOB) FROM runs)",
+    "cut off": "UPDATE runs SET input = CAST(substr(input, 1, 60) || '\"' AS BLOB)",
+    "too short": "UPDATE runs SET input = CAST(substr(input, 1, 21) || '==\"' AS BLOB)",
+    "no base64": "UPDATE runs SET input = CAST('\"sealed1/a\"' AS BLOB)",
+    "an error": "UPDATE runs SET error = substr(error, 1, 52)",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+async def test_a_value_that_was_changed_is_told_as_damage_of_its_run(file: Path, change: str) -> None:
+    async with EncryptedStore(SqliteStore(file), keys=KEY) as store:
+        lease = await started(store)
+        await store.commit(Commit(lease=lease, closing=Closing(RunStatus.FAILED, "why")))
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute(change)
+        with pytest.raises(CorruptRun, match="what is stored of run 'run' is damaged"):
+            await store.load("run")
+        page = await store.find()
+        assert len(page.items) + len(page.damaged) == 1
+
+
+async def test_bytes_that_were_changed_are_told(file: Path) -> None:
+    async with EncryptedStore(SqliteStore(file), keys=KEY) as store:
+        await full(store)
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("UPDATE blobs SET value = CAST(substr(value, 1, 60) || 'x' AS BLOB)")
+        with pytest.raises(CorruptBlob):
+            await store.blob(digest_of(PLAIN))
+        (damage,) = await store.verify()
+        assert isinstance(damage, CorruptBlob)
+
+
+async def test_tables_of_the_application_are_not_encrypted() -> None:
+    async with EncryptedStore(MemoryStore(), keys=KEY) as store:
+        await store.execute(Statement("CREATE TABLE app_notes (text)"), Statement("INSERT INTO app_notes VALUES ('a')"))
+        assert await store.query("SELECT text FROM app_notes") == [("a",)]
+
+
+@pytest.mark.parametrize("keys", [[], b"short", [KEY, b"short"]])
+def test_what_is_no_key_is_refused(keys: bytes | list[bytes]) -> None:
+    with pytest.raises(ValueError, match="16, 24 or 32 bytes"):
+        EncryptedStore(MemoryStore(), keys=keys)
+
+
+def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    with pytest.raises(EncryptionNotInstalled, match="needs cryptography, which is not installed"):
+        EncryptedStore(MemoryStore(), keys=KEY)

@@ -91,6 +91,9 @@ async def test_a_run_in_line_holds_up_no_other_and_takes_no_slot(store: Store) -
         for _ in range(3):
             await (await runner.start(other)).result()
         assert (second.status, gate.calls) == (RunStatus.RUNNING, 1)
+        view = await runner.runs.get(second.id)
+        assert (view.is_held, view.in_line) == (False, "runs of 'slow': 1 at once")
+        assert (await runner.runs.get(first.id)).in_line is None
         gate.open.set()
         await first.result()
         await second.result()

@@ -36,13 +36,12 @@ class Queued:
     """
 
     __slots__ = ("admitted", "line", "lines", "sent_on", "stay", "turn")
-
-    def __init__(self, stay: Stay) -> None:
-        self.stay = stay
-        self.turn = self.sent_on = 0
-        self.lines: tuple[Line[Any], ...] | None = None
-        self.line: Line[Any] | None = None
-        self.admitted = False
+    stay: Stay
+    turn: int
+    lines: "tuple[Line[Any], ...] | None"
+    line: "Line[Any] | None"
+    admitted: bool
+    sent_on: int
 
 
 QueuedT = TypeVar("QueuedT", bound=Queued)

@@ -91,9 +91,10 @@ class RunCatalogue:
         seen = await see(head, dispatcher.store, dispatcher.registry, dispatcher.lists)
         run = seen.snapshot.run
         if not run.status.is_open:
-            return view_of(seen, (), is_held=False, blocked=None)
+            return view_of(seen, ())
         waits, blocked = await self._waits(run_id), await self._blocked(run_id, run.blocked)
-        return view_of(seen, waits, is_held=dispatcher.is_executed(run_id), blocked=blocked)
+        is_held, in_line = dispatcher.is_executed(run_id), dispatcher.in_line(run_id)
+        return view_of(seen, waits, is_held=is_held, in_line=in_line, blocked=blocked)
 
     async def delete(self, run_id: str) -> None:
         """Forget a run that has ended, with the ended runs that its steps have started; its key and id are free again.

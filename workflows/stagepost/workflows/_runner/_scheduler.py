@@ -202,8 +202,6 @@ class Scheduler:
         """Have runs leave the lines whose minute is over; returns when that is so of the next one."""
         for line in self._limited.opened(now):
             self._advance(line)
-            if line.first() is not None:
-                self._limited.crowd(line, now)
         self._fill()
         following = self._limited.opens_next()
         return None if following is None else datetime.fromtimestamp(following, UTC)
@@ -223,6 +221,10 @@ class Scheduler:
     def _stand(self, record: Record, line: Line[Record]) -> None:
         """Have a run wait in a line."""
         record.stand(line)
+        self._watch(line)
+
+    def _watch(self, line: Line[Record]) -> None:
+        """Look again at a line in which runs wait when its minute is over."""
         opens_at = self._limited.crowd(line, self._clock())
         if opens_at is not None and self.timers is not None:
             self.timers.expect(datetime.fromtimestamp(opens_at, UTC))
@@ -239,6 +241,8 @@ class Scheduler:
             else:
                 heappush(self._queue, (record.turn, next(self._turns), record))
                 return
+        if line.first() is not None:
+            self._watch(line)
 
     def _count(self, record: Record) -> None:
         record.line = None

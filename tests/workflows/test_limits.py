@@ -1,5 +1,6 @@
 """Limits: never more at once or per minute, in their order, and nobody held up whom they do not concern."""
 
+import gc
 from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
@@ -19,7 +20,8 @@ from stagepost.workflows import Chain, Parallel, Pattern, RunLimit, RunnerConfig
 class Meter:
     """Steps that note which runs they work for at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, go: anyio.Event | None = None) -> None:
+        self.go = go
         self.now: Counter[str] = Counter()
         self.most: Counter[str] = Counter()
         self.order: list[int] = []
@@ -31,6 +33,8 @@ class Meter:
         for kind in kinds:
             self.most[kind] = max(self.most[kind], self.now[kind])
         try:
+            if self.go is not None:
+                await self.go.wait()
             for _ in range(state.get("turns", 3)):
                 await checkpoint()
         finally:
@@ -56,6 +60,11 @@ async def some_turns() -> None:
 def test_a_limit_that_means_nothing_is_refused(options: dict[str, object], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         RunLimit(**options)  # type: ignore[arg-type]  # of any kind
+
+
+def test_a_limit_says_what_it_is() -> None:
+    assert str(RunLimit(label="to", value="a", at_once=1, per_minute=2)) == "runs with to='a': 1 at once, 2 per minute"
+    assert str(RunLimit(workflow="w", label="to", at_once=1)) == "runs of 'w' with the label 'to': 1 at once"
 
 
 async def test_two_limits_for_the_same_runs_are_refused() -> None:
@@ -91,10 +100,25 @@ async def test_a_run_in_line_holds_up_no_other_and_takes_no_slot(store: Store) -
         for _ in range(3):
             await (await runner.start(other)).result()
         assert (second.status, gate.calls) == (RunStatus.RUNNING, 1)
+        view = await runner.runs.get(second.id)
+        assert (view.is_held, view.in_line) == (False, "runs of 'slow': 1 at once")
+        assert (await runner.runs.get(first.id)).in_line is None
         gate.open.set()
         await first.result()
         await second.result()
     assert gate.calls == 2
+
+
+async def test_a_run_in_line_passes_nobody_who_waits_for_a_slot(store: Store) -> None:
+    meter = Meter(anyio.Event())
+    works = [Chain(name, [step("measure", meter.measure)]) for name in "ab"]
+    async with running(store, *works, limits=[RunLimit(workflow="a", at_once=1)], max_running=1) as runner:
+        runs = [await runner.start(works[which], {"n": number}) for number, which in enumerate([0, 0, 1, 0, 1])]
+        assert meter.go is not None
+        meter.go.set()
+        for run in runs:
+            await run.result()
+    assert meter.order == [0, 1, 2, 3, 4]
 
 
 async def test_each_value_of_a_label_is_limited_for_itself(store: Store) -> None:
@@ -137,6 +161,62 @@ async def test_parked_runs_do_not_count_and_wait_in_line_when_they_go_on(store: 
         await some_turns()
         assert gate.calls == 1
         gate.open.set()
+        for run in runs:
+            await run.result()
+
+
+async def test_runs_that_nobody_holds_wait_in_line_when_they_go_on(store: Store) -> None:
+    gate = Gate()
+    work = Chain("work", [Wait("question"), gate.step])
+    async with running(store, work, limits=[RunLimit(workflow="work", at_once=2)]) as runner:
+        for number in range(4):
+            await (await runner.start(work, run_id=f"r{number}")).settled()
+        gc.collect()
+        for number in range(4):
+            await runner.answer(f"r{number}/question", "yes")
+        await until(lambda: gate.calls == 2)
+        await some_turns()
+        assert gate.calls == 2
+        gate.open.set()
+        for number in range(4):
+            await (await runner.get(f"r{number}")).result()
+
+
+async def test_a_run_that_several_steps_wait_for_stays_in_line(store: Store) -> None:
+    gate = Gate()
+    slow = Chain("slow", [gate.step])
+
+    async def call(item: int, context: StepContext) -> int:
+        await context.child(slow, "same", {})
+        return item
+
+    parent = Chain("parent", [Parallel("fan", step("call", call), over="items")])
+    async with running(store, parent, slow, limits=[RunLimit(workflow="slow", at_once=1)]) as runner:
+        first = await runner.start(slow)
+        await gate.entered.wait()
+        run = await runner.start(parent, {"items": [1, 2]})
+        assert await run.settled() is RunStatus.WAITING
+        assert gate.calls == 1
+        gate.open.set()
+        await first.result()
+        await run.result()
+    assert gate.calls == 2
+
+
+async def test_a_run_that_waits_for_a_slot_waits_in_line_if_another_was_faster(store: Store) -> None:
+    gates = [Gate(), Gate()]
+    other, work = Chain("other", [gates[0].step]), Chain("work", [gates[1].step])
+    async with running(store, other, work, limits=[RunLimit(workflow="work", at_once=1)], max_running=2) as runner:
+        runs = [await runner.start(other) for _ in range(2)]
+        runs += [await runner.start(work) for _ in range(4)]
+        await until(lambda: gates[0].calls == 2)
+        gates[0].open.set()
+        await until(lambda: gates[1].calls == 1)
+        await runs[0].result()
+        await runs[1].result()
+        await some_turns()
+        assert gates[1].calls == 1
+        gates[1].open.set()
         for run in runs:
             await run.result()
 
@@ -340,14 +420,16 @@ async def test_what_goes_on_after_it_was_parked_counts_again(store: Store) -> No
 KINDS = st.sampled_from(["a", "b", "c"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     most=st.fixed_dictionaries({"a": st.integers(1, 3), "x": st.integers(1, 2), "y": st.integers(1, 2)}),
     slots=st.sampled_from([1, 3, None]),
-    asked=st.lists(st.tuples(KINDS, st.sampled_from(["x", "y", ""]), st.integers(0, 4)), min_size=1, max_size=25),
+    asked=st.lists(
+        st.tuples(KINDS, st.sampled_from(["x", "y", ""]), st.integers(0, 4), st.booleans()), min_size=1, max_size=25
+    ),
 )
 def test_no_limit_is_exceeded_and_no_run_is_starved(
-    most: dict[str, int], slots: int | None, asked: list[tuple[str, str, int]]
+    most: dict[str, int], slots: int | None, asked: list[tuple[str, str, int, bool]]
 ) -> None:
     meter = Meter()
     works = {name: Chain(name, [step("measure", meter.measure)]) for name in "abc"}
@@ -358,13 +440,19 @@ def test_no_limit_is_exceeded_and_no_run_is_starved(
     ]
 
     async def all_of_them() -> None:
+        meter.go = anyio.Event()
         async with running(MemoryStore(), *works.values(), limits=limits, max_running=slots) as runner:
             runs = []
-            for name, value, turns in asked:
+            for name, value, turns, _ in asked:
                 state = {"kinds": ["all", name, value, f"{name}/{value}"], "turns": turns}
                 runs.append(await runner.start(works[name], state, labels={"to": value} if value else {}))
-            for run in runs:
-                await run.result()
+            for run, (*_, is_cancelled) in zip(runs, asked, strict=True):
+                if is_cancelled:
+                    await runner.cancel(run.id)
+            meter.go.set()
+            for run, (*_, is_cancelled) in zip(runs, asked, strict=True):
+                if not is_cancelled:
+                    await run.result()
 
     anyio.run(all_of_them)
     assert meter.most["a"] <= most["a"]

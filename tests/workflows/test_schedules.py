@@ -8,10 +8,10 @@ from typing import Any
 
 import anyio
 import pytest
-from anyio.lowlevel import checkpoint
 from pydantic import BaseModel
 from tests.workflows._doors import Clock, Fault
 from tests.workflows._words import NOTHING, PATIENCE, Gate, Store, dying, running, until
+from tests.workflows.test_blobs import Gallery, Picture
 
 from stagepost.checkpoint import (
     CannotStore,
@@ -49,11 +49,6 @@ class Noted:
 
     def note(self, state: State) -> None:
         self.dues.append(state.get("at", "?"))
-
-
-async def some_turns() -> None:
-    for _ in range(20):
-        await checkpoint()
 
 
 async def ended(runner: Runner, key: str = "key") -> list[str]:
@@ -339,7 +334,8 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str | None]] = {
     "endless": ({"when": float("inf")}, "when=inf: "),
     "no cron text": ({"when": "never"}, "'never' is no cron text of 5 fields"),
     "no day": ({"when": "0 0 30 2 *"}, "is no cron text: Bad day-of-month"),
-    "never": ({"when": "0 0 29 2 MON#5", "until": NEW_YEAR}, None),
+    "too far": ({"when": timedelta(days=10**7)}, "names no time that has a date"),
+    "over": ({"when": "0 0 29 2 MON#5", "until": NEW_YEAR}, None),
     "zone": ({"when": DAILY, "timezone": "Mars"}, "there is no time zone 'Mars'"),
     "missed": ({"missed": "twice"}, "missed='twice': give one of 'skip', 'once', 'all'"),
     "overlap": ({"overlap": "wait"}, "overlap='wait': give one of 'start', 'skip'"),
@@ -352,7 +348,8 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str | None]] = {
     "key": ({"key": ""}, "key=''"),
     "long key": ({"key": "x" * 201}, "is not a pair of texts"),
     "lists": ({"state": {"turns": Continued("r1", 2)}}, "go on with the list of another run"),
-    "field": ({"due_as": "when", "typed": True}, "has no such field"),
+    "bytes": ({"typed": Gallery, "state": Gallery(cover=Picture(data=b"x"))}, "it keeps no bytes beside the state"),
+    "field": ({"due_as": "when", "typed": Report}, "has no such field"),
 }
 
 
@@ -360,7 +357,7 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str | None]] = {
 async def test_what_makes_no_sense_is_refused(options: dict[str, Any], why: str | None) -> None:
     clock, work = Clock(), Chain("work", [NOTHING])
     if "typed" in options:
-        work = Chain("work", [NOTHING], state=Report)
+        work = Chain("work", [NOTHING], state=options["typed"])
     async with running(MemoryStore(), work, clock=clock) as runner:
         given = {"when": HOUR, "key": "key", **{name: option for name, option in options.items() if name != "typed"}}
         if why is None:
@@ -464,9 +461,9 @@ async def test_a_store_that_is_full_is_tried_again(store: Store, method: str) ->
     async with running(store, noted.workflow, clock=clock) as runner:
         await runner.schedule(noted.workflow, HOUR, key="key", due_as="at", missed="once")
         await runner.schedule(noted.workflow, HOUR, key="skipped", due_as="at")
-        await some_turns()
+    clock.pass_(1.5 * HOUR)
+    async with running(store, noted.workflow, clock=clock) as runner:
         Fault(store, method, StoreFull(Path("runs.db")))
-        clock.pass_(1.5 * HOUR)
         with pytest.raises(StoreFull):
             await runner.recover()
         await runner.recover()
@@ -480,7 +477,6 @@ async def test_a_failure_that_cannot_be_noted_is_told(store: Store) -> None:
         await runner.schedule(gone.workflow, HOUR, key="key", missed="once")
     clock.pass_(HOUR)
     async with running(store, noted.workflow, clock=clock) as runner:
-        await some_turns()
         Fault(store, "save_schedule", StoreFull(Path("runs.db")))
         with pytest.raises(StoreFull):
             await runner.recover()

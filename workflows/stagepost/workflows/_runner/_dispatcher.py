@@ -184,6 +184,11 @@ class Dispatcher:
         record = self.presence.find(run_id)
         return record is not None and record.stay is Stay.RUNNING
 
+    def in_line(self, run_id: str) -> str | None:
+        """The limit for which a run waits in line, as text."""
+        record = self.presence.find(run_id)
+        return None if record is None or record.line is None else str(record.line.limit)
+
     def _freed(self, info: RunInfo) -> Run:
         """A run that goes on, as the store is about to tell."""
         record = self.presence.find(info.run_id)

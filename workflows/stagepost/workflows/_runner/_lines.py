@@ -36,13 +36,12 @@ class Queued:
     """
 
     __slots__ = ("admitted", "line", "lines", "sent_on", "stay", "turn")
-
-    def __init__(self, stay: Stay) -> None:
-        self.stay = stay
-        self.turn = self.sent_on = 0
-        self.lines: tuple[Line[Any], ...] | None = None
-        self.line: Line[Any] | None = None
-        self.admitted = False
+    stay: Stay
+    turn: int
+    lines: "tuple[Line[Any], ...] | None"
+    line: "Line[Any] | None"
+    admitted: bool
+    sent_on: int
 
 
 QueuedT = TypeVar("QueuedT", bound=Queued)
@@ -56,15 +55,17 @@ class Line(Generic[QueuedT]):
         limit: The limit.
         taken: How many are worked on.
         kept_for: The run that a place is kept for.
+        watched_for: When it is looked at again.
     """
 
-    __slots__ = ("__weakref__", "_added", "_times", "_waiting", "id", "kept_for", "limit", "taken")
+    __slots__ = ("__weakref__", "_added", "_times", "_waiting", "id", "kept_for", "limit", "taken", "watched_for")
 
     def __init__(self, line_id: str, limit: RunLimit) -> None:
         self.id = line_id
         self.limit = limit
         self.taken = 0
         self.kept_for: QueuedT | None = None
+        self.watched_for: float | None = None
         self._times: deque[float] = deque()
         self._waiting: list[tuple[int, int, QueuedT]] = []
         self._added = count()  # a run may come back with the same turn
@@ -142,8 +143,9 @@ class Lines(Generic[QueuedT]):
         """A run waits in a line from now on; returns when to look at the line again, if that is known."""
         self._crowded[line.id] = line
         opens_at = line.opens_at(now)
-        if opens_at is not None:
+        if opens_at is not None and opens_at != line.watched_for:
             heappush(self._opening, (opens_at, line.id))
+        line.watched_for = opens_at
         return opens_at
 
     def next(self, line: Line[QueuedT], now: float) -> QueuedT | None:
@@ -190,12 +192,15 @@ class Lines(Generic[QueuedT]):
         """Lines in which runs wait and whose minute is over."""
         if self._opening and self._opening[0][0] > now + _WINDOW:  # the clock was set back
             self._opening = []
+            for line in self._crowded.values():
+                line.watched_for = None
             return list(self._crowded.values())
         found = dict[str, Line[QueuedT]]()
         while self._opening and self._opening[0][0] <= now:
             _, name = heappop(self._opening)
             if name in self._crowded:
                 found[name] = self._crowded[name]
+                found[name].watched_for = None
         return list(found.values())
 
     def opens_next(self) -> float | None:

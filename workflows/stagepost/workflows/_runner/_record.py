@@ -67,9 +67,12 @@ class Record(Queued):
     )
 
     def __init__(self, run_id: str, workflow: str, stay: Stay, rooms: Rooms) -> None:
-        super().__init__(stay)
         self.run_id = run_id
         self.workflow = workflow
+        self.stay = stay
+        self.turn = self.sent_on = 0
+        self.lines = self.line = None
+        self.admitted = False
         self.rooms = rooms
         self.status = RunStatus.RUNNING
         self.waits: Sequence[str] = ()

@@ -94,9 +94,10 @@ class RunCatalogue:
         seen = await see(head, dispatcher.store, dispatcher.registry, dispatcher.lists)
         run = seen.snapshot.run
         if not run.status.is_open:
-            return view_of(seen, (), is_held=False, blocked=None)
+            return view_of(seen, ())
         waits, blocked = await self._waits(run_id), await self._blocked(run_id, run.blocked)
-        return view_of(seen, waits, is_held=dispatcher.is_executed(run_id), blocked=blocked)
+        is_held, in_line = dispatcher.is_executed(run_id), dispatcher.in_line(run_id)
+        return view_of(seen, waits, is_held=is_held, in_line=in_line, blocked=blocked)
 
     async def history(self, run_id: str, *, after: int | str | None = None, limit: int = 100) -> RunHistory:
         """What has happened to a run, also while it goes on: steps, items, decisions, waits, retries, children.

@@ -37,6 +37,7 @@ class RunView:
         owner: Id of the owner that has it, or had it when it ended; None while it is nobody's.
         is_held: Whether this runner works on it now: it neither rests nor stands in line nor was left by a process
             that has ended.
+        in_line: The limit for which it waits in line here, as text; None if none holds it back.
         attempts: How often it was taken up after the death of its owner since it was last saved.
         blocked: Why it cannot go on; None if nothing is known that prevents it, and of a run that has ended.
         keep: What stays of it.
@@ -60,13 +61,21 @@ class RunView:
     waits: Sequence[PendingWait]
     owner: int | None
     is_held: bool
+    in_line: str | None
     attempts: int
     blocked: str | None
     keep: Keep
     trace: str | None
 
 
-def view_of(seen: Seen, waits: Sequence[PendingWait], *, is_held: bool, blocked: str | None) -> RunView:
+def view_of(
+    seen: Seen,
+    waits: Sequence[PendingWait],
+    *,
+    is_held: bool = False,
+    in_line: str | None = None,
+    blocked: str | None = None,
+) -> RunView:
     """A run that was read, with what only its runner knows."""
     run = seen.snapshot.run
     return RunView(
@@ -87,6 +96,7 @@ def view_of(seen: Seen, waits: Sequence[PendingWait], *, is_held: bool, blocked:
         waits=waits,
         owner=run.owner,
         is_held=is_held,
+        in_line=in_line,
         attempts=run.attempts,
         blocked=blocked,
         keep=run.keep,

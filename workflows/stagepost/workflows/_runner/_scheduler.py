@@ -91,6 +91,7 @@ class Scheduler:
         self._place(record)
         for line in record.lines or ():  # it may have been about to take a place in one
             self._advance(line)
+        self._fill()
 
     async def admit(
         self,
@@ -199,14 +200,17 @@ class Scheduler:
 
     async def open(self, now: float, limit: int) -> datetime | None:  # noqa: ARG002  # as timers call it
         """Have runs leave the lines whose minute is over; returns when that is so of the next one."""
-        if self._lines is None:
-            return None
-        for line in self._lines.opened(now):
+        for line in self._limited.opened(now):
             self._advance(line)
-            if line.first() is not None:
-                self._lines.crowd(line, now)
-        following = self._lines.opens_next()
+        self._fill()
+        following = self._limited.opens_next()
         return None if following is None else datetime.fromtimestamp(following, UTC)
+
+    @property
+    def _limited(self) -> Lines[Record]:
+        """The lines, for what is only done if there are limits."""
+        assert self._lines is not None  # noqa: S101  # see above
+        return self._lines
 
     def _full(self, record: Record) -> Line[Record] | None:
         """The line that holds a run back."""
@@ -216,22 +220,29 @@ class Scheduler:
 
     def _stand(self, record: Record, line: Line[Record]) -> None:
         """Have a run wait in a line."""
-        if self._lines is not None:
-            record.stand(line)
-            self._expect(self._lines.crowd(line, self._clock()))
+        record.stand(line)
+        self._watch(line)
 
-    def _expect(self, opens_at: float | None) -> None:
+    def _watch(self, line: Line[Record]) -> None:
+        """Look again at a line in which runs wait when its minute is over."""
+        opens_at = self._limited.crowd(line, self._clock())
         if opens_at is not None and self.timers is not None:
             self.timers.expect(datetime.fromtimestamp(opens_at, UTC))
 
     def _advance(self, line: Line[Record]) -> None:
-        """Have runs leave a line for as long as it has places for them, and there are slots."""
-        while self._lines is not None and (record := self._lines.next(line, self._clock())) is not None:
-            if self._full(record) is not None:
-                self._lines.send_on(record)
-            self._place(record)
-            if record.stay is Stay.QUEUED and record.line is None:  # it waits for a slot
+        """Have runs leave a line that has places for them, one at a time: `_fill` calls again after it was begun."""
+        while (record := self._limited.next(line, self._clock())) is not None:
+            other = self._full(record)
+            if other is not None:
+                self._limited.send_on(record)
+                self._stand(record, other)
+            elif record.urgent:
+                self._begin(record, has_slot=False)
+            else:
+                heappush(self._queue, (record.turn, next(self._turns), record))
                 return
+        if line.first() is not None:
+            self._watch(line)
 
     def _count(self, record: Record) -> None:
         record.line = None
@@ -240,7 +251,7 @@ class Scheduler:
 
     def _admits(self, record: Record, info: RunInfo) -> bool:
         """Count a run of which nobody knew which limits concern it; or, if one holds it back, have it wait."""
-        if self._lines is None or record.lines is not None:
+        if record.lines is not None:
             return True
         self.know(record, info)
         record.admitted = False

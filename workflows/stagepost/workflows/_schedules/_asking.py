@@ -9,7 +9,7 @@ from stagepost.hub import Duration, HubError, seconds
 
 from ..errors import ScheduleRefused
 from ._terms import Missed, Overlap, Terms
-from ._when import Cron, shortest, zone_of
+from ._when import shortest, zone_of
 
 LABEL: Final = "schedule"
 """The label that names the schedule of a run."""
@@ -97,16 +97,11 @@ def _check_labels(key: str, labels: Mapping[str, str]) -> None:
 def _check_times(key: str, terms: Terms, now: datetime) -> None:
     """See that there are times, and that each run starts before the next one is due."""
     try:
-        if isinstance(terms.when, timedelta):
-            distance: timedelta | None = terms.when
-        else:
-            distance = shortest(Cron(terms.when, zone_of(terms.zone)), now)
-            first = terms.times.after(None, now)
-            if first is None:
-                raise ScheduleRefused(key, f"{terms.when!r} names no time in the next fifty years")
+        first = terms.times.after(None, now)
+        distance = terms.when if isinstance(terms.when, timedelta) else shortest(terms.times, now)
     except ValueError as error:
-        if isinstance(error, ScheduleRefused):
-            raise
         raise ScheduleRefused(key, str(error)) from None
+    if first is None:
+        raise ScheduleRefused(key, f"when={terms.when!r} names no time that has a date")
     if distance is not None and terms.jitter >= distance:
         raise ScheduleRefused(key, f"jitter={terms.jitter}: give less than the {distance} between two of its times")

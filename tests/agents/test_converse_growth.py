@@ -53,9 +53,9 @@ class Counting(MemoryStore):
         self.reads += 1
         return await super()._read(query)
 
-    async def load(self, run_id: str) -> Any:
+    async def load(self, run_id: str, *, at: int | None = None) -> Any:
         self.loads += 1
-        return await super().load(run_id)
+        return await super().load(run_id, at=at)
 
     async def elements(self, *args: Any, **options: Any) -> Page[bytes]:
         page = await super().elements(*args, **options)

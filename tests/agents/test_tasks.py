@@ -475,9 +475,9 @@ class Counting(MemoryStore):
         super().__init__()
         self.loaded: list[str] = []
 
-    async def load(self, run_id: str) -> Snapshot:
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         self.loaded.append(run_id)
-        return await super().load(run_id)
+        return await super().load(run_id, at=at)
 
 
 async def looked(store: Counting) -> bool:

@@ -20,9 +20,9 @@ class Counting(MemoryStore):
         self.loaded = 0
         self.read = 0
 
-    async def load(self, run_id: str) -> Snapshot:
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         self.loaded += 1
-        return await super().load(run_id)
+        return await super().load(run_id, at=at)
 
     async def news(self, run_id: str, after: int) -> Latest:
         latest = await super().news(run_id, after)

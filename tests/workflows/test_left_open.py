@@ -479,8 +479,8 @@ async def test_a_run_that_rests_though_it_waits_for_nothing_is_taken_up() -> Non
     class Forgetful(MemoryStore):
         """Finds no waits of runs that rest: somebody has deleted them."""
 
-        async def load(self, run_id: str) -> Snapshot:
-            snapshot = await super().load(run_id)
+        async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
+            snapshot = await super().load(run_id, at=at)
             return snapshot._replace(waits=()) if snapshot.run.status is RunStatus.WAITING else snapshot
 
         async def waits(self, **options: Any) -> Page[OpenWait]:
@@ -536,7 +536,7 @@ async def test_a_run_that_is_gone_when_it_is_looked_at_is_no_matter() -> None:
     class Late(MemoryStore):
         """Knows nothing more of a run that it has just listed."""
 
-        async def load(self, run_id: str) -> NoReturn:
+        async def load(self, run_id: str, *, at: int | None = None) -> NoReturn:  # noqa: ARG002  # the protocol's signature
             raise RunNotFound(run_id)
 
     store = Late()

@@ -18,9 +18,9 @@ class Counting(MemoryStore):
         super().__init__()
         self.read = self.loaded = 0
 
-    async def load(self, run_id: str) -> Snapshot:
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         self.loaded += 1
-        return await super().load(run_id)
+        return await super().load(run_id, at=at)
 
     async def elements(self, *place: str, **options: Any) -> Page[bytes]:
         page = await super().elements(*place, **options)

@@ -11,6 +11,8 @@ from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
 from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
+from ._happening import AttemptOutcome, Happening, HappeningKind
+from ._happenings import ChildRun, Happened, Happenings, UnderWay
 from ._inbox import Inbox
 from ._limits import Limits
 from ._memory import MemoryStore
@@ -18,7 +20,22 @@ from ._outside import Continued, Ref, StoredValue
 from ._ownership import Cancelled, Change, Freed, Lost, News, Owner, Ownership
 from ._pages import Page
 from ._plain import freeze, join_values, plain_form, read_frozen, split_values
-from ._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Keep, Lease, Migrated, NewRun, RunStatus, Shape
+from ._records import (
+    Closing,
+    Commit,
+    Forked,
+    Frame,
+    Item,
+    ItemStatus,
+    Joined,
+    Keep,
+    Lease,
+    Migrated,
+    NewRun,
+    RunStatus,
+    Shape,
+    SharedList,
+)
 from ._runs import Runs
 from ._snapshots import RunInfo, Snapshot, Version
 from ._sqlite._inbox_store import SqliteInbox
@@ -26,7 +43,18 @@ from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
 from ._tables import Cell, Statement, Tables
-from ._waiting import Effect, EffectStatus, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
+from ._waiting import (
+    Effect,
+    EffectBelow,
+    EffectStatus,
+    Latest,
+    NewWait,
+    OpenWait,
+    SentSignal,
+    StoredWait,
+    WaitKind,
+    WaitStatus,
+)
 from .errors import (
     AlreadyAnswered,
     BackendNotSupported,
@@ -45,6 +73,7 @@ from .errors import (
     ListTooShort,
     NewsFirst,
     NotAStore,
+    NotInHistory,
     OrphanedRows,
     OwnerExpired,
     OwnershipLost,
@@ -80,6 +109,7 @@ __all__ = [
     "PLAIN",
     "AlreadyAnswered",
     "Attachments",
+    "AttemptOutcome",
     "BackendNotSupported",
     "BlobNotFound",
     "BlobTooLarge",
@@ -92,6 +122,7 @@ __all__ = [
     "Change",
     "CheckpointError",
     "CheckpointStore",
+    "ChildRun",
     "Closing",
     "Codec",
     "Commit",
@@ -102,12 +133,18 @@ __all__ = [
     "CountBy",
     "Counts",
     "Effect",
+    "EffectBelow",
     "EffectNotFound",
     "EffectStatus",
+    "Forked",
     "Frame",
     "Freed",
     "FrozenDict",
     "FrozenList",
+    "Happened",
+    "Happening",
+    "HappeningKind",
+    "Happenings",
     "Inbox",
     "Item",
     "ItemStatus",
@@ -128,6 +165,7 @@ __all__ = [
     "News",
     "NewsFirst",
     "NotAStore",
+    "NotInHistory",
     "OpenWait",
     "OrphanedRows",
     "Owner",
@@ -146,6 +184,7 @@ __all__ = [
     "Runs",
     "SentSignal",
     "Shape",
+    "SharedList",
     "Snapshot",
     "SqliteInbox",
     "SqliteStore",
@@ -172,6 +211,7 @@ __all__ = [
     "StoredWait",
     "Tables",
     "TypedCodec",
+    "UnderWay",
     "UnusedBlobs",
     "UnusedLists",
     "ValueTooLarge",

@@ -22,6 +22,7 @@ class RunFilters(TypedDict, total=False):
         ended_until: Only those that have ended before this time.
         below: Only those whose ids begin with this one and a dot, which steps of that run have started, or steps of
             such runs.
+        forked_from: Only those that are forks of this run.
         labels: Only those with all of these labels.
         text: Only those that have failed with an error in whose text each of these words occurs, or a word that begins
             with it, in whatever case. Any text may be given: whatever is neither letter nor digit separates words, and
@@ -36,6 +37,7 @@ class RunFilters(TypedDict, total=False):
     ended_since: datetime | None
     ended_until: datetime | None
     below: str | None
+    forked_from: str | None
     labels: Mapping[str, str]
     text: str | None
 

@@ -15,6 +15,7 @@
     ├── CorruptBlob                      bytes that runs refer to are gone or changed
     ├── UnusedBlobs                      bytes are stored that no run refers to
     ├── UnusedLists                      elements of lists are stored that no run refers to
+    ├── NotInHistory(LookupError)        the run's history has no version of this number
     ├── ListTooShort(LookupError)        the list to go on with has fewer elements than were asked for
     ├── LabelRefused(ValueError)         a run cannot have these labels
     ├── StatementRefused(ValueError)     a statement may not be executed on the store's database
@@ -50,6 +51,7 @@
 from datetime import datetime
 
 from ._blob_errors import BlobNotFound, CorruptBlob, UnusedBlobs
+from ._history_errors import NotInHistory
 from ._list_errors import ListTooShort, UnusedLists
 from ._ownership_errors import CancelRequested, NewsFirst, OwnerExpired, OwnershipLost, RunOwned
 from ._root_error import CheckpointError
@@ -91,6 +93,7 @@ __all__ = [
     "ListTooShort",
     "NewsFirst",
     "NotAStore",
+    "NotInHistory",
     "OrphanedRows",
     "OwnerExpired",
     "OwnershipLost",

@@ -29,6 +29,7 @@ from ._conformance import (
     _catalogue,
     _effects,
     _fence,
+    _forks,
     _frames,
     _items,
     _keeping,
@@ -66,6 +67,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_lists.CHECKS,
     *_tables.CHECKS,
     *_catalogue.CHECKS,
+    *_forks.CHECKS,
 )
 
 SEVERAL: Final[tuple[CheckOfSeveral, ...]] = _several.CHECKS

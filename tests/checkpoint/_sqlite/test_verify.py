@@ -25,9 +25,9 @@ class Counting(SqliteStore):
         self.looks += 1
         return await super()._examine(look)
 
-    async def load(self, run_id: str) -> Snapshot:
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         self.loads.append(run_id)
-        return await super().load(run_id)
+        return await super().load(run_id, at=at)
 
 
 class Forgetting(Counting):

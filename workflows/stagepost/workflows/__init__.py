@@ -27,6 +27,19 @@ from ._events import (
     WaitOpened,
 )
 from ._execution._signal_box import Signal
+from ._history._entries import (
+    AttemptEntry,
+    ChildEntry,
+    FrameEntry,
+    HistoryEntry,
+    ItemsEntry,
+    RunEntry,
+    RunHistory,
+    WaitEntry,
+)
+from ._history._parts import AskedArrow, DecisionEntry, RetryEntry
+from ._history._reading import Recorded, read_history, read_value
+from ._history._values import KeyChange, RecordedValue
 from ._ids import new_run_id
 from ._lifespans import Lifespan
 from ._listening._listening import Listening
@@ -48,6 +61,7 @@ from ._runner._run_catalogue import RunCatalogue
 from ._runner._run_view import RunView
 from ._runner._runner import Runner
 from ._runs._checking import RunReader, check_runs
+from ._runs._forking import EffectsChoice
 from ._runs._report import CheckReport, RunFinding, RunVerdict
 from ._steps._ask import Ask
 from ._steps._context import StepContext
@@ -86,9 +100,11 @@ from .errors import (
     DefinitionError,
     EffectError,
     EffectNotDone,
+    EffectsAgain,
     EffectUnderWay,
     ExtraMissing,
     FoldError,
+    ForkRefused,
     GraphError,
     HubRequired,
     IncompatibleCheckpoint,
@@ -136,6 +152,8 @@ __all__ = [
     "AnswerTypes",
     "Append",
     "Ask",
+    "AskedArrow",
+    "AttemptEntry",
     "BranchError",
     "CannotGoOn",
     "Chain",
@@ -144,21 +162,28 @@ __all__ = [
     "CheckReport",
     "Checkpointed",
     "ChildElsewhere",
+    "ChildEntry",
     "ChildFailed",
     "Conditional",
     "ConditionalError",
     "Continued",
     "CursorRefused",
+    "DecisionEntry",
     "DefinitionError",
     "EffectError",
     "EffectNotDone",
     "EffectUnderWay",
+    "EffectsAgain",
+    "EffectsChoice",
     "ExtraMissing",
     "Fold",
     "FoldError",
+    "ForkRefused",
+    "FrameEntry",
     "Graph",
     "GraphError",
     "Heard",
+    "HistoryEntry",
     "HubRequired",
     "Inbox",
     "IncompatibleCheckpoint",
@@ -167,7 +192,9 @@ __all__ = [
     "ItemEnded",
     "ItemFailure",
     "ItemOver",
+    "ItemsEntry",
     "ItemsFrozen",
+    "KeyChange",
     "LargeValue",
     "Lifespan",
     "LifespanFailed",
@@ -195,8 +222,11 @@ __all__ = [
     "ProgressObserver",
     "Receive",
     "Receives",
+    "Recorded",
+    "RecordedValue",
     "RecoveryReport",
     "Retry",
+    "RetryEntry",
     "RouteTaken",
     "Run",
     "RunCancelled",
@@ -204,11 +234,13 @@ __all__ = [
     "RunConflict",
     "RunDead",
     "RunEnded",
+    "RunEntry",
     "RunError",
     "RunEvent",
     "RunFailed",
     "RunFinding",
     "RunForgotten",
+    "RunHistory",
     "RunLeftOpen",
     "RunNotHeld",
     "RunOver",
@@ -254,6 +286,7 @@ __all__ = [
     "UnknownWorkflow",
     "Wait",
     "WaitBegan",
+    "WaitEntry",
     "WaitExpired",
     "WaitOpened",
     "WaitOver",
@@ -271,6 +304,8 @@ __all__ = [
     "not_",
     "outcome_of",
     "own_failure",
+    "read_history",
+    "read_value",
     "set_default_tracing",
     "step",
 ]

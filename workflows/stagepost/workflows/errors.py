@@ -43,6 +43,8 @@
         ├── ChildFailed                  a run that a step has started did not complete
         ├── ChildElsewhere               the run that a step waits for is kept in another store
         ├── UnknownSignal(LookupError)   its workflow receives no signal of this name
+        ├── ForkRefused(ValueError)      it cannot be forked as it was asked for
+        ├── EffectsAgain                 a fork would repeat what it has done to the world outside
         ├── RunConflict                  its id or key stands for another workflow or input
         ├── RunForgotten                 its id or key is that of a run that retention has deleted
         ├── RunnerStopped                the runner was left before it ended; it stays open in the store
@@ -75,6 +77,8 @@ from ._run_errors import (
     ChildElsewhere,
     ChildFailed,
     CursorRefused,
+    EffectsAgain,
+    ForkRefused,
     IncompatibleCheckpoint,
     RunCancelled,
     RunConflict,
@@ -111,8 +115,10 @@ __all__ = [
     "EffectError",
     "EffectNotDone",
     "EffectUnderWay",
+    "EffectsAgain",
     "ExtraMissing",
     "FoldError",
+    "ForkRefused",
     "GraphError",
     "HubRequired",
     "IncompatibleCheckpoint",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeVar, overload
 
 from stagepost.checkpoint import EffectNotFound, RunNotOpen, WaitKind
-from stagepost.workflows import PendingWait, Run, Runner, Servable, WorkflowNotFound
+from stagepost.workflows import EffectsChoice, ForkRefused, PendingWait, Run, Runner, Servable, WorkflowNotFound
 
 from .._definition._approvals import Allow, Deny
 from .._loop._loop import AgentLoop
@@ -13,6 +13,7 @@ from .._loop._settings import stored_settings
 from .._models._settings import ModelSettings
 from .._tools._outside import given_answer
 from ..errors import CallNotInDoubt, InvalidDecision, NotAnAgent, TaskFinished, TaskNotFinished
+from ._forks import number_at
 from ._streams import TaskStreams
 from ._task import CallInDoubt, PendingApproval, PendingQuestion, Task, approval_of, doubt_of, question_of, task_of
 
@@ -247,6 +248,43 @@ class Tasks(TaskStreams):
         start = {**loop.go_on(view.state, request, run_id=task_id), **stored_settings(loop.agent, settings)}
         labels = (await self._runner.runs.info(task_id)).labels if labels is None else labels
         return await self._runner.start(loop, start, run_id=new_id, key=key, labels=labels)
+
+    async def fork(
+        self,
+        task_id: str,
+        *,
+        at: int | None = None,
+        effects: EffectsChoice | None = None,
+        new_id: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> Run:
+        """Make a new task that goes on where another one stands, or has stood; that one stays as it is.
+
+        What the other one has used up to that point counts for the budget of the new one, which is its own from there.
+
+        Args:
+            task_id: The other task, open or ended.
+            at: How many messages of its transcript the new one begins with, at most; that takes a task that keeps all
+                (``Runner(keep="all")``). None for where it stands.
+            effects: As for `Runner.fork`, of calls that were made after that point: ``"again"`` or ``"keep"``.
+            new_id: Id of the new task.
+            labels: What it can be found by, beside the labels of the other one.
+
+        Returns:
+            The new run's handle.
+
+        Raises:
+            EffectsAgain: Calls with effects would be made again, and `effects` does not say so.
+            ForkRefused: It is a run below another task, or its transcript was never so short, as far as is known.
+            RunNotFound: There is no such task.
+            NotAnAgent: The run belongs to a workflow that is not an agent.
+            RunConflict: The new id stands for something else.
+        """
+        await self._check(task_id)
+        if (root := task_id.partition(".")[0]) != task_id:
+            raise ForkRefused(task_id, f"an agent of task {root!r} has it, whose budget it shares: fork that task")
+        number = None if at is None else await number_at(self._runner, task_id, at)
+        return await self._runner.fork(task_id, at=number, effects=effects, run_id=new_id, labels=labels)
 
     async def cancel(self, task_id: str) -> Run:
         """End a task for good, and the runs of its sub-agents; what was said stays stored.

@@ -42,6 +42,7 @@ class Filters(NamedTuple):
     ended_since: datetime | None = None
     ended_until: datetime | None = None
     below: str | None = None
+    forked_from: str | None = None
     labels: Mapping[str, str] = MappingProxyType({})
     text: str | None = None
 
@@ -139,6 +140,8 @@ def _equal(chosen: Filters) -> dict[str, tuple[str, ...]]:
     equal: dict[str, tuple[str, ...]] = {}
     if chosen.key is not None:
         equal["key"] = (chosen.key,)
+    if chosen.forked_from is not None:
+        equal["forked_from"] = (chosen.forked_from,)
     if chosen.workflow is not None:
         equal["workflow"] = (chosen.workflow,)
     if chosen.status is not None:

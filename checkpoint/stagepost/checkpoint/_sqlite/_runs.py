@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from .._feed import Feed
+from .._happening import Happening
 from .._labels import check_labels
 from .._limits import Limits
 from .._ownership import Change, Lost, Owner
@@ -135,9 +136,11 @@ class SqlRuns(SqlInbox):
         force: bool = False,
         counts: bool = True,
         shape: Shape | None = None,
+        begins: Sequence[Happening] = (),
     ) -> Lease:
         """Become the owner of an open run, or with `reopen` of a failed one."""
-        work = partial(owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts, shape=shape)
+        claim = partial(owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts)
+        work = partial(claim, shape=shape, begins=begins, now=self._now())
         lease, before = await (self._write if self._ttl is None else self._burying)(work)
         if before != owner.id and before in self._feeds:
             self._feeds[before].put([Lost(run_id)])

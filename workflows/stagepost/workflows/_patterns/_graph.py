@@ -12,6 +12,7 @@ from stagepost.hub import check_name
 from .._containment import own_failure
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
+from .._plans._decisions import AskedView
 from .._plans._plan import View
 from ..errors import CannotGoOn, DefinitionError, GraphError
 from ._arrows import Arrow, arrow_path
@@ -164,11 +165,14 @@ class Graph(Pattern):
     def _choose(self, edges: Sequence[Edge], view: View) -> str | None:
         if edges[0].when is None:
             return None if edges[0].target is END else edges[0].target
-        state = None
+        state, asked = None, view if isinstance(view, AskedView) else None
         for edge in edges:
             try:
                 state = view() if state is None else state
-                if edge.when is None or says_yes(edge.when, state):
+                says = edge.when is None or says_yes(edge.when, state)
+                if asked is not None:
+                    asked.note(_label(edge), None if edge.target is END else edge.target, says=says)
+                if says:
                     return None if edge.target is END else edge.target
             except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
                 failure = own_failure(error)

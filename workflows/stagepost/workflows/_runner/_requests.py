@@ -14,15 +14,15 @@ from .._runs._checking import LISTED, CheckProgress, Examination, RunReader
 from .._runs._registry import family
 from .._runs._report import CheckReport
 from .._runs._starting import Order
+from ._forks import Forks
 from ._hints import check_id
 from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, kept
 from ._run import Run, stored_handle
 from ._serving import Serving, answered
-from ._views import Views
 
 
-class Requests(Views):
+class Requests(Forks):
     """The part of a `Runner` that its users call."""
 
     _grace: float

@@ -23,6 +23,7 @@ from stagepost.checkpoint import (
 
 from .._engine._branch import first_frame, to_bytes
 from .._engine._intermediates import Intermediate
+from .._engine._saying import first_begins
 from .._execution._blobs import blobs_of
 from .._execution._stored_lists import StoredLists
 from .._ids import new_run_id
@@ -158,7 +159,8 @@ def new_run(
     begun = {key: Ref(next(numbers), each.length) for key, each in older.items() if each.length}
     layout = lay_out("", numbers, begun, added, values, blobs=new.blobs)
     root = first_frame(workflow.plan, values, refs=layout.refs, left_out=begun)
-    return Begun(replace(new, root=root, values=layout.rows), values)
+    begins = first_begins(workflow.plan, root) if order.keep is Keep.ALL else ()
+    return Begun(replace(new, root=root, values=layout.rows, happened=begins), values)
 
 
 def lookup(workflow: Pattern, state: Mapping[str, object] | BaseModel | None, owner: int, order: Order) -> NewRun:

@@ -12,7 +12,7 @@ SCHEMAS = */agents/_tools/_arguments.py,*/agents/_tools/_signature.py,*/agents/_
 # their order, or those with few tests would come last, which are slow: a worker would be left alone with them.
 SPREAD = -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-fast check format clean
+.PHONY: demo test test-fast package check format clean
 
 demo: $(VENV)/demo-installed ## audit this environment, be killed in the middle, and go on
 	PYTHONPATH=examples $(BIN)/python -m dependency_audit $(ARGS)
@@ -22,6 +22,9 @@ test: $(VENV)/test-installed ## the tests, spread over the cores; make test ARGS
 
 test-fast: $(VENV)/test-installed ## a part of each layer's tests, in a minute: no processes, no litellm, one event loop
 	$(BIN)/python -m pytest -q --fast $(SPREAD) $(ARGS)
+
+package: $(VENV)/test-installed ## the wheel and the sdist: built, installed in clean environments, and tried
+	$(BIN)/python -m pytest -q -m long tests/test_packaging.py $(ARGS)
 
 check: $(VENV)/dev-installed ## format, lint, types, import contracts, tests under branch coverage
 	$(BIN)/ruff format --check .

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, create_model
 from tests.workflows._words import Gate, Store, dying, running
 
 from stagepost.checkpoint import CorruptRun, MemoryStore, Page, RunInfo, RunStatus, SqliteStore
@@ -14,7 +15,9 @@ from stagepost.workflows import (
     END,
     Ask,
     Chain,
+    Conditional,
     Graph,
+    Parallel,
     Pattern,
     RunFailed,
     RunFinding,
@@ -355,3 +358,51 @@ async def test_a_parent_of_a_new_version_joins_the_child_that_the_old_one_has_st
         await runner.recover()
         await runner.answer("r1.kid/ask", "yes")
         assert (await (await runner.get("r1")).result())["kid"] == {"ask": "yes"}
+
+
+class Form(BaseModel):
+    ok: bool
+
+
+def wider() -> type[BaseModel]:
+    return create_model("Form", ok=(bool, ...), why=(str, ...))
+
+
+EXPECTED = {
+    "another type": (bool, int, "was bool, and is int now"),
+    "another model of its name": (Form, wider(), "was Form, and is another Form now"),
+    "a type": (None, bool, "was any JSON, and is bool now"),
+    "none": (bool, None, "was bool, and is any JSON now"),
+    "the same": (Form, Form, None),
+}
+
+
+PLACES = {"step": "ask", "worker": "all[0]", "branch": "all[1]/ask", "inside": "all[0]/way/in/ask"}
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    ("kind", "where"), [*((kind, "step") for kind in EXPECTED), *(("another type", where) for where in PLACES)]
+)
+async def test_an_open_wait_for_another_type_is_told(kind: str, where: str) -> None:
+    before, now, what = EXPECTED[kind]
+
+    def work(expect: Any) -> Pattern:
+        ask = Wait("ask", expect=expect)
+        nested = Conditional("way", lambda _: "in", {"in": Chain("in", [ask])})
+        part: Any = {
+            "step": ask,
+            "worker": Parallel("all", ask, over="items"),
+            "branch": Parallel("all", {"other": Wait("other"), "ask": ask}),
+            "inside": Parallel("all", Chain("item", [nested]), over="items"),
+        }[where]
+        return Chain("work", [part])
+
+    store = MemoryStore()
+    await park(store, work(before), state={"items": [1]})
+    finding = await only(store, work(now))
+    assert finding.verdict is RunVerdict.GOES_ON
+    told = [note for note in finding.notes if "waits for" in note]
+    assert len(told) == (what is not None)
+    for note in told:
+        assert note == f"what {PLACES[where]!r} waits for {what}: an answer of the old form may be refused"

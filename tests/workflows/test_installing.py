@@ -1,11 +1,12 @@
 """What a missing extra says works for how the package was installed."""
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stagepost._installing import Installation
+from stagepost._installing import Installation, installed_version
 from stagepost.workflows import ExtraMissing
 
 PIP = "/venv/bin/python -m pip install"
@@ -66,3 +67,8 @@ def test_a_package_that_is_not_installed_is_a_checkout(monkeypatch: pytest.Monke
     here = Installation.here()
     assert here.source is not None
     assert (here.source / "stagepost").exists() or (here.source / "pyproject.toml").exists()
+    assert installed_version() == "unknown"
+
+
+def test_the_installed_version_is_that_of_the_package() -> None:
+    assert installed_version() == version("stagepost")

@@ -4,13 +4,15 @@ Two codecs share one interface. `PLAIN` takes JSON values and gives immutable on
 of a type and validates them back into it. Nothing that is read ever chooses a class: the type comes from the code.
 """
 
+import hashlib
 from collections.abc import Hashable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import NoneType, UnionType
-from typing import Annotated, Generic, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, ClassVar, Generic, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator, PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, PydanticSerializationError, SchemaSerializer
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
+from pydantic_core import ErrorDetails, PydanticSerializationError, SchemaSerializer, to_json
 
 from ._pitfalls import only_reordered, outline, pitfall
 from ._plain import PlainCodec
@@ -106,6 +108,15 @@ class TypedCodec(Generic[T]):
             value, by_alias=False, round_trip=True, serialize_as_any=as_any, warnings=False if as_any else "error"
         )
 
+    @cached_property
+    def summary(self) -> tuple[str, str]:
+        """The type as its users call it, and a digest of its JSON schema, empty if it has none."""
+        try:
+            schema = to_json(self._adapter.json_schema(by_alias=False, schema_generator=_Quiet))
+        except Exception:  # noqa: BLE001  # what makes the schema of a user's type may raise anything, and nothing needs it
+            return self._name, ""
+        return self._name, hashlib.sha256(schema).hexdigest()[:12]
+
     @property
     def _name(self) -> str:
         return _type_name(self.kind)
@@ -129,6 +140,16 @@ class TypedCodec(Generic[T]):
             raise CannotStore(
                 where, f"fields that {self._name} does not declare would be lost: declare the type that you return"
             )
+
+
+class _Quiet(GenerateJsonSchema):
+    """Warns of nothing that a schema cannot say."""
+
+    ignored_warning_kinds: ClassVar[set[JsonSchemaWarningKind]] = {  # type: ignore[misc]  # pydantic does not call it so
+        "skipped-choice",
+        "non-serializable-default",
+        "skipped-discriminator",
+    }
 
 
 def codec_for(kind: type[T]) -> TypedCodec[T]:

@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Self
@@ -73,6 +73,14 @@ class Installation:
             folder = f"{unquote(urlsplit(url).path)}{extra}"
             return ["-e", folder] if self.direct_url["dir_info"].get("editable") else [folder]
         return [f"{requirement} @ {_reference(self.direct_url)}"]
+
+
+def installed_version() -> str:
+    """The version of the package; ``unknown`` if it is imported from a checkout without being installed."""
+    try:
+        return version(_NAME)
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def how_to_install(extra: str) -> str:

@@ -1,3 +1,4 @@
+from importlib.metadata import version
 from pathlib import Path
 
 import anyio
@@ -9,7 +10,8 @@ from stagepost.agents import McpConnections, McpServer, McpUnavailable, Tool, To
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from mcp.server import Server  # after the skip
+from mcp.server import MCPServer, Server  # after the skip
+from mcp.server.mcpserver import Context  # after the skip
 from tests.agents.mcp._foreign import SCHEMAS, build  # after the skip
 
 
@@ -130,3 +132,15 @@ async def test_connections_can_be_entered_again(tmp_path: Path) -> None:
     for _ in range(2):
         async with connections:
             assert await use(await connections.tools(), "echo", text="hello") == ("hello", False, ())
+
+
+async def test_a_server_is_told_who_calls() -> None:
+    server = MCPServer("who")
+
+    @server.tool()
+    def who(context: Context) -> str:
+        told = context.session.client_params
+        return "nobody" if told is None else f"{told.client_info.name} {told.client_info.version}"
+
+    async with McpConnections([McpServer.memory(server)]) as connections:
+        assert (await use(await connections.tools(), "who")).text == f"stagepost {version('stagepost')}"

@@ -16,7 +16,9 @@ import anyio
 import httpx2
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import Implementation
 
+from stagepost._installing import installed_version
 from stagepost.workflows import Mask
 
 from .._models._addresses import bare_address
@@ -127,6 +129,7 @@ async def open_link(server: McpServer) -> AsyncIterator[SdkLink]:
                 message_handler=news.hear,
                 elicitation_callback=desk.elicit,
                 extensions=[TasksExtension()],
+                client_info=Implementation(name="stagepost", version=installed_version()),
             )
         )
         listing = Listing(client, server.name)

@@ -200,8 +200,9 @@ def prepare(
 def _unchecked(connection: sqlite3.Connection, schema: Schema) -> Iterator[None]:
     """A transaction's surroundings: of an older file tables may be made anew, which foreign keys refer to."""
     is_older = user_version(connection) < schema.version
-    if is_older:  # neither can be set inside of a transaction
+    if is_older:  # before the transaction, inside of which the first one cannot be set
         connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute("PRAGMA legacy_alter_table = ON")  # triggers of other tables may name one that is made anew
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # the WAL is copied by the owner only
     try:
         yield
@@ -209,6 +210,7 @@ def _unchecked(connection: sqlite3.Connection, schema: Schema) -> Iterator[None]
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         if is_older:
+            connection.execute("PRAGMA legacy_alter_table = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
 
 

@@ -9,6 +9,7 @@ from pydantic_core import from_json, to_json
 from stagepost.checkpoint import PLAIN, Shape
 
 from .._steps._step import Step
+from .._values._expected import summary_of
 from ._places import items_in
 from ._plan import ArrowPlace, FanOutPlace, FoldPlace, Place, Plan, RoutePlace, StepPlace
 
@@ -53,6 +54,26 @@ def branches_in(skeleton: bytes, path: str) -> Sequence[str]:
     return branches
 
 
+def expected_at(skeleton: bytes, place: str) -> tuple[str, str] | None:
+    """The type of what a step waited for in a stored shape, by its name and a digest; None for plain JSON.
+
+    Raises:
+        LookupError: There was no such step.
+    """
+    outline, path = from_json(skeleton), place.partition("#")[0]
+    outer, bracket, name = path.rpartition("]/")
+    for fan, idx in items_in(f"{outer}]" if bracket else ""):
+        outline = _at(outline[fan]["workers"], idx)
+    items = items_in(name)
+    found = _at(outline[items[0][0]]["expects"], items[0][1]) if items else outline[name].get("expects")
+    return None if found is None else (found[0], found[1])
+
+
+def _at(workers: Sequence[Any], idx: int) -> Any:
+    """What belongs to an item: each branch has a worker of its own, or all items have one."""
+    return workers[min(idx, len(workers) - 1)]
+
+
 def _outline(plan: Plan) -> dict[str, Any]:
     return {path: _place(place) for path, place in plan.places.items()}
 
@@ -67,6 +88,9 @@ def _place(place: Place) -> dict[str, Any]:
         case FanOutPlace():
             outline |= {"after": place.after, "branches": list(place.branches)}
             outline["workers"] = [None if isinstance(worker, Step) else _outline(worker) for worker in place.workers]
+            outline["expects"] = [_expects(worker) if isinstance(worker, Step) else None for worker in place.workers]
+        case StepPlace() if _expects(place.step) is not None:
+            outline |= {"after": place.after, "expects": _expects(place.step)}
         case _:
             outline["after"] = place.after
     return outline
@@ -96,6 +120,12 @@ def _steps(plan: Plan) -> Iterator[Step]:
 def _awaited(step: Step) -> object:
     receives = step.receives
     return None if receives is None else (receives.kind.value, receives.name, receives.only)
+
+
+def _expects(step: Step) -> tuple[str, str] | None:
+    """The type of what a step waits for, unless its questions decide."""
+    receives = step.receives
+    return None if receives is None or receives.type_of is not None else summary_of(receives.codec)
 
 
 def _has_plain_items(place: Place) -> bool:

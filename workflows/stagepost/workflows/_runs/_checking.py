@@ -13,15 +13,19 @@ from stagepost.checkpoint import (
     RunStatus,
     Snapshot,
     StoreError,
+    WaitKind,
     WaitStatus,
 )
 from stagepost.hub import Hub
 
 from .._pattern_errors import kind_of
-from .._patterns._pattern import Servable
+from .._patterns._pattern import Pattern, Servable
+from .._plans._places import step_at
+from .._plans._shape import expected_at
+from .._values._expected import summary_of
 from .._values._secrets import Given, Secrets
 from ..errors import RunDead, UnknownWorkflow, WorkflowError
-from ._compatibility import left_open
+from ._compatibility import left_open, open_in
 from ._fitness import Fitness, end_of
 from ._migration import Definition, Prepared
 from ._registry import Migrations, Registry
@@ -29,6 +33,7 @@ from ._report import CheckReport, RunFinding, RunVerdict
 
 OPEN: Final = (RunStatus.RUNNING, RunStatus.WAITING)
 LISTED: Final = 10_000
+_SENT: Final = (WaitKind.ANSWER, WaitKind.SIGNAL)
 _PAGE: Final = 200  # runs read at once
 
 CheckProgress: TypeAlias = Callable[[int, int], Awaitable[None]]
@@ -144,7 +149,11 @@ class Examination:
             return _finding(run, verdict, error=ended)
         prepared = self._fitness.check(snapshot)
         verdict = RunVerdict.GOES_ON if prepared.migrated is None else RunVerdict.MIGRATED
-        notes = (*_notes(snapshot, prepared), *_foreseen(snapshot, prepared.definition))
+        notes = (
+            *_notes(snapshot, prepared),
+            *_expectations(snapshot, prepared.definition.workflow),
+            *_foreseen(snapshot, prepared.definition),
+        )
         target = prepared.definition.workflow.version
         return _finding(run, verdict, target=target, notes=tuple(map(self._fitness.mask, notes)))
 
@@ -198,6 +207,27 @@ def _notes(snapshot: Snapshot, prepared: Prepared) -> Iterator[str]:
     for wait in snapshot.waits:
         if wait.place in lost and wait.status is WaitStatus.OPEN:
             yield f"it no longer waits at {wait.place!r}"
+
+
+def _expectations(snapshot: Snapshot, workflow: Pattern) -> Iterator[str]:
+    """What is to be said of open waits whose answers are to be of another type."""
+    for wait in open_in(snapshot) if snapshot.shape is not None else ():
+        try:
+            before = expected_at(snapshot.shape or b"{}", wait.place)
+        except (LookupError, TypeError):  # it waited elsewhere, or in the middle of a step whose questions decide
+            continue
+        step = step_at(workflow.plan, wait.place)
+        receives = None if step is None else step.receives
+        if receives is None or receives.type_of is not None or wait.kind not in _SENT:
+            continue
+        now = summary_of(receives.codec)
+        if now != before:
+            yield f"what {wait.place!r} waits for {_changed(before, now)}: an answer of the old form may be refused"
+
+
+def _changed(before: tuple[str, str] | None, now: tuple[str, str] | None) -> str:
+    old, new = ("any JSON" if each is None else each[0] for each in (before, now))
+    return f"was {old}, and is another {new} now" if old == new else f"was {old}, and is {new} now"
 
 
 def _foreseen(snapshot: Snapshot, definition: Definition) -> Iterator[str]:

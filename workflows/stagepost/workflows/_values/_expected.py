@@ -25,6 +25,11 @@ def expected(kind: Any) -> Codec[Any]:
         return _checked(codec_for(dict[str, Any]))
 
 
+def summary_of(codec: Codec[Any]) -> tuple[str, str] | None:
+    """A type that is expected, by its name and a digest; None for plain JSON, and for what cannot be told."""
+    return codec.summary if isinstance(codec, TypedCodec | CheckedPlain) else None
+
+
 class CheckedPlain:
     """JSON values of a type: they are kept as plain JSON is, immutable, and are of that type.
 
@@ -34,6 +39,11 @@ class CheckedPlain:
 
     def __init__(self, typed: TypedCodec[Any]) -> None:
         self._typed = typed
+
+    @property
+    def summary(self) -> tuple[str, str]:
+        """What is expected; see `TypedCodec`."""
+        return self._typed.summary
 
     def dump(self, value: object, where: str, context: object = None) -> bytes:
         """The stored form of a value; see `Codec`.

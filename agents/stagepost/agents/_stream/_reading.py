@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
@@ -51,7 +51,7 @@ class Reading:
             LookupError: Nobody knows its workflow.
             MisplacedPosition: The position is none of it.
         """
-        known: Sequence[bytes] = ()
+        known: Sequence[Any] = ()
         if position is None:
             snapshot = await self._source.snapshot(run_id)
         else:
@@ -61,7 +61,7 @@ class Reading:
         return await self._tree(run, self._loop_of(run.info.workflow, run.info.version), position, known)
 
     async def _tree(
-        self, run: StoredRun, loop: AgentLoop | None, position: Position | None, known: Sequence[bytes] = ()
+        self, run: StoredRun, loop: AgentLoop | None, position: Position | None, known: Sequence[Any] = ()
     ) -> Tree:
         """A run, from a position on, of which messages may be known; None for its beginning."""
         tree = Tree(run, loop, 0, (), {}, position or Position(-1))
@@ -94,7 +94,7 @@ class Reading:
         return start
 
     async def _messages(
-        self, run: StoredRun, first: int, count: int, known: Sequence[bytes] = ()
+        self, run: StoredRun, first: int, count: int, known: Sequence[Any] = ()
     ) -> Sequence[ChatMessage]:
         """A page of messages; the results of an answer come with it, if it has them.
 
@@ -106,12 +106,12 @@ class Reading:
         """
         length = run.length - first
         wanted = min(count, length)
-        found: list[ChatMessage] = [_MESSAGE.validate_json(data) for data in known[: max(wanted, 0)]]
+        found: list[ChatMessage] = [_read(element) for element in known[: max(wanted, 0)]]
         if found and len(found) == wanted:
             wanted = max(wanted, min(_with_results(found), length))
         while len(found) < wanted:
             page = await self._source.elements(run.info.run_id, MESSAGES, first + len(found), wanted - len(found))
-            found += map(_MESSAGE.validate_json, page.items)
+            found += map(_read, page.items)
             if not page.items and page.next is None:
                 break
             if len(found) == wanted:
@@ -151,6 +151,11 @@ class Reading:
             return self._loop_of(run.info.workflow, run.info.version)
         except LookupError:
             return None
+
+
+def _read(element: Any) -> ChatMessage:
+    """A message, which may have been read already."""
+    return _MESSAGE.validate_json(element) if isinstance(element, bytes) else element
 
 
 def _first(position: Position) -> int:

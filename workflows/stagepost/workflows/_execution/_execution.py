@@ -25,6 +25,7 @@ from stagepost.hub import Emitter, Hub, get_logger, traceback_text
 
 from .._bell import Bell
 from .._events import Checkpointed, EventKind
+from .._listening._followed import Standing
 from .._listening._room import Room
 from .._pattern_errors import describe
 from .._tracing import RunTracer, Tracer
@@ -84,6 +85,7 @@ class Execution:
         labels: What it can be found by, and its children too.
         numbers: Counts its values and lists with rows of their own.
         room: Those who listen to it, or to the run around it; None if nobody does.
+        standing: It as those see it who listen, once its root branch is there; None in memory.
         tracer: Traces the runs of its runner, or those below it; None if they are not traced.
         tracing: What traces it; None if it is not traced.
     """
@@ -120,6 +122,7 @@ class Execution:
     labels: Mapping[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=partial(count, 1))
     room: Room | None = None
+    standing: Standing | None = None
     tracer: Tracer | None = None
     tracing: RunTracer | None = None
     _blobs: Blobs | None = None
@@ -287,6 +290,8 @@ class Execution:
         for listener in tuple(self.listeners):
             listener(ended)
         self._told.ring()
+        if self.room is not None:  # which was rung when that was stored, before it was known here
+            self.room.ring()
 
     def stop(self) -> None:
         """Begin no further step."""

@@ -47,6 +47,8 @@ class Follower:
                 messages = await listening.followed.elements(info.run_id, "messages", 0, _MANY)
                 assert len(messages.items) == len(await self._messages(info.run_id))
                 self.followed += not snapshot.row  # which only the store knows
+        whole, _ = await all_parts(await moment_of(self._store, "t"), Loops(runner), "t")
+        assert not self._is_reading or sorted(map(str, keys(whole))) == sorted(map(str, keys(self.parts)))
 
     async def _messages(self, run_id: str) -> tuple[bytes, ...]:
         return tuple((await self._store.elements(run_id, "", "messages", limit=_MANY)).items)
@@ -90,8 +92,9 @@ async def _holds(lead: list[list[str]], below: list[list[str]], seed: int) -> No
                 world.gates.clear()
             async with Runner(store, workflows=[world.agent]) as runner:
                 await follower.look(runner)
-                rest, _ = await all_parts(await moment_of(store, "t"), Loops(runner), "t", follower.cursor)
-                whole, _ = await all_parts(await moment_of(store, "t"), Loops(runner), "t")
+                moment = await moment_of(store, "t")
+                rest, _ = await all_parts(moment, Loops(runner), "t", follower.cursor)
+                whole, _ = await all_parts(moment, Loops(runner), "t")
             assert sorted(map(str, keys([*follower.parts, *rest]))) == sorted(map(str, keys(whole)))
             group.cancel_scope.cancel()
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -64,17 +63,18 @@ class Reading:
         self, run: StoredRun, loop: AgentLoop | None, position: Position | None, known: Sequence[Any] = ()
     ) -> Tree:
         """A run, from a position on, of which messages may be known; None for its beginning."""
-        tree = Tree(run, loop, 0, (), {}, position or Position(-1))
         if position is None:
-            first = await self._start(run)
-            holder = first_holder(run, first, tree.name)
-            tree = tree._replace(first=first, position=Position(first - 1, run.first_turn, 0, {}, holder))
+            first, count = await self._start(run), _PAGE + 1
+            name = Tree(run, loop, 0, (), {}, Position(-1)).name
+            begin = Position(first - 1, run.first_turn, 0, {}, first_holder(run, first, name))
         else:
             _check(run, position)
-            tree = tree._replace(first=run.length if run.asks_nothing else _first(position))
-        tree = tree._replace(messages=await self._messages(run, tree.first, _count(tree.position), known))
+            first, count, begin = run.length if run.asks_nothing else _first(position), _count(position), position
+        tree = Tree(run, loop, first, await self._messages(run, first, count, known), {}, begin)
         _check_calls(tree)
         self._left -= len(tree.messages) - (position is not None)
+        if self._left > 0 and not _may_ask(tree):
+            return tree
         return await self._with_below(tree)
 
     async def _start(self, run: StoredRun) -> int:
@@ -121,8 +121,6 @@ class Reading:
     async def _with_below(self, tree: Tree) -> Tree:
         """A run with those below it whose results were not told; without messages that there is no room for."""
         below: dict[int, Tree | None] = {}
-        if self._left > 0 and not any(map(partial(_may_ask, tree), tree.messages)):
-            return tree
         position, turn = tree.position, tree.position.turn
         for offset, message in enumerate(tree.messages):
             if not isinstance(message, AssistantMessage):
@@ -184,11 +182,14 @@ def _check_calls(tree: Tree) -> None:
         raise MisplacedPosition(why)
 
 
-def _may_ask(tree: Tree, message: ChatMessage) -> bool:
-    """Whether a message has calls that may ask other agents."""
-    calls = message.calls if isinstance(message, AssistantMessage) else ()
+def _may_ask(tree: Tree) -> bool:
+    """Whether messages have calls that may ask other agents."""
     asking = None if tree.loop is None else tree.loop.asking
-    return any(asking is None or call.name in asking or call.name == MESSAGE_AGENT for call in calls)
+    for message in tree.messages:
+        for call in message.calls if isinstance(message, AssistantMessage) else ():
+            if asking is None or call.name in asking or call.name == MESSAGE_AGENT:
+                return True
+    return False
 
 
 def _with_results(found: Sequence[ChatMessage]) -> int:

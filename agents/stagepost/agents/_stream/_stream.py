@@ -234,7 +234,9 @@ class TaskStream(Generic[OutputT_co]):
         self._told += heard.told
         self._missed += heard.missed
         self._is_stale = heard.rung or not self._has_read
-        if not self._is_stale:
+        if self._is_stale:
+            await self._read()
+        else:
             self._ready.extend(self._own_merging().flush())
 
     async def _read(self) -> None:

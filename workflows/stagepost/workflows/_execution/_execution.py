@@ -85,7 +85,7 @@ class Execution:
         labels: What it can be found by, and its children too.
         numbers: Counts its values and lists with rows of their own.
         room: Those who listen to it, or to the run around it; None if nobody does.
-        standing: It as those see it who listen, once its root branch is there; None in memory.
+        stand: Makes what shows it to those who listen, once its root branch is there.
         tracer: Traces the runs of its runner, or those below it; None if they are not traced.
         tracing: What traces it; None if it is not traced.
     """
@@ -122,9 +122,10 @@ class Execution:
     labels: Mapping[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=partial(count, 1))
     room: Room | None = None
-    standing: Standing | None = None
+    stand: Callable[[], Standing] | None = None
     tracer: Tracer | None = None
     tracing: RunTracer | None = None
+    _standing: Standing | None = None
     _blobs: Blobs | None = None
     _signals: SignalBox | None = None
     _told: Bell = field(default_factory=Bell)
@@ -145,6 +146,13 @@ class Execution:
             record = ItemRecord(item.idx, Value(item.input), item.status, value, item.error)
             self.items.setdefault(item.path, []).append(record)
         self.ledger.restore(snapshot)
+
+    @property
+    def standing(self) -> Standing | None:
+        """It as those see it who listen; None as long as its root branch is not there, and in memory."""
+        if self._standing is None and self.stand is not None:
+            self._standing = self.stand()
+        return self._standing
 
     @property
     def blobs(self) -> Blobs:

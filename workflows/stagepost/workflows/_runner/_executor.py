@@ -171,7 +171,7 @@ class Executor:
             if record.cancelled:
                 execution.interrupt()
             branch = Branch(execution, workflow.plan, snapshot.root, own=values)
-            execution.standing = StandingRun(branch)
+            execution.stand = partial(StandingRun, branch)
             await self._advance(record, branch, lease.row, recovered=recovered)
         except BaseException as error:
             await self._tell(record, execution, snapshot.run, error)

@@ -29,13 +29,13 @@ from stagepost.workflows import (
     RunnerNotOpen,
     RunnerStopped,
     Sleep,
-    Source,
     State,
     StepContext,
     Told,
     Wait,
     step,
 )
+from stagepost.workflows._listening._listening import Entered
 from stagepost.workflows._listening._room import Room
 from stagepost.workflows._listening._source import StoredSource
 
@@ -785,9 +785,10 @@ class _Door:
     def __exit__(self, *error: object) -> None:
         self._listening.__exit__(None, None, None)
 
-    def enter(self, listening: Listening) -> tuple[Room, Source]:
+    def enter(self, listening: Listening) -> Entered:
         self._room.enter(listening)
-        return self._room, StoredSource(MemoryStore(), self._room.memo)
+        source = StoredSource(MemoryStore(), self._room.memo)
+        return Entered(self._room, source, source)
 
     def leave(self, listening: Listening, room: Room) -> None:
         assert room is self._room

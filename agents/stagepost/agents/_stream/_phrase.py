@@ -51,21 +51,20 @@ def phrase(tool: str, description: str, arguments: JsonValue, mask: Callable[[st
         arguments: Those of the call; anything but an object names nothing.
         mask: Hides secrets.
     """
-    sentence = _first_sentence(description)
+    sentence = _sentence(description)
     if not sentence:
         return f"Calling {tool}..."
     given = _values(arguments, mask) if isinstance(arguments, Mapping) else {}
-    text = f"{_named(_with_verb(sentence), given)}..."
+    text = f"{_named(sentence, given)}..."
     return text if mask is None else mask(text)
 
 
-def _first_sentence(description: str) -> str:
+@lru_cache(maxsize=256)
+def _sentence(description: str) -> str:
+    """The first sentence, with the -ing form of its verb."""
     text = description.strip()
     end = _END_OF_SENTENCE.search(text)
-    return (text if end is None else text[: end.start()])[:_LONGEST_TEXT].rstrip(" .")
-
-
-def _with_verb(sentence: str) -> str:
+    sentence = (text if end is None else text[: end.start()])[:_LONGEST_TEXT].rstrip(" .")
     verb, space, rest = sentence.partition(" ")
     return f"{_VERBS.get(verb.lower(), verb)}{space}{rest}"
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from stagepost.checkpoint import RunStatus
 
 from ..errors import InvalidCursor
-from ._cursor import check_of, parse, render, rendered
+from ._cursor import check_of, parse, rendered
 from ._part import StreamPart
 from ._parts import TaskCancelled, TaskCompleted, TaskFailed
 from ._position import Cursor, End
@@ -27,6 +27,7 @@ class Batch(NamedTuple):
     Attributes:
         parts: The numbered parts after the cursor, each with the cursor after it, in the order of commits.
         cursor: What to go on after; None while there is no part.
+        known: The same, as it is understood.
         is_over: Whether the last part of the run was told, with these or before.
         has_more: Whether there is more to read at once: a batch has a limited number of parts.
         status: Where the run stands.
@@ -36,6 +37,7 @@ class Batch(NamedTuple):
 
     parts: Sequence[StreamPart]
     cursor: str | None
+    known: Cursor | None
     is_over: bool
     has_more: bool
     status: RunStatus
@@ -48,6 +50,7 @@ async def read(
     run_id: str,
     cursor: str | None = None,
     *,
+    known: Cursor | None = None,
     mask: Callable[[str], str] | None = None,
     limit: int = _MOST,
 ) -> Batch:
@@ -58,6 +61,7 @@ async def read(
         loop_of: The loops of their workflows.
         run_id: The task.
         cursor: Go on after this one; None for the start.
+        known: The same as it is understood, if it is that of a batch.
         mask: Hides secrets in phrases.
         limit: How many parts at most.
 
@@ -66,41 +70,49 @@ async def read(
         RunNotFound: There is no such task.
         LookupError: Nobody knows its workflow.
     """
-    known = None if cursor is None else parse(cursor, run_id)
+    if known is None and cursor is not None:
+        known = parse(cursor, run_id)
     try:
         tree = await Reading(source, loop_of).root(run_id, None if known is None else known.position)
     except MisplacedPosition as error:
         raise InvalidCursor(str(cursor), str(error)) from None
-    return told(tree, known, mask=mask, limit=limit)
+    return told(tree, known, cursor, mask=mask, limit=limit)
 
 
-def told(tree: Tree, cursor: Cursor | None, *, mask: Callable[[str], str] | None = None, limit: int = _MOST) -> Batch:
+def told(
+    tree: Tree,
+    known: Cursor | None,
+    cursor: str | None = None,
+    *,
+    mask: Callable[[str], str] | None = None,
+    limit: int = _MOST,
+) -> Batch:
     """The next parts of a task that was read: a pure function.
 
     Args:
         tree: What was read of it, from the cursor on.
-        cursor: How much was told; None for nothing.
+        known: How much was told; None for nothing.
+        cursor: The same as a text.
         mask: Hides secrets in phrases.
         limit: How many parts at most.
     """
     info = tree.run.info
     is_ended = not info.status.is_open
-    end, last = End(info.status.value, info.epoch), None if cursor is None else cursor.end
+    end, last = End(info.status.value, info.epoch), None if known is None else known.end
     is_known = is_ended and last == end
     telling = Telling(tree, info.run_id, mask=mask)
     parts: list[StreamPart] = []
     check, shown = check_of(info.run_id), end if is_known else None
     for kind, fields, position in telling.parts():
-        text = rendered(check, position, shown)
-        parts.append(kind(task_id=info.run_id, cursor=text, **fields))
+        cursor, known = rendered(check, position, shown), Cursor(position, shown)
+        parts.append(kind(task_id=info.run_id, cursor=cursor, **fields))
         if len(parts) == limit:
-            return Batch(parts, text, is_over=False, has_more=True, status=info.status, runs={})
-    if is_ended and telling.is_whole and not is_known:
-        text = rendered(check, telling.position, end)
-        parts.append(_ended(tree.run, text, telling.path))
-    text_or_none = parts[-1].cursor if parts else None if cursor is None else render(cursor, info.run_id)
+            return Batch(parts, cursor, known, is_over=False, has_more=True, status=info.status, runs={})
     is_over = is_ended and telling.is_whole
-    return Batch(parts, text_or_none, is_over, not telling.is_whole and bool(parts), info.status, telling.runs)
+    if is_over and not is_known:
+        cursor, known = rendered(check, telling.position, end), Cursor(telling.position, end)
+        parts.append(_ended(tree.run, cursor, telling.path))
+    return Batch(parts, cursor, known, is_over, not telling.is_whole and bool(parts), info.status, telling.runs)
 
 
 def _ended(run: StoredRun, cursor: str, path: tuple[str, ...]) -> StreamPart:

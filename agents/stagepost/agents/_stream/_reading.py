@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
@@ -51,7 +50,7 @@ class Reading:
             LookupError: Nobody knows its workflow.
             MisplacedPosition: The position is none of it.
         """
-        known: Sequence[bytes] = ()
+        known: Sequence[Any] = ()
         if position is None:
             snapshot = await self._source.snapshot(run_id)
         else:
@@ -61,20 +60,21 @@ class Reading:
         return await self._tree(run, self._loop_of(run.info.workflow, run.info.version), position, known)
 
     async def _tree(
-        self, run: StoredRun, loop: AgentLoop | None, position: Position | None, known: Sequence[bytes] = ()
+        self, run: StoredRun, loop: AgentLoop | None, position: Position | None, known: Sequence[Any] = ()
     ) -> Tree:
         """A run, from a position on, of which messages may be known; None for its beginning."""
-        tree = Tree(run, loop, 0, (), {}, position or Position(-1))
         if position is None:
-            first = await self._start(run)
-            holder = first_holder(run, first, tree.name)
-            tree = tree._replace(first=first, position=Position(first - 1, run.first_turn, 0, {}, holder))
+            first, count = await self._start(run), _PAGE + 1
+            name = Tree(run, loop, 0, (), {}, Position(-1)).name
+            begin = Position(first - 1, run.first_turn, 0, {}, first_holder(run, first, name))
         else:
             _check(run, position)
-            tree = tree._replace(first=run.length if run.asks_nothing else _first(position))
-        tree = tree._replace(messages=await self._messages(run, tree.first, _count(tree.position), known))
+            first, count, begin = run.length if run.asks_nothing else _first(position), _count(position), position
+        tree = Tree(run, loop, first, await self._messages(run, first, count, known), {}, begin)
         _check_calls(tree)
         self._left -= len(tree.messages) - (position is not None)
+        if self._left > 0 and not _may_ask(tree):
+            return tree
         return await self._with_below(tree)
 
     async def _start(self, run: StoredRun) -> int:
@@ -94,7 +94,7 @@ class Reading:
         return start
 
     async def _messages(
-        self, run: StoredRun, first: int, count: int, known: Sequence[bytes] = ()
+        self, run: StoredRun, first: int, count: int, known: Sequence[Any] = ()
     ) -> Sequence[ChatMessage]:
         """A page of messages; the results of an answer come with it, if it has them.
 
@@ -106,12 +106,12 @@ class Reading:
         """
         length = run.length - first
         wanted = min(count, length)
-        found: list[ChatMessage] = [_MESSAGE.validate_json(data) for data in known[: max(wanted, 0)]]
+        found: list[ChatMessage] = [_read(element) for element in known[: max(wanted, 0)]]
         if found and len(found) == wanted:
             wanted = max(wanted, min(_with_results(found), length))
         while len(found) < wanted:
             page = await self._source.elements(run.info.run_id, MESSAGES, first + len(found), wanted - len(found))
-            found += map(_MESSAGE.validate_json, page.items)
+            found += map(_read, page.items)
             if not page.items and page.next is None:
                 break
             if len(found) == wanted:
@@ -121,8 +121,6 @@ class Reading:
     async def _with_below(self, tree: Tree) -> Tree:
         """A run with those below it whose results were not told; without messages that there is no room for."""
         below: dict[int, Tree | None] = {}
-        if self._left > 0 and not any(map(partial(_may_ask, tree), tree.messages)):
-            return tree
         position, turn = tree.position, tree.position.turn
         for offset, message in enumerate(tree.messages):
             if not isinstance(message, AssistantMessage):
@@ -153,6 +151,11 @@ class Reading:
             return None
 
 
+def _read(element: Any) -> ChatMessage:
+    """A message, which may have been read already."""
+    return _MESSAGE.validate_json(element) if isinstance(element, bytes) else element
+
+
 def _first(position: Position) -> int:
     """Place of the first message that is read from a position on: the last one that was told."""
     return max(position.upto, 0)
@@ -179,11 +182,14 @@ def _check_calls(tree: Tree) -> None:
         raise MisplacedPosition(why)
 
 
-def _may_ask(tree: Tree, message: ChatMessage) -> bool:
-    """Whether a message has calls that may ask other agents."""
-    calls = message.calls if isinstance(message, AssistantMessage) else ()
+def _may_ask(tree: Tree) -> bool:
+    """Whether messages have calls that may ask other agents."""
     asking = None if tree.loop is None else tree.loop.asking
-    return any(asking is None or call.name in asking or call.name == MESSAGE_AGENT for call in calls)
+    for message in tree.messages:
+        for call in message.calls if isinstance(message, AssistantMessage) else ():
+            if asking is None or call.name in asking or call.name == MESSAGE_AGENT:
+                return True
+    return False
 
 
 def _with_results(found: Sequence[ChatMessage]) -> int:

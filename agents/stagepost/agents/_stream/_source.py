@@ -1,7 +1,7 @@
 """Where the parts of a run are read from."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from stagepost.checkpoint import Page, RunInfo, Snapshot
 
@@ -18,11 +18,11 @@ class Source(Protocol):
         """A run without the elements of its lists."""
         ...
 
-    async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[bytes]:
-        """Elements of one of its lists."""
+    async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[Any]:
+        """Elements of one of its lists: as values of their type where these are known, otherwise as JSON."""
         ...
 
-    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[bytes]]:
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[Any]]:
         """Both in one read; the elements may be more than the snapshot knows of."""
         ...
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -23,6 +24,7 @@ from .._tools._outside import ASKED
 _FAN_OUT: Final = "tools"
 _QUESTIONS: Final = (APPROVE, ASKED)
 _MESSAGE_AGENT: Final = MESSAGE_AGENT.encode()
+_NONE_MADE: Final[Mapping[int, tuple[ToolMessage, datetime]]] = MappingProxyType({})
 
 
 class StoredRun:
@@ -33,23 +35,17 @@ class StoredRun:
 
     Attributes:
         info: What is known of it.
+        length: How many messages its transcript has.
+        saved_at: When it was saved last (UTC), items of fan-outs excepted.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.info: RunInfo = snapshot.run
         self._snapshot = snapshot
         self._root = snapshot.root
-
-    @cached_property
-    def length(self) -> int:
-        """How many messages its transcript has."""
         ref = self._root.refs.get(MESSAGES)  # an empty list has none
-        return 0 if ref is None else ref.length or 0
-
-    @property
-    def saved_at(self) -> datetime:
-        """When it was saved last (UTC), items of fan-outs excepted."""
-        return self._snapshot.saved_at.get("", self.info.created_at)
+        self.length = 0 if ref is None else ref.length or 0
+        self.saved_at = snapshot.saved_at.get("", snapshot.run.created_at)
 
     @property
     def first_turn(self) -> int:
@@ -66,7 +62,7 @@ class StoredRun:
         """Its final answer as JSON values; None if there is none."""
         return self._value(OUTPUT)
 
-    @cached_property
+    @property
     def handed(self) -> Handed | None:
         """The last handoff, which may be that of a run that it continues."""
         handed = self._value("handoff")
@@ -98,9 +94,13 @@ class StoredRun:
             return {}
         return given if isinstance(given, dict) else {}
 
-    @cached_property
+    @property
     def made(self) -> Mapping[int, tuple[ToolMessage, datetime]]:
         """Results of calls of the last answer that the transcript has not yet, by the calls' places among those."""
+        return self._made if self._snapshot.items else _NONE_MADE
+
+    @cached_property
+    def _made(self) -> Mapping[int, tuple[ToolMessage, datetime]]:
         made: dict[int, tuple[ToolMessage, datetime]] = {}
         for item in self._snapshot.items:
             if item.path != _FAN_OUT or item.value is None:
@@ -130,10 +130,14 @@ class StoredRun:
         """What it waits for word of, or has waited."""
         return [wait for wait in self._snapshot.waits if wait.kind is WaitKind.EFFECT]
 
-    @cached_property
+    @property
     def has_asked(self) -> bool:
         """Whether it has asked people anything, or has had doubts."""
-        return bool(self._snapshot.waits) or any(effect.key.startswith(_QUESTIONS) for effect in self._snapshot.effects)
+        return bool(self._snapshot.waits) or (bool(self._snapshot.effects) and self._has_noted_answers)
+
+    @cached_property
+    def _has_noted_answers(self) -> bool:
+        return any(effect.key.startswith(_QUESTIONS) for effect in self._snapshot.effects)
 
     @cached_property
     def effects(self) -> Mapping[str, Effect]:

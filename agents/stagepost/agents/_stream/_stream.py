@@ -17,11 +17,12 @@ from stagepost.checkpoint import RunNotFound
 from stagepost.workflows import Listening, Told
 
 from .._delegation._result import AgentResult
-from ..errors import StreamNotOver
+from ..errors import InvalidCursor, StreamNotOver
 from ._choice import Choice
 from ._merging import Merging
 from ._part import StreamPart
 from ._partial import FormOf, Partials
+from ._position import Cursor
 from ._read import Batch, read
 from ._source import LoopOf
 from ._text import Spoken
@@ -115,6 +116,7 @@ class TaskStream(Generic[OutputT_co]):
         self._choice = choice
         self._takes_all = choice.is_all
         self._after = self._cursor = after
+        self._known: Cursor | None = None
         self._block: AbstractAsyncContextManager[Hearing[OutputT_co]] | None = None
         self._hearing: Hearing[OutputT_co] | None = None
         self._merging: Merging | None = None
@@ -232,21 +234,24 @@ class TaskStream(Generic[OutputT_co]):
         self._told += heard.told
         self._missed += heard.missed
         self._is_stale = heard.rung or not self._has_read
-        if not self._is_stale:
+        if self._is_stale:
+            await self._read()
+        else:
             self._ready.extend(self._own_merging().flush())
 
     async def _read(self) -> None:
         """Read what follows, and put what was told meanwhile in its place."""
-        listening, key = self._entered.listening, self._key
+        listening = self._entered.listening
+        rings = listening.rings
         try:
-            batch = await self._batch()
+            batch = await (self._next_batch() if listening.is_alone else self._batch())
         except RunNotFound as error:
             await self._end_unread(error)
             return
-        is_current = listening.has(key)
+        is_current = listening.rings == rings
         if batch.is_over and self._outcome is None:
             self._outcome = await self._come_to()
-        self._after, self._is_over = batch.cursor, batch.is_over
+        self._after, self._known, self._is_over = batch.cursor, batch.known, batch.is_over
         if batch.has_more:
             self._ready.extend(self._own_merging().read(batch.parts, None))
             return
@@ -317,7 +322,11 @@ class TaskStream(Generic[OutputT_co]):
 
     async def _next_batch(self) -> Batch:
         hearing = self._entered
-        return await read(hearing.listening.source, hearing.loop_of, hearing.task_id, self._after, mask=hearing.mask)
+        listening, arguments = hearing.listening, (hearing.loop_of, hearing.task_id, self._after)
+        try:
+            return await read(listening.followed, *arguments, known=self._known, mask=hearing.mask)
+        except InvalidCursor:  # of a commit that only the store knows of yet, or of nobody's
+            return await read(listening.source, *arguments, known=self._known, mask=hearing.mask)
 
     async def _come_to(self) -> Callable[[], AgentResult[OutputT_co]] | BaseException:
         """What makes the result of the run, once for all who ask; or its error."""

@@ -233,7 +233,8 @@ class Telling:
         message = self._tree.message(place)
         if isinstance(message, ToolMessage):
             return message, self._run.saved_at
-        return self._run.made.get(index, (None, self._run.saved_at))
+        made = self._run.made.get(index)
+        return (None, self._run.saved_at) if made is None else made
 
     def _tell(self, place: int, told: CallTold) -> CallTold:
         self.position = self.position.with_call(place, told)
@@ -247,8 +248,8 @@ class Telling:
         call_id: str | None,
         fields: dict[str, Any],
     ) -> Draft:
-        common = {"timestamp": at, "seq": place, "path": self.path, "call_id": call_id, "visit": self._visit}
-        return kind, {**common, **fields}, self.position
+        told = {"timestamp": at, "seq": place, "path": self.path, "call_id": call_id, "visit": self._visit, **fields}
+        return kind, told, self.position
 
 
 def _said(message: ChatMessage) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class FanOut:
         """
         say_entered(self._branch)
         resumes = self._branch.width is not None
-        self._items = self._run.items.pop(self._path, []) if resumes else await self._freeze()
+        self._items = self._take_up() if resumes else await self._freeze()
         self._ending = Ending(self._branch, self._place, self._path, self._visit, self._items)
         for item in self._items:
             self._count(item)
@@ -135,6 +135,12 @@ class FanOut:
     async def _rests(self) -> bool:
         """Whether news has come while nothing of the run was left to do, which only the outermost fan-out knows."""
         return self._branch.path == "" and self._run.journal.is_stored and await self._run.rest()
+
+    def _take_up(self) -> list[ItemRecord]:
+        """The items that somebody has frozen before."""
+        items = self._run.items.pop(self._path, [])
+        self._branch.frozen = self._path, self._visit, items
+        return items
 
     async def _freeze(self) -> list[ItemRecord]:
         items = take_items(self._branch, self._place.within, self._pattern)

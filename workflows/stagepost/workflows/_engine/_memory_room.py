@@ -7,7 +7,6 @@ from secrets import token_hex
 from typing import Protocol
 
 from stagepost.checkpoint import (
-    Frame,
     Item,
     Page,
     Ref,
@@ -19,15 +18,15 @@ from stagepost.checkpoint import (
 )
 from stagepost.hub import traceback_text
 
-from .._listening._listening import Listening
+from .._listening._listening import Entered, Listening
 from .._listening._room import Room
-from .._listening._source import Source
 from .._pattern_errors import describe
 from .._values._append import Elements
 from .._values._layout import LARGE
 from .._values._state import GatheredValue, Stored
 from ..errors import WorkflowError
 from ._branch import Branch, to_bytes
+from ._standing import frame_of
 
 
 class Kind(Protocol):
@@ -83,7 +82,7 @@ class MemoryRun:
     def snapshot(self) -> Snapshot:
         """It as `CheckpointStore.head` shows a stored run."""
         branches = list(_branches(self.branch))
-        frames = {branch.path: _frame(branch) for branch in branches if branch.seq}
+        frames = {branch.path: frame_of(branch, _refs(branch.own)) for branch in branches if branch.seq}
         return Snapshot(self._info, frames, [item for branch in branches for item in _items(branch)])
 
 
@@ -155,14 +154,15 @@ class MemoryRoom:
         """
         return Listening(self.run_id, self, size=buffer, follows=follows)
 
-    def enter(self, listening: Listening) -> tuple[Room, Source]:
+    def enter(self, listening: Listening) -> Entered:
         """Somebody listens from now on."""
         self._room.enter(listening)
         if self._runs:
             listening.buffer.ring()
         if self._error is not None:
             self._room.end(self.run_id, self._error)
-        return self._room, MemorySource(self._runs)
+        source = MemorySource(self._runs)
+        return Entered(self._room, source, source)
 
     def leave(self, listening: Listening, room: Room) -> None:  # there is one room
         """Somebody listens no longer."""
@@ -230,14 +230,6 @@ def _is_frozen(branch: Branch) -> bool:
     if branch.frozen is None or place is None:
         return False
     return branch.frozen[:2] == (branch.full_path(place.path), branch.visit(place.within))
-
-
-def _frame(branch: Branch) -> Frame:
-    refs = _refs(branch.own)
-    state = {key: value.data for key, value in branch.own.items() if key not in refs or refs[key].length is None}
-    position = branch.position
-    visits = {} if position.next is None else position.visits
-    return Frame(branch.path, branch.seq, position.next, state, visits, branch.width, refs)
 
 
 def _refs(own: Mapping[str, Stored]) -> Mapping[str, Ref]:

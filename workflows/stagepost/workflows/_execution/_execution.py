@@ -25,6 +25,7 @@ from stagepost.hub import Emitter, Hub, get_logger, traceback_text
 
 from .._bell import Bell
 from .._events import Checkpointed, EventKind
+from .._listening._followed import Standing
 from .._listening._room import Room
 from .._pattern_errors import describe
 from .._tracing import RunTracer, Tracer
@@ -86,6 +87,7 @@ class Execution:
         chronicle: What it says of itself; None if it keeps no history.
         numbers: Counts its values and lists with rows of their own.
         room: Those who listen to it, or to the run around it; None if nobody does.
+        stand: Makes what shows it to those who listen, once its root branch is there.
         tracer: Traces the runs of its runner, or those below it; None if they are not traced.
         tracing: What traces it; None if it is not traced.
     """
@@ -123,8 +125,10 @@ class Execution:
     numbers: Iterator[int] = field(default_factory=partial(count, 1))
     chronicle: Chronicle | None = None
     room: Room | None = None
+    stand: Callable[[], Standing] | None = None
     tracer: Tracer | None = None
     tracing: RunTracer | None = None
+    _standing: Standing | None = None
     _blobs: Blobs | None = None
     _signals: SignalBox | None = None
     _told: Bell = field(default_factory=Bell)
@@ -147,6 +151,13 @@ class Execution:
             record = ItemRecord(item.idx, Value(item.input), item.status, value, item.error)
             self.items.setdefault(item.path, []).append(record)
         self.ledger.restore(snapshot)
+
+    @property
+    def standing(self) -> Standing | None:
+        """It as those see it who listen; None as long as its root branch is not there, and in memory."""
+        if self._standing is None and self.stand is not None:
+            self._standing = self.stand()
+        return self._standing
 
     @property
     def blobs(self) -> Blobs:
@@ -296,6 +307,8 @@ class Execution:
         for listener in tuple(self.listeners):
             listener(ended)
         self._told.ring()
+        if self.room is not None:  # which was rung when that was stored, before it was known here
+            self.room.ring()
 
     def stop(self) -> None:
         """Begin no further step."""

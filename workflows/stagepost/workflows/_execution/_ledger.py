@@ -1,6 +1,6 @@
 """The waits and effects of one run, as far as this process knows them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from stagepost.checkpoint import Effect, EffectStatus, NewWait, Snapshot, StoredWait, WaitKind, WaitStatus
@@ -45,6 +45,8 @@ class Ledger:
         self._effects: dict[tuple[str, str], Effect] = {}
         self.doubts: dict[str, Parks] = {}
         self._under_way: set[tuple[str, str]] = set()
+        self._replaced: dict[str, StoredWait] = {}
+        self._listed: Sequence[Effect] | None = None
 
     @property
     def is_durable(self) -> bool:
@@ -55,6 +57,22 @@ class Ledger:
         """Take up what is stored."""
         self.waits = {wait.place: wait for wait in snapshot.waits}
         self._effects = {(effect.place, effect.key): effect for effect in snapshot.effects}
+        self._listed = None
+
+    # as they are stored
+
+    def all_waits(self) -> Sequence[StoredWait]:
+        """All waits, in the order of their places."""
+        if not self.waits and not self._replaced:
+            return ()
+        known = {**self._replaced, **self.waits}
+        return [known[place] for place in sorted(known)]
+
+    def all_effects(self) -> Sequence[Effect]:
+        """All effects, in the order of their places and keys."""
+        if self._listed is None:
+            self._listed = tuple([effect for _, effect in sorted(self._effects.items())])
+        return self._listed
 
     # waits
 
@@ -81,8 +99,13 @@ class Ledger:
             CheckpointError: It could not be saved.
         """
         assert self._records is not None  # noqa: S101  # `perform` asks beforehand
-        self.waits.pop(place, None)
-        wait = await self._records.wait(NewWait(place, request.kind, request.name, request.prompt, request.due_at))
+        before = self.waits.pop(place, None)
+        if before is not None:
+            self._replaced[place] = before
+        try:
+            wait = await self._records.wait(NewWait(place, request.kind, request.name, request.prompt, request.due_at))
+        finally:
+            self._replaced.pop(place, None)
         known = self.waits.get(place)
         if known is None or known.opened_at < wait.opened_at:  # its end may have been heard of before this returned
             self.waits[place] = wait
@@ -125,6 +148,7 @@ class Ledger:
             self._effects.pop((effect.place, effect.key), None)
         else:
             self._effects[effect.place, effect.key] = effect
+        self._listed = None
 
     async def first(self, place: str, key: str) -> bool:
         """Save that the step there gets to a key for the first time; False if it did before.
@@ -146,7 +170,7 @@ class Ledger:
         if self._records is not None and wait is not None and wait.kind is WaitKind.EFFECT:
             kept = {key: effect for key, effect in self._effects.items() if effect.place != place}
             told = {(place, effect.key): effect for effect in await self._records.effects() if effect.place == place}
-            self._effects = {**kept, **told}
+            self._effects, self._listed = {**kept, **told}, None
 
     def begin(self, place: str, key: str) -> bool:
         """Note that an effect is under way; False if it is so already."""

@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, NamedTuple, Protocol, Self, TypeVar
 
 from .._bell import Bell
 from ._buffer import Buffer
 from ._group import Group
 from ._room import Room
-from ._source import Source, shared
+from ._source import ReadSource, Source, shared
 from ._told import Heard
 
 T = TypeVar("T")
@@ -17,10 +17,24 @@ T = TypeVar("T")
 _READS: Final = 2
 
 
+class Entered(NamedTuple):
+    """What a listener finds where it has entered.
+
+    Attributes:
+        room: Those who listen to the same root run.
+        source: Where it reads what is stored.
+        followed: The same, but runs that are executed here are read from memory.
+    """
+
+    room: Room
+    source: Source
+    followed: ReadSource
+
+
 class Door(Protocol):
     """Where listeners find the room of a run."""
 
-    def enter(self, listening: "Listening") -> tuple[Room, Source]:
+    def enter(self, listening: "Listening") -> Entered:
         """Listen from now on."""
         ...
 
@@ -70,7 +84,7 @@ class Listening:
         self._door = door
         self._bell = Bell()
         self._group: Group | None = None
-        self._inside: tuple[Room, Source] | None = None
+        self._inside: Entered | None = None
         self._error: BaseException | None = None
 
     def __enter__(self) -> Self:
@@ -81,19 +95,27 @@ class Listening:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        room, _ = self._entered
-        self._door.leave(self, room)
+        self._door.leave(self, self._entered.room)
         self.end(RuntimeError("the block of this listener was left: make another one"))
 
     @property
     def source(self) -> Source:
         """Where to read what a ring has announced."""
-        return self._entered[1]
+        return self._entered.source
+
+    @property
+    def followed(self) -> ReadSource:
+        """The same; but of a run that is executed here it has what the branches have committed, without a read.
+
+        Of frames it has that of the root, and of items those of the fan-out there. Elements of lists come as values of
+        their type where these are known, otherwise as JSON. It may not know yet of a commit that the store knows of.
+        """
+        return self._entered.followed
 
     @property
     def memo(self) -> dict[object, object]:
         """What listeners of the same root run have made of what they read, for each other; cleared by each ring."""
-        return self._entered[0].memo
+        return self._entered.room.memo
 
     @property
     def is_live(self) -> bool:
@@ -130,9 +152,12 @@ class Listening:
         Raises:
             Exception: As by `next`. What `read` raises is left to `shared`.
         """
-        room, _ = self._entered
+        room = self._entered.room
         while self.buffer.is_empty:
             self._check()
+            if room.has_one:  # nobody to read for
+                await self._bell.wait()
+                continue
             group = self._group = room.group(key)
             try:
                 reads = await group.wait()
@@ -147,7 +172,7 @@ class Listening:
         try:
             with suppress(Exception):  # who reads by himself meets it
                 for _ in range(_READS):
-                    if group.size and not self.has(key):
+                    if group.size and key not in self.memo:
                         await self.shared(key, read)
         finally:
             group.release()
@@ -164,11 +189,12 @@ class Listening:
     @property
     def is_alone(self) -> bool:
         """Whether nobody else listens to the same root run."""
-        return self._entered[0].has_one
+        return self._entered.room.has_one
 
-    def has(self, key: object) -> bool:
-        """Whether something was read or made under a key, with nothing rung since that began."""
-        return key in self.memo
+    @property
+    def rings(self) -> int:
+        """How often the bell has rung for anybody who listens to the same root run: tells whether a read is current."""
+        return self._entered.room.rings
 
     def wake(self) -> None:
         """Something has come into the buffer, for the room."""
@@ -186,7 +212,7 @@ class Listening:
             raise self._error.with_traceback(None)
 
     @property
-    def _entered(self) -> tuple[Room, Source]:
+    def _entered(self) -> Entered:
         if self._inside is None:
             raise RuntimeError("nobody listens yet: enter this first (`with runner.listen(run_id) as listening`)")
         return self._inside

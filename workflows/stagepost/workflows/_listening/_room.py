@@ -12,6 +12,7 @@ from anyio.lowlevel import EventLoopToken, current_token
 
 from .._ids import is_within
 from ._buffer import Buffer
+from ._followed import Followed
 from ._group import Group
 from ._saved import Saved, SavedItem
 from ._told import Told
@@ -58,11 +59,15 @@ class Room:
     Attributes:
         run_id: The root run.
         memo: What listeners have read and made since the bell rang last.
+        followed: The runs that are followed in memory, by their ids.
+        rings: How often the bell has rung.
     """
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.memo: dict[object, object] = {}
+        self.followed: dict[str, Followed] = {}
+        self.rings = 0
         self._listeners: dict[Listener, None] = {}
         self._groups: dict[object, Group] = {}
         self._hearing = 0
@@ -126,6 +131,7 @@ class Room:
     def ring(self) -> None:
         """Something more may be stored."""
         self.memo.clear()
+        self.rings += 1
         for listener in self._listeners:
             listener.buffer.ring()
             listener.wake()
@@ -170,6 +176,12 @@ class Room:
     def forget(self, run_id: str) -> None:
         """A run has committed what its steps have done: what they told of it is of no use to whoever comes later."""
         self._kept.pop(run_id, None)
+
+    def finish(self, run_id: str) -> None:
+        """A run is no longer executed here: from now on it is read from the store, which may know more of it."""
+        self.forget(run_id)
+        self.followed.pop(run_id, None)
+        self.ring()
 
     def end(self, run_id: str, error: BaseException) -> None:
         """Those who listen to a run will hear nothing more, and why."""

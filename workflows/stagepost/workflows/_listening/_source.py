@@ -51,6 +51,26 @@ class Source(Protocol):
         ...
 
 
+class ReadSource(Protocol):
+    """A source whose elements may have been read already; see `Source`."""
+
+    async def snapshot(self, run_id: str) -> Snapshot:
+        """All of a run but the elements of its lists."""
+        ...
+
+    async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[Any]:
+        """Elements of a list of a run, as JSON or as values of their type."""
+        ...
+
+    async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[Any]]:
+        """A snapshot and a page of a list in one read."""
+        ...
+
+    async def below(self, run_id: str) -> Sequence[RunInfo]:
+        """The runs that steps of a run have started."""
+        ...
+
+
 class Readable(Runs, Catalogue, Protocol):
     """As much of a store as a source reads."""
 

@@ -179,7 +179,8 @@ def assembled(  # all that a runner consists of
         lines: Where they wait for limits; None if there are none.
     """
     log = get_logger("workflows", mask=environment.secrets.mask)
-    presence = Presence(log, Rooms(environment.store, StoredPast(environment.store, fitness.registry)))
+    past = StoredPast(environment.store, fitness.registry)
+    presence = Presence(log, Rooms(environment.store, past, environment.clock))
     claims = Claims(environment, owner, fitness, presence, log)
     watcher = Watcher(environment.store, claims, presence, environment.clock, group.start_soon, log=log)
     dispatcher = Dispatcher(environment, fitness, lifespans, presence, claims, watcher)

@@ -20,6 +20,7 @@ from stagepost.checkpoint import (
 from .._containment import ends_all, own_failure
 from .._engine._branch import Branch
 from .._engine._engine import observed
+from .._engine._standing import StandingRun
 from .._engine._traced import of_stored
 from .._execution._children import Children
 from .._execution._environment import Environment
@@ -180,6 +181,7 @@ class Executor:
             if record.cancelled:
                 execution.interrupt()
             branch = Branch(execution, workflow.plan, snapshot.root, own=values)
+            execution.stand = partial(StandingRun, branch)
             await self._advance(record, branch, lease.row, recovered=recovered)
         except BaseException as error:
             await self._tell(record, execution, snapshot.run, error)

@@ -1,13 +1,15 @@
 """Who listens to which runs of a runner."""
 
 from collections.abc import Awaitable, Callable
+from time import time
 from typing import Any
 
 from .._execution._execution import Execution
 from .._ids import root_of
-from .._listening._listening import Listening
+from .._listening._followed import FollowedSource, Standing
+from .._listening._listening import Entered, Listening
 from .._listening._room import Room
-from .._listening._source import Readable, Source, StoredSource
+from .._listening._source import Readable, StoredSource
 from .._streams._stream import Past, RunStream
 
 
@@ -19,10 +21,14 @@ class Rooms:
     Args:
         store: Where the runs are.
         past: What is stored of them beside where they stand now.
+        clock: Seconds since 1970.
     """
 
-    def __init__(self, store: Readable | None = None, past: Past | None = None) -> None:
+    def __init__(
+        self, store: Readable | None = None, past: Past | None = None, clock: Callable[[], float] = time
+    ) -> None:
         self._store = store
+        self._clock = clock
         self._past = past
         self._rooms: dict[str, Room] = {}
         self._executions: dict[str, dict[str, Execution]] = {}
@@ -42,7 +48,7 @@ class Rooms:
         listening = Listening(run_id, self, size=size, follows=True)
         return RunStream(listening, after, outcome=outcome, past=self._past)
 
-    def enter(self, listening: Listening) -> tuple[Room, Source]:
+    def enter(self, listening: Listening) -> Entered:
         """Somebody listens from now on: whatever is stored from now on rings, also commits that are under way."""
         root = root_of(listening.run_id)
         room = self._rooms.get(root)
@@ -54,7 +60,13 @@ class Rooms:
         if self._why is not None:
             self.end(listening.run_id, self._why(listening.run_id))
         assert self._store is not None  # noqa: S101  # whoever listens does so by a runner, which has one
-        return room, StoredSource(self._store, room.memo)
+        stored = StoredSource(self._store, room.memo)
+        return Entered(room, stored, FollowedSource(stored, self._standing, room.followed, self._clock))
+
+    def _standing(self, run_id: str) -> Standing | None:
+        """A run that is executed by this runner."""
+        execution = self._executions.get(root_of(run_id), {}).get(run_id)
+        return None if execution is None else execution.standing
 
     def leave(self, listening: Listening, room: Room) -> None:
         """Somebody listens no longer."""
@@ -91,7 +103,7 @@ class Rooms:
             if not known:
                 del self._executions[root]
         if execution.room is not None:
-            execution.room.forget(execution.run_id)
+            execution.room.finish(execution.run_id)
             execution.admit(None)
 
     def ring(self, run_id: str) -> None:

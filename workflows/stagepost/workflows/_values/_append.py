@@ -132,6 +132,11 @@ class Elements:
         """An earlier version of so many elements, of which all are saved."""
         return self if length == self.length else Elements(self._parts, self._read, self._typed, length=length)
 
+    def page(self, start: int, stop: int) -> Sequence[Any]:
+        """Some of the elements: as values of their type, if those were read already, else as JSON."""
+        stop = min(stop, self.length)
+        return (self._parts if len(self._typed) < stop else self._typed)[start:stop]
+
     @property
     def known(self) -> Sequence[Any]:
         """Those that have been read as values of their type, from the first one on."""

@@ -125,7 +125,7 @@ async def main(*arguments: str) -> None:
     store = Store(place / "runs.db", killer)
     workflows = [it.workflow for it in made.values()]
     observer = MultiObserver(Lines(place / "ended"), outside)
-    keep = "all" if "keep-all" in mode else KEEPING.get(point, "result")
+    keep: Literal["all", "result"] = "all" if "keep-all" in mode else KEEPING.get(point, "result")
     async with (
         store,
         Runner(store, workflows=workflows, observer=observer, keep=keep) as runner,

@@ -35,7 +35,7 @@ class Follower:
 
     async def look(self, runner: Runner) -> None:
         """See that memory has what the store has, and have the stream read."""
-        if not self._is_reading and (await runner.info("t")).status.is_open:
+        if not self._is_reading and (await runner.runs.info("t")).status.is_open:
             self._is_reading = True
             self._group.start_soon(self._read, runner)
             await wait_all_tasks_blocked()

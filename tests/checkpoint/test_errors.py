@@ -64,6 +64,8 @@ EXAMPLES = [
     errors.StoreLost(FILE, "why", is_whole=True),
     errors.OrphanedRows("frames", 3, 2),
     errors.KeyRemembered("r", "failed", NOON, is_same=True),
+    errors.ScheduleNotFound("key"),
+    errors.ScheduleChanged("key", 3),
     errors.RunNotFound("r"),
     errors.BackendNotSupported(),
 ]

@@ -1,6 +1,7 @@
 """How the API of workflows looks to a type checker. Checked by mypy, never run."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, assert_type
 
 from pydantic import BaseModel
@@ -42,8 +43,10 @@ from stagepost.workflows import (
     RunEnded,
     RunEvent,
     RunFailed,
+    RunLimit,
     Runner,
     RunView,
+    Schedule,
     State,
     Step,
     StepContext,
@@ -227,6 +230,19 @@ async def in_the_background() -> None:
             explain(failed.__cause__)
     async with MemoryStore() as memory, Runner(memory):
         pass
+
+
+async def by_schedule(store: SqliteStore) -> None:
+    limits = [RunLimit(workflow="digest", at_once=5), RunLimit(label="customer", value="a", per_minute=60)]
+    async with Runner(store, workflows=[digest], limits=limits) as runner:
+        made = await runner.schedule(digest, "0 7 * * *", key="morning", timezone="Europe/Berlin", missed="once")
+        assert_type(made, Schedule)
+        await runner.schedule(review, 60, key="often", state=Draft(topic="tides"), overlap="skip", jitter=5)
+        assert_type(made.next_due, datetime | None)
+        assert_type(await runner.schedules.list(), Page[Schedule])
+        assert_type(await runner.schedules.pause("morning"), Schedule)
+        assert_type(await runner.schedules.next_times("morning", 3), Sequence[datetime])
+        assert_type((await runner.runs.get("run")).in_line, str | None)
 
 
 def explain(error: BaseException | None) -> None:

@@ -20,6 +20,8 @@ EXAMPLES = [
     errors.ExtraMissing("Retry", "tenacity", "retry"),
     errors.RunnerNotOpen(),
     errors.WorkflowNotFound("work", ["other"]),
+    errors.ScheduleRefused("key", "why"),
+    errors.ScheduleConflict("key", "work"),
     errors.LifespanFailed("work", "why"),
     errors.CannotGoOn("no case fits"),
     errors.MergeConflict("key", "a", "b"),

@@ -78,6 +78,8 @@ def test_limits_are_configured() -> None:
     given = {"limits": [{"label": "customer", "at_once": 1}, {"workflow": "mail", "per_minute": 60}]}
     config = RunnerConfig.model_validate(given)
     assert config.limits == (RunLimit(label="customer", at_once=1), RunLimit(workflow="mail", per_minute=60))
+    with pytest.raises(ValueError, match="per_minut"):
+        RunnerConfig.model_validate({"limits": [{"workflow": "mail", "at_once": 1, "per_minut": 60}]})
 
 
 async def test_no_more_runs_of_a_workflow_at_once_and_in_their_order(store: Store) -> None:

@@ -21,6 +21,7 @@ from stagepost.checkpoint import (
     SqliteStore,
     StoredSchedule,
     StoreFull,
+    ValueTooLarge,
 )
 from stagepost.workflows import (
     Chain,
@@ -370,7 +371,7 @@ async def test_what_makes_no_sense_is_refused(options: dict[str, Any], why: str 
 
 async def test_what_cannot_be_stored_or_is_unknown_is_refused() -> None:
     work, typed = Chain("work", [NOTHING]), Chain("typed", [NOTHING], state=Report)
-    async with running(MemoryStore(), work, typed, secrets={"token": "very-secret-text"}) as runner:
+    async with running(MemoryStore(max_value=1_000), work, typed, secrets={"token": "very-secret-text"}) as runner:
         with pytest.raises(CannotStore):
             await runner.schedule(typed, HOUR, key="key", state={"title": "x"})
         for given in ({"state": {"x": "very-secret-text"}}, {"labels": {"x": "very-secret-text"}}):
@@ -378,6 +379,8 @@ async def test_what_cannot_be_stored_or_is_unknown_is_refused() -> None:
                 await runner.schedule(work, HOUR, key="key", **given)  # type: ignore[arg-type]  # either
         with pytest.raises(CannotStore, match="secret"):
             await runner.schedule(work, HOUR, key="very-secret-text")
+        with pytest.raises(ValueTooLarge, match="x of the input of 'work'"):
+            await runner.schedule(work, HOUR, key="key", state={"x": "y" * 2_000})
         with pytest.raises(DefinitionError, match="does not know"):
             await runner.schedule(Chain("other", [NOTHING]), HOUR, key="key")
 
@@ -575,7 +578,7 @@ async def test_schedules_are_read_beside_the_owner(tmp_path: Path) -> None:
     async with running(store, work) as runner:
         made = await runner.schedule(work, HOUR, key="key")
         async with SqliteStore.reader(tmp_path / "runs.db") as reader:
-            assert (await reader.schedule("key")).due_at == made.next_due
+            assert Schedule.of(await reader.schedule("key")) == made
             assert len((await reader.schedules()).items) == 1
 
 

@@ -2,6 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
+
+from pydantic import ConfigDict
 
 from stagepost._dataclasses import dataclass
 
@@ -37,6 +40,7 @@ class RunLimit:
     value: str | None = None
     at_once: int | None = None
     per_minute: int | None = None
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     def __post_init__(self) -> None:
         if self.workflow is None and self.label is None:

@@ -182,7 +182,7 @@ class Requests(Forks):
             labels=given,
             now=due.now(),
         )
-        terms = stated(pattern, key, state, terms, now=due.now(), secrets=self._secrets)
+        terms = stated(due, pattern, key, state, terms, secrets=self._secrets)
         return await put(due, pattern, key, terms, may_replace=replace, paused=paused)
 
     @property

@@ -13,7 +13,7 @@ from .._engine._branch import to_bytes
 from .._execution._blobs import blobs_of
 from .._patterns._pattern import Pattern
 from .._runs._continuing import continued_in
-from .._schedules._schedule import Schedule, shown
+from .._schedules._schedule import Schedule
 from .._schedules._terms import Terms
 from .._schedules._when import following
 from .._values._secrets import Secrets
@@ -41,7 +41,7 @@ class Timetable:
             limit: At most so many.
         """
         page = await self._opened().store.schedules(after=after, limit=limit)
-        return Page(tuple(map(shown, page.items)), page.next)
+        return Page(tuple(map(Schedule.of, page.items)), page.next)
 
     async def get(self, key: str) -> Schedule:
         """A schedule: when its next run is due, which was the last one, how many were not started, and what failed.
@@ -49,7 +49,7 @@ class Timetable:
         Raises:
             ScheduleNotFound: There is none.
         """
-        return shown(await self._opened().store.schedule(key))
+        return Schedule.of(await self._opened().store.schedule(key))
 
     async def pause(self, key: str) -> Schedule:
         """Start no run of a schedule until it is resumed. Those that were started go on.
@@ -102,7 +102,7 @@ class Timetable:
                 saved = await due.save(change(stored, due.now()))
             except ScheduleChanged:  # a run of it was started meanwhile
                 continue
-            return shown(saved)
+            return Schedule.of(saved)
 
 
 async def put(
@@ -122,21 +122,25 @@ async def put(
         ScheduleConflict: It starts runs of another workflow.
     """
     while True:
-        now = due.now()
-        try:
-            stored = await due.store.schedule(key)
-        except ScheduleNotFound:
-            wanted = _new(key, pattern.name, terms, now)
-        else:
-            if stored.workflow != pattern.name and not may_replace:
-                raise ScheduleConflict(key, stored.workflow)
-            wanted = _changed(stored, pattern.name, terms, now)
+        stored = await _stored(due, key)
+        if stored is not None and stored.workflow != pattern.name and not may_replace:
+            raise ScheduleConflict(key, stored.workflow)
+        wanted = _wanted(stored, key, pattern.name, terms, due.now())
         if paused is not None:
-            wanted = resumed(wanted, now) if wanted.paused and not paused else wanted._replace(paused=paused)
+            wanted = resumed(wanted, due.now()) if wanted.paused and not paused else wanted._replace(paused=paused)
+        if wanted == stored:
+            return Schedule.of(due.expect(stored))
         try:
-            return shown(await due.save(wanted) if wanted.revision == 0 or wanted != stored else due.expect(stored))
+            return Schedule.of(await due.save(wanted))
         except ScheduleChanged:  # a run of it was started meanwhile, or somebody else makes it
             continue
+
+
+async def _stored(due: DueRuns, key: str) -> StoredSchedule | None:
+    try:
+        return await due.store.schedule(key)
+    except ScheduleNotFound:
+        return None
 
 
 def resumed(stored: StoredSchedule, now: datetime) -> StoredSchedule:
@@ -145,38 +149,40 @@ def resumed(stored: StoredSchedule, now: datetime) -> StoredSchedule:
     return moved(stored._replace(paused=False), terms, terms.after(stored.due_at, now))
 
 
-def _new(key: str, workflow: str, terms: Terms, now: datetime) -> StoredSchedule:
-    blank = StoredSchedule(key, workflow, terms.dump(), None, None, now)
-    return moved(blank, terms, terms.after(None, now))
+def _wanted(stored: StoredSchedule | None, key: str, workflow: str, terms: Terms, now: datetime) -> StoredSchedule:
+    """A schedule that says this; its next time stays, unless it is timed otherwise."""
+    blank = StoredSchedule(key, workflow, b"", None, None, now)
+    wanted = (stored or blank)._replace(workflow=workflow, definition=terms.dump())
+    before = None if stored is None else _known(stored)
+    if before is None or not before.is_timed_as(terms):
+        return moved(wanted, terms, terms.after(None, now))
+    return wanted if before.jitter == terms.jitter else moved(wanted, terms, wanted.due_at)
 
 
-def _changed(stored: StoredSchedule, workflow: str, terms: Terms, now: datetime) -> StoredSchedule:
-    """What is stored of a schedule when it says something else; its next time stays, unless it is timed otherwise."""
-    wanted = stored._replace(workflow=workflow, definition=terms.dump())
+def _known(stored: StoredSchedule) -> Terms | None:
+    """What a schedule has said until now; None if another version of stagepost has stored it."""
     try:
-        before = Terms.load(stored.definition)
+        return Terms.load(stored.definition)
     except ValueError:
-        return moved(wanted, terms, terms.after(None, now))
-    if not before.is_timed_as(terms):
-        return moved(wanted, terms, terms.after(None, now))
-    return wanted if before.jitter == terms.jitter else moved(wanted, terms, stored.due_at)
+        return None
 
 
 def stated(
+    due: DueRuns,
     pattern: Pattern,
     key: str,
     state: Mapping[str, object] | BaseModel | None,
     terms: Terms,
     *,
-    now: datetime,
     secrets: Secrets,
 ) -> Terms:
     """The terms of a schedule with what its runs start with.
 
     Raises:
         ScheduleRefused: It refers to what a schedule does not keep.
-        CannotStore: It is no state of the workflow, has no stored form, or holds a secret.
+        CannotStore: It is no state of the workflow, has no stored form, is too large, or holds a secret.
     """
+    now = due.now()
     if continued_in(state):
         raise ScheduleRefused(key, "its runs cannot go on with the list of another run: have their first step do so")
     schema, due_as, where = pattern.plan.schema, terms.due_as, f"the input of {pattern.name!r}"
@@ -189,7 +195,10 @@ def stated(
     values = schema.initial(given, where)
     if blobs_of(values.values()):
         raise ScheduleRefused(key, "it keeps no bytes beside the state: have the first step of its runs get them")
-    data = join_values({name: value for name, value in to_bytes(values).items() if name != due_as})
+    stored = {name: value for name, value in to_bytes(values).items() if name != due_as}
+    for name, value in stored.items():
+        due.store.limits.check(len(value), f"{name} of {where}")
+    data = join_values(stored)
     secrets.check(data, where)
     terms = replace(terms, state=data)
     state_of(pattern, terms, now)

@@ -54,31 +54,31 @@ class Schedule:
     error: str | None = None
     created_at: datetime
 
+    @classmethod
+    def of(cls, stored: StoredSchedule) -> "Schedule":
+        """A schedule as a store has it: for whoever reads a store without a runner.
 
-def shown(stored: StoredSchedule) -> Schedule:
-    """A stored schedule.
-
-    Raises:
-        ValueError: This version of stagepost cannot read it.
-    """
-    terms = Terms.load(stored.definition)
-    return Schedule(
-        key=stored.key,
-        workflow=stored.workflow,
-        when=terms.when,
-        timezone=terms.zone,
-        missed=terms.missed,
-        overlap=terms.overlap,
-        jitter=terms.jitter,
-        until=terms.until,
-        due_as=terms.due_as,
-        labels=terms.labels,
-        paused=stored.paused,
-        next_due=stored.due_at,
-        last_due=stored.last_due,
-        last_run=stored.last_run,
-        not_started=stored.missed,
-        failures=stored.failures,
-        error=stored.error,
-        created_at=stored.created_at,
-    )
+        Raises:
+            ValueError: This version of stagepost cannot read it.
+        """
+        terms = Terms.load(stored.definition)
+        return cls(
+            key=stored.key,
+            workflow=stored.workflow,
+            when=terms.when,
+            timezone=terms.zone,
+            missed=terms.missed,
+            overlap=terms.overlap,
+            jitter=terms.jitter,
+            until=terms.until,
+            due_as=terms.due_as,
+            labels=terms.labels,
+            paused=stored.paused,
+            next_due=stored.due_at,
+            last_due=stored.last_due,
+            last_run=stored.last_run,
+            not_started=stored.missed,
+            failures=stored.failures,
+            error=stored.error,
+            created_at=stored.created_at,
+        )

@@ -1,8 +1,9 @@
 """A process that works on runs until it kills itself with SIGKILL, at a point that its arguments name.
 
-    python -m tests.workflows._victim FOLDER NAME POINT N [recover | fork]
+    python -m tests.workflows._victim FOLDER NAME POINT N [recover] [keep-all] [fork]
 
-With ``fork`` it forks the run NAME at version 3 as ``fork``. Its runs keep all if POINT is after a commit.
+With ``fork`` it forks the run NAME at version 3 as ``fork``. Its runs keep all if POINT is after a commit, or
+by ``keep-all``.
 NAME is a specimen, ``all`` of those that do not wait, or ``every``. The counter is of the store's batches, or for
 ``acknowledged`` of its commits; with N 0 it does not kill itself. Every step appends its path to FOLDER/notes, every
 acknowledged end of a step or item its path to FOLDER/ended, every effect its path to FOLDER/effects, every answer that
@@ -125,15 +126,16 @@ async def main(*arguments: str) -> None:
     store = Store(place / "runs.db", killer)
     workflows = [it.workflow for it in made.values()]
     observer = MultiObserver(Lines(place / "ended"), outside)
+    keep: Literal["all", "result"] = "all" if "keep-all" in mode else KEEPING.get(point, "result")
     async with (
         store,
-        Runner(store, workflows=workflows, observer=observer, keep=KEEPING.get(point, "result")) as runner,
+        Runner(store, workflows=workflows, observer=observer, keep=keep) as runner,
         anyio.create_task_group() as group,
     ):
         await killer.runner_is_entered()
-        if mode == ["fork"]:
+        if "fork" in mode:
             runs = [await runner.fork(name, at=3, run_id="fork")]
-        elif mode:
+        elif "recover" in mode:
             await runner.recover()
             runs = [await runner.get(info.run_id) for info in (await store.find()).items]
         else:

@@ -28,7 +28,7 @@ from stagepost.checkpoint import (
     WaitKind,
 )
 
-TABLES = ("effects", "frames", "history", "items", "labels", "list_refs", "signals", "vals", "waits")
+TABLES = ("attempts", "effects", "frames", "history", "items", "labels", "list_refs", "signals", "vals", "waits")
 
 
 def by_hand(file: Path, *statements: str) -> None:
@@ -44,7 +44,10 @@ async def filled(file: Path, *run_ids: str) -> None:
         for run_id in run_ids:
             await full_run(store, run_id)
             await store.signal(run_id, "name", b"1")
-    by_hand(file, "INSERT INTO history SELECT rk, 1, path, seq, next, visits, width, state, refs, 1, 0 FROM frames")
+    told = "rk, number, kind, place, path, seq, next, visits, width, state, refs, epoch, saved_at"
+    versions = "SELECT rk, 1, 'frame', path, path, seq, next, visits, width, state, refs, 1, 0 FROM frames"
+    begun = "INSERT INTO attempts (rk, place, kind, attempt, begun) SELECT rk, 'a', 'step', 1, 0 FROM runs"
+    by_hand(file, f"INSERT INTO history ({told}) {versions}", begun)
 
 
 async def found(file: Path) -> Sequence[CheckpointError]:

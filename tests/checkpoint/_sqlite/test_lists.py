@@ -165,7 +165,7 @@ async def test_elements_are_found_by_their_index(file: Path) -> None:
         await turn(store, "a", "", 0, added=5)
     query = elements_query("a", "", "list", 3, 10)
     plan = plan_of(file, query.text, query.values)
-    assert "SEARCH elements USING PRIMARY KEY (maker=? AND number=? AND idx>? AND idx<?)" in plan
+    assert "SEARCH elements USING INDEX sqlite_autoindex_elements_1 (maker=? AND number=? AND idx>? AND idx<?)" in plan
     assert "SCAN runs" not in plan
     assert "SCAN frames" not in plan
 

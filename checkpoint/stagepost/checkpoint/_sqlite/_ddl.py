@@ -145,7 +145,7 @@ CREATE TABLE elements (
   value    BLOB NOT NULL,
   saved_at INTEGER NOT NULL,
   PRIMARY KEY (maker, number, idx)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TRIGGER elements_of_none AFTER DELETE ON lists -- no foreign key, which would be looked up at each append
 BEGIN DELETE FROM elements WHERE maker = OLD.maker AND number = OLD.number; END;
 

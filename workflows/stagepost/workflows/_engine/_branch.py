@@ -79,9 +79,7 @@ class Branch:
         self.plan = plan
         self.path = frame.path
         self.own: Values = to_values(frame.state, plan.schema.lists) if own is None else own
-        self.refs = frame.refs
-        self.seq = frame.seq
-        self.width = frame.width
+        self.refs, self.seq, self.width = frame.refs, frame.seq, frame.width
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
         self.guard: TaskGuard
@@ -177,9 +175,13 @@ class Branch:
         if run.journal.is_stored or blobs:
             also = () if attached is None else attached.also
             written = Written(updates, own, joined, blobs, also, is_flat=not (grows or size > LARGE or self.refs))
-        decisions = None if run.chronicle is None else Decisions()
+        decisions = None
         try:
-            position = self.plan.land(after, visits, seen, self.trail, decisions)
+            if run.chronicle is None:
+                position = self.plan.land(after, visits, seen, self.trail)
+            else:
+                decisions = Decisions()
+                position = self.plan.decide(after, visits, seen, self.trail, decisions)
         except WorkflowError as error:
             run.secrets.clean(error)
             open_end = Position(after, visits)
@@ -249,9 +251,7 @@ class Branch:
         failure = self.failure(place.within, error, state=self.shown())
         raise failure from failure.__cause__
 
-    async def _save(
-        self, written: Written, position: Position, decisions: Decisions | None = None
-    ) -> Mapping[str, Ref]:
+    async def _save(self, written: Written, position: Position, decisions: Decisions | None) -> Mapping[str, Ref]:
         """Commit what a step has changed, if the run is stored; returns which values have rows of their own then.
 
         A statement on tables of the application that fails is a failure of the step.
@@ -261,13 +261,14 @@ class Branch:
             say_decided(self, decisions)
         if journal.is_stored:
             layout = ALL_INSIDE if written.is_flat else self._lay_out(written)
+            parts = self._all_parts(written, layout, position)
             try:
-                await journal.save(self._all_parts(written, layout, position))
+                await journal.save(parts)
             except NewsFirst:
                 await self.execution.listen()
                 if self.execution.signals.read_at == self.standing:
                     raise
-                return await self._save(written, position)
+                return await self._save(written._replace(said=parts.get("happened")), position, None)
             except (StatementFailed, StatementRefused) as error:
                 self._fail_by(error)
             refs = layout.refs
@@ -285,7 +286,7 @@ class Branch:
         if written.also:
             parts["also"] = written.also
         if self.execution.chronicle is not None:
-            parts["happened"] = self._said(written, position, has_frame="frame" in parts)
+            parts["happened"] = written.said or self._said(written, position, has_frame="frame" in parts)
         return parts
 
     def _said(self, written: Written, position: Position, *, has_frame: bool) -> tuple[Happening, ...]:

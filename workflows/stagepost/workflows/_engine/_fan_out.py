@@ -40,7 +40,7 @@ from ._ending import Ending, with_status
 from ._item_branch import ItemBranch
 from ._performing import perform
 from ._queue import ItemQueue
-from ._saying import item_place
+from ._saying import item_place, say_entered
 from ._taking import take_items
 
 Advance = Callable[[Branch], Awaitable[None]]
@@ -77,6 +77,7 @@ class FanOut:
             CheckpointError: A commit failed.
             Parked: All that is left to do waits for something.
         """
+        say_entered(self._branch)
         resumes = self._branch.width is not None
         self._items = self._run.items.pop(self._path, []) if resumes else await self._freeze()
         self._ending = Ending(self._branch, self._place, self._path, self._visit, self._items)
@@ -200,7 +201,7 @@ class FanOut:
         """Take the branch of an item whose worker is a pattern to its end."""
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
         if self._run.chronicle is not None:
-            self._run.chronicle.begin(branch.item_place)
+            self._run.chronicle.enter(HappeningKind.ITEM, branch.item_place)
             branch.following = self._following
         branch.work_in(guard)
         if self._run.room is not None and not self._run.journal.is_stored:

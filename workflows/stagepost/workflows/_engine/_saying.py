@@ -87,6 +87,13 @@ def say_moved(branch: Standing, position: Position, updates: Values | None) -> t
     return tuple(said)
 
 
+def say_entered(branch: Standing) -> None:
+    """The fan-out where a branch stands is worked on, if its run keeps a history."""
+    chronicle, place = branch.execution.chronicle, _place(branch)
+    if chronicle is not None:
+        chronicle.enter(HappeningKind.FAN_OUT, place_in(branch, place, branch.position))
+
+
 def say_frozen(branch: Standing, count: int, begins: int) -> tuple[Happening, ...]:
     """The items of the fan-out where a branch stands are fixed, and the first ones begin.
 
@@ -108,8 +115,8 @@ def say_decided(branch: Standing, decisions: Decisions) -> None:
     for path, to, asked, failed in decisions:
         said = [(None if each.label is None else chronicle.mask(each.label), each.target, each.says) for each in asked]
         target = None if to is None else branch.full_path(to)
-        decided = {"path": branch.full_path(path), "to": target, "asked": said, "failed": failed}
-        chronicle.detail(name, "decisions", decided)
+        decided = {"path": branch.full_path(path), "to": target, "asked": said}
+        chronicle.detail(name, "decisions", {**decided, "failed": True} if failed else decided)
 
 
 def say_route(branch: Standing, place: RoutePlace, route: str) -> None:

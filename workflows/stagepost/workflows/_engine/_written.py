@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from stagepost.checkpoint import Attachments, Joined, Statement
+from stagepost.checkpoint import Attachments, Happening, Joined, Statement
 
 from .._values._state import Values
 
@@ -17,6 +17,7 @@ class Written(NamedTuple):
         blobs: Bytes beside it.
         also: What is written to tables of the application.
         is_flat: Whether all of it stands in the frame, and has before.
+        said: What the commit says for the history, if that is known already.
     """
 
     updates: Values
@@ -25,3 +26,4 @@ class Written(NamedTuple):
     blobs: Attachments | None
     also: tuple[Statement, ...]
     is_flat: bool
+    said: tuple[Happening, ...] | None = None

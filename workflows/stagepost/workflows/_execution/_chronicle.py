@@ -35,18 +35,19 @@ class Chronicle:
         self._promised.add(place)
         return Happening(kind, place)
 
-    def begin(self, place: str, kind: HappeningKind | None = None) -> None:
-        """Something begins.
-
-        Args:
-            place: What.
-            kind: What it is; None: a step, or an item, as its place says.
-        """
+    def begin(self, place: str) -> None:
+        """A step begins, or the worker of an item."""
         self._begun[place] = now = self._clock()
+        self._say_begun(_kind_at(place), place, now)
+
+    def enter(self, kind: HappeningKind, place: str) -> None:
+        """A fan-out is worked on, or an item whose worker is a pattern: anew, or again in this attempt."""
+        self._say_begun(kind, place, self._clock())
+
+    def _say_begun(self, kind: HappeningKind, place: str, now: float) -> None:
         if place in self._promised:
             self._promised.discard(place)
         else:
-            kind = kind or _kind_at(place)
             self._unsaid[place] = Happening(kind, place, begun=now)
 
     def rest(self, place: str) -> None:
@@ -82,7 +83,7 @@ class Chronicle:
             value: JSON of what it has made, if no frame says that.
             of_frame: Whether the commit's frame does.
         """
-        self._unsaid.pop(place, None)
+        begun, unsaid = self._begun.pop(place, None), self._unsaid.pop(place, None)
         self._promised.discard(place)
         details = dict[str, object](self._details.pop(place, {}))
         if value is not None and len(value) > LARGE:
@@ -92,7 +93,7 @@ class Chronicle:
             kind or _kind_at(place),
             place,
             outcome,
-            self._begun.pop(place, None),
+            unsaid.begun if begun is None and unsaid is not None else begun,
             self._clock(),
             None if error is None else self.mask(error),
             to_json(details) if details else None,

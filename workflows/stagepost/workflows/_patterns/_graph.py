@@ -158,14 +158,13 @@ class Graph(Pattern):
     def _choose(self, edges: Sequence[Edge], view: View) -> str | None:
         if edges[0].when is None:
             return None if edges[0].target is END else edges[0].target
-        state, asked = None, view if isinstance(view, AskedView) else None
+        if type(view) is AskedView:  # as there is no other, and this is asked at each arrow
+            edges = [_told(edge, view) for edge in edges]
+        state = None
         for edge in edges:
             try:
                 state = view() if state is None else state
-                says = edge.when is None or says_yes(edge.when, state)
-                if asked is not None:
-                    asked.note(_label(edge), None if edge.target is END else edge.target, says=says)
-                if says:
+                if edge.when is None or says_yes(edge.when, state):
                     return None if edge.target is END else edge.target
             except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
                 failure = own_failure(error)
@@ -213,6 +212,17 @@ class Graph(Pattern):
 
 def _name(target: str | End) -> str:
     return target.value if isinstance(target, End) else repr(target)
+
+
+def _told(edge: Edge, view: AskedView) -> Edge:
+    """The edge, whose answer is noted when it is asked."""
+
+    def when(state: Any) -> bool:
+        says = edge.when is None or says_yes(edge.when, state)
+        view.note(_label(edge), None if edge.target is END else edge.target, says=says)
+        return says
+
+    return Edge(edge.target, when)
 
 
 def _label(edge: Edge) -> str | None:

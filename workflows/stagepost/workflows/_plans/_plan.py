@@ -259,14 +259,7 @@ class Plan:
     start: str
     asks: frozenset[str]
 
-    def land(
-        self,
-        path: str | None,
-        visits: Mapping[str, int],
-        values: Values,
-        trail: Iterable[str],
-        decisions: Decisions | None = None,
-    ) -> Position:
+    def land(self, path: str | None, visits: Mapping[str, int], values: Values, trail: Iterable[str]) -> Position:
         """Follow arrows until a place is reached where there is something to do, or the end.
 
         Args:
@@ -274,24 +267,50 @@ class Plan:
             visits: How often each node of a graph was entered.
             values: What its steps see.
             trail: Paths of the nodes entered before.
-            decisions: Takes note of what is decided; None if nobody wants to know.
 
         Raises:
             WorkflowError: An arrow cannot be followed.
         """
         entered: tuple[str, ...] = ()
         while path is not None and isinstance(place := self.places[path], ArrowPlace):
-            view: View = partial(self.schema.view, values)
-            if decisions is not None:
-                view = decisions.begin(place.path, view)
+            try:
+                path, visits, fresh = place.follow(partial(self.schema.view, values), visits, (trail, entered))
+            except PatternError as error:
+                failure = place.failure(error, (trail, entered))
+                raise failure from failure.__cause__
+            entered += fresh
+        return Position(path, visits, entered)
+
+    def decide(
+        self,
+        path: str | None,
+        visits: Mapping[str, int],
+        values: Values,
+        trail: Iterable[str],
+        decisions: Decisions,
+    ) -> Position:
+        """The same, and take note of what is decided on the way.
+
+        Args:
+            path: As for `land`.
+            visits: As for `land`.
+            values: As for `land`.
+            trail: As for `land`.
+            decisions: Takes note.
+
+        Raises:
+            WorkflowError: An arrow cannot be followed.
+        """
+        entered: tuple[str, ...] = ()
+        while path is not None and isinstance(place := self.places[path], ArrowPlace):
+            view = decisions.begin(path, partial(self.schema.view, values))
             try:
                 path, visits, fresh = place.follow(view, visits, (trail, entered))
             except PatternError as error:
                 failure = place.failure(error, (trail, entered))
                 raise failure from failure.__cause__
+            decisions.end(path)
             entered += fresh
-            if decisions is not None:
-                decisions.end(path)
         return Position(path, visits, entered)
 
 

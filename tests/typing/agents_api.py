@@ -304,6 +304,7 @@ async def durable(runner: Runner) -> None:
         await tasks.settle(doubt.id, "paid")
         await tasks.settle(doubt.id, retry=True)
     assert_type(await tasks.follow_up("t", "And?"), Run)
+    assert_type(await tasks.fork("t", at=4, effects="keep", new_id="u"), Run)
     async with converse(runner, typed) as talk:
         assert_type(await talk.send("hi"), AgentResult[WeatherReport])
     async with converse(runner, "typed") as named:

@@ -222,6 +222,8 @@ async def in_the_background() -> None:
         assert_type(again.status, RunStatus)
         assert_type(await runner.get("digest-42"), Run)
         assert_type(await runner.resume("digest-42"), Run)
+        assert_type(await runner.fork("digest-42", at=3, changes={"folder": "sent"}, effects="again"), Run)
+        assert_type(await runner.retry_items("digest-42", path="notes", labels={"try": "2"}), Run)
         await runner.serve(digest)
         await runner.serve(Agent())
         try:

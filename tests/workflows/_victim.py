@@ -1,8 +1,9 @@
 """A process that works on runs until it kills itself with SIGKILL, at a point that its arguments name.
 
-    python -m tests.workflows._victim FOLDER NAME POINT N [recover | fork] [keep-all]
+    python -m tests.workflows._victim FOLDER NAME POINT N [recover] [keep-all] [fork]
 
-With ``fork`` it forks the run NAME at version 3 as ``fork``. Its runs keep all if POINT is after a commit.
+With ``fork`` it forks the run NAME at version 3 as ``fork``. Its runs keep all if POINT is after a commit, or
+by ``keep-all``.
 NAME is a specimen, ``all`` of those that do not wait, or ``every``. The counter is of the store's batches, or for
 ``acknowledged`` of its commits; with N 0 it does not kill itself. Every step appends its path to FOLDER/notes, every
 acknowledged end of a step or item its path to FOLDER/ended, every effect its path to FOLDER/effects, every answer that
@@ -132,7 +133,7 @@ async def main(*arguments: str) -> None:
         anyio.create_task_group() as group,
     ):
         await killer.runner_is_entered()
-        if mode == ["fork"]:
+        if "fork" in mode:
             runs = [await runner.fork(name, at=3, run_id="fork")]
         elif "recover" in mode:
             await runner.recover()

@@ -92,9 +92,8 @@ def below_query(run_id: str, number: int | None) -> Query:
     That step is known of the run right below the first one, whose id ends before the next dot.
     """
     text = """
-    WITH above AS (SELECT rk, run_id || '.' AS dotted FROM runs WHERE run_id = CAST(? AS TEXT))
-    SELECT run.run_id, place, effects.key, child.starter, child.created_at >= coalesce((
-      SELECT saved_at FROM history WHERE rk = above.rk AND number = CAST(? AS INTEGER) + 1), 9223372036854775807)
+    WITH above AS (SELECT run_id || '.' AS dotted FROM runs WHERE run_id = CAST(? AS TEXT))
+    SELECT run.run_id, place, effects.key, child.starter, coalesce(child.starter_at > ?, 0)
     FROM above JOIN runs AS run ON run.run_id > dotted AND run.run_id < substr(dotted, 1, length(dotted) - 1) || '/'
     JOIN effects ON effects.rk = run.rk AND NOT note
     JOIN runs AS child ON child.run_id = substr(

@@ -25,7 +25,11 @@ INSERT INTO runs (
   SELECT ? AS rk, ? AS run_id, ? AS workflow, ? AS version, ? AS key, ?, ?, ?, ?, ?, ?, ?
 ) AS run WHERE {FREE_ID} AND {FREE_KEY} ON CONFLICT DO NOTHING
 """
-SET_PLACE = "UPDATE runs SET starter = ? WHERE rk = ?"
+SET_PLACE = """
+UPDATE runs SET starter = ?, starter_at = (
+  SELECT max(number) FROM history WHERE rk = (SELECT rk FROM runs AS above WHERE above.run_id = ?)
+) WHERE rk = ?
+"""
 CANCELLED = "SELECT 1 FROM runs WHERE run_id = ? AND cancelling = 1"
 INSERT_LABEL = "INSERT INTO labels (rk, name, value, created_at) VALUES (?, ?, ?, ?)"
 ADOPT = "INSERT INTO blob_refs (rk, digest) SELECT ?, digest FROM blobs WHERE digest = ?"
@@ -141,7 +145,7 @@ class Creation:
         if run.keep is Keep.ALL:
             rows += [began_row(right, self._now), *happened_rows(right, run.happened, None, self._now)]
         if run.place is not None:
-            rows.append(RowChange(SET_PLACE, (run.place, lease.row), right))
+            rows.append(RowChange(SET_PLACE, (run.place, run.run_id.rpartition(".")[0], lease.row), right))
         return rows
 
     def begun(self) -> RunInfo:

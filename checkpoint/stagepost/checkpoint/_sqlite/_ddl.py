@@ -44,7 +44,8 @@ CREATE TABLE runs (
   remembered  INTEGER NOT NULL DEFAULT 0, -- what of it outlives it in keys: 1 its id, 2 its key, 3 both
   starter     TEXT,                       -- place of the step above that has started it; NULL: no step has
   forked_from TEXT,                       -- id of the run that it is a fork of, which may be deleted
-  forked_at   INTEGER                     -- of which number of that one's history; NULL: as it stood
+  forked_at   INTEGER,                    -- of which number of that one's history; NULL: as it stood
+  starter_at  INTEGER                     -- of the run above the last number in its history then; NULL: it keeps none
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (key, workflow) WHERE key IS NOT NULL;
 CREATE INDEX runs_status ON runs (status, created_at, rk, workflow -- rk: the order of find; workflow: to count by it

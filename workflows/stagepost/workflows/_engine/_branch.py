@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
@@ -80,9 +79,7 @@ class Branch:
         self.plan = plan
         self.path = frame.path
         self.own: Values = to_values(frame.state, plan.schema.lists) if own is None else own
-        self.refs = frame.refs
-        self.seq = frame.seq
-        self.width = frame.width
+        self.refs, self.seq, self.width = frame.refs, frame.seq, frame.width
         self.position = Position(frame.next, frame.visits)
         self.around: tuple[int, ...] = ()
         self.guard: TaskGuard
@@ -178,10 +175,13 @@ class Branch:
         if run.journal.is_stored or blobs:
             also = () if attached is None else attached.also
             written = Written(updates, own, joined, blobs, also, is_flat=not (grows or size > LARGE or self.refs))
-        decisions = None if run.chronicle is None else Decisions()
+        decisions = None
         try:
-            land = self.plan.land if decisions is None else partial(self.plan.decide, decisions=decisions)
-            position = land(after, visits, seen, self.trail)
+            if run.chronicle is None:
+                position = self.plan.land(after, visits, seen, self.trail)
+            else:
+                decisions = Decisions()
+                position = self.plan.decide(after, visits, seen, self.trail, decisions)
         except WorkflowError as error:
             run.secrets.clean(error)
             open_end = Position(after, visits)

@@ -1,6 +1,6 @@
 """What encryption costs a commit: processor time and bytes of the WAL, with states of several sizes.
 
-    python benchmarks/encryption.py
+python benchmarks/encryption.py
 """
 
 import tempfile
@@ -16,16 +16,21 @@ COMMITS = 1000
 KEY = bytes(range(32))
 
 
+def length(path: Path) -> int:
+    """Bytes of a file."""
+    return path.stat().st_size
+
+
 async def measure(store: CheckpointStore, wal: Path, state: dict[str, bytes]) -> tuple[float, float]:
     """Microseconds of all processors, and bytes, of a commit."""
     run = NewRun("run", "work", 1, None, b"{}", 1, Frame("", 1, "next", state))
     lease, _ = await store.create(run)
     if lease is None:
         raise RuntimeError("it is there already")
-    size, since = wal.stat().st_size, process_time()
+    size, since = length(wal), process_time()
     for seq in range(2, COMMITS + 2):
         await store.commit(Commit(lease=lease, frame=Frame("", seq, "next", state)))
-    return (process_time() - since) / COMMITS * 1e6, (wal.stat().st_size - size) / COMMITS
+    return (process_time() - since) / COMMITS * 1e6, (length(wal) - size) / COMMITS
 
 
 async def main() -> None:

@@ -38,7 +38,7 @@ DELETE FROM elements WHERE maker = ? AND number = ? AND idx IN (
 )
 """
 _SWEPT: Final = "DELETE FROM leavings WHERE maker = ? AND number = ?"
-_SLICE: Final = 0.008  # seconds after which a transaction deletes no more
+_SLICE: Final = 0.005  # seconds after which a transaction deletes no more
 _AT_ONCE: Final = 50  # elements that one statement deletes, and runs that are looked for at once
 
 

@@ -39,7 +39,7 @@ from ._scheduling import Scheduling
 
 T = TypeVar("T")
 
-_REST: Final = 0.02  # seconds between two transactions that delete: commits have the rest of the time
+_REST: Final = 0.015  # seconds between two transactions that delete: commits have the rest of the time
 _NONE: Final = Keep.NONE  # to look up a member of an enum takes long for what each step does
 
 

@@ -167,7 +167,7 @@ async def forks_of(folder: Path, name: str, copy: Path, most: int) -> Forks:
         runs = {at: await runner.fork(name, at=at, run_id=f"{name}-{at}", effects="again") for at in numbers}
         group.start_soon(outside.serve, runner, {run.id for run in runs.values()})
         results = {at: await run.result() for at, run in runs.items()}
-        assert not await store.check()
+        assert not await store.verify()
         after = await store.load(name)
         group.cancel_scope.cancel()
     return Forks(results, before, after)

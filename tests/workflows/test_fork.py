@@ -56,7 +56,7 @@ async def test_fork_determinism_a_fork_at_any_number_ends_as_its_original(name: 
             assert set(notes) <= steps
         assert not notes  # the last number is that of the end
         assert await runner.store.load("origin") == before
-        assert not await runner.store.check()
+        assert not await runner.store.verify()
 
 
 async def test_a_fork_of_a_failed_run_tries_again_what_failed_and_the_run_stays_failed(store: Store) -> None:
@@ -92,7 +92,7 @@ async def test_a_fork_begins_with_other_values_in_the_place_of_those_of_the_stat
             "n": 2,
         }
     async with store:
-        assert not await store.check()
+        assert not await store.verify()
 
 
 async def test_lists_are_shared_and_each_run_goes_on_with_its_own(store: Store) -> None:
@@ -113,7 +113,7 @@ async def test_lists_are_shared_and_each_run_goes_on_with_its_own(store: Store) 
         assert rows == [(202,)]  # what was given, what was added, and what the last fork begins with of its own
         await store.delete("origin")
         assert list((await runner.runs.get(fork.id)).state["log"])[-4:] == [given[-1], "200", "gate", "202"]
-        assert not await store.check()
+        assert not await store.verify()
 
 
 async def test_large_values_of_a_fork_are_its_own(store: Store) -> None:
@@ -126,7 +126,7 @@ async def test_large_values_of_a_fork_are_its_own(store: Store) -> None:
         assert (await other.result())["text"] == "short"
         await store.delete("origin")
         assert (await runner.runs.get(fork.id)).state["text"] == "x" * 9000
-        assert not await store.check()
+        assert not await store.verify()
 
 
 class Model(BaseModel):
@@ -249,7 +249,7 @@ async def test_retry_items_of_a_worker_that_is_a_pattern_goes_on_where_it_failed
         mended.append(True)
         result = await (await runner.retry_items("origin")).result()
         assert ([each["path"] for each in result["out"]], result["bad"]) == ([["one", "three"]] * 2, [])
-        assert not await store.check()
+        assert not await store.verify()
     assert counted.calls.count("one") == 2
 
 
@@ -459,7 +459,7 @@ async def test_a_run_of_an_older_version_is_migrated_first(store: Store) -> None
         assert (await store.info("origin")).version == 2
         for number, log in ((2, ["a", "migrated"]), (3, ["a", "migrated"]), (4, ["a", "migrated"])):
             assert (await (await runner.fork("origin", at=number)).result())["log"] == log
-        assert not await store.check()
+        assert not await store.verify()
 
 
 async def test_a_run_that_the_code_does_not_fit_is_not_forked(store: Store) -> None:

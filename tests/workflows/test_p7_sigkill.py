@@ -56,7 +56,7 @@ async def test_p7_a_kill_during_a_fork_loses_the_fork_or_keeps_it_whole(tmp_path
         await runner.recover()
         for run_id in stored:
             assert await (await runner.get(run_id)).result() == expected
-        assert not await runner.store.check()
+        assert not await runner.store.verify()
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ async def _check(file: Path, record: Record) -> None:
             elif what == "signal":
                 assert [sent.name for sent in (await store.signals(run_id, limit=1000)).items].count(place) == 1
             elif what == "settle":
-                assert [effect[2:] for effect in snapshot.effects] == [(EffectStatus.DONE, _beside.value(name))]
+                assert [effect[2:4] for effect in snapshot.effects] == [(EffectStatus.DONE, _beside.value(name))]
             else:
                 assert snapshot.run.cancelling
         words = Counter(run_id for _, what, run_id, _ in record.done if what != "cancel")

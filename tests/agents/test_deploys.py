@@ -8,12 +8,14 @@ from typing import Any
 import anyio
 import pytest
 from anyio import fail_after
+from anyio.lowlevel import checkpoint
 from pydantic import BaseModel
 from tests.agents._ways import loop_of
 from tests.agents._weather import results
 
 from stagepost.agents import Agent, Allow, Approvals, Budget, ScriptedModel, Tasks, Tool, call, external_tool, tool
-from stagepost.checkpoint import MemoryStore
+from stagepost.agents._loop._foreseen import foreseen
+from stagepost.checkpoint import ItemStatus, MemoryStore
 from stagepost.workflows import CheckReport, RunFailed, Runner, RunVerdict
 
 DOCS = Path(__file__).parents[2] / "docs" / "deploying.md"
@@ -160,3 +162,32 @@ async def decide(tasks: Tasks) -> bool:
     for question in await tasks.questions():
         await tasks.answer(question.id, 3.5)
     return bool(approvals)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_of_several_calls_those_that_have_ended_are_not_told() -> None:
+    world = World(hangs=True, entered=anyio.Event())
+    calls: list[Any] = [[call("other"), call("pay", amount=7)], "bought"]
+    old = agent(world, WORKING, model=ScriptedModel(calls), tools=lambda world, _: [other, world.add()])
+    new = agent(world, WORKING, model=ScriptedModel(calls), tools=lambda *_: [])
+    async with MemoryStore() as store:
+        async with Runner(store, workflows=[old], grace=0) as runner:
+            await Tasks(runner).start(old, "Buy nails.", task_id="t")
+            with fail_after(30):
+                await world.entered.wait()
+                while (await store.load("t")).items[0].status is not ItemStatus.OK:
+                    await checkpoint()
+        async with Runner(store, workflows=[new], grace=0) as runner:
+            (finding,) = (await runner.check()).findings
+    assert finding.notes == ("its model has called 'pay', which agent 'buyer' no longer has: the call is not made",)
+
+
+def test_a_conversation_of_an_agent_that_is_not_defined_is_told() -> None:
+    notes = list(foreseen(["pay"], "refunds", {"triage": None}))
+    assert notes == [
+        "agent 'refunds' has the conversation and is not defined: the run fails, and can be resumed once it is"
+    ]
+
+
+def test_nothing_is_told_of_tools_that_depend_on_servers() -> None:
+    assert list(foreseen(["pay"], "triage", {"triage": None})) == []

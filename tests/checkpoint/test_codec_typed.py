@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
-from typing import Annotated, Any, Literal, NamedTuple, Optional
+from typing import Annotated, Any, Literal, NamedTuple, Optional, cast
 from uuid import UUID
 
 import pytest
@@ -18,12 +18,15 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    GetPydanticSchema,
     PlainSerializer,
     Secret,
     SecretBytes,
     SecretStr,
     TypeAdapter,
+    WithJsonSchema,
     computed_field,
+    create_model,
     field_serializer,
 )
 from typing_extensions import TypedDict  # typing's own from Python 3.12 on
@@ -419,3 +422,19 @@ class Grey(BaseModel):
 )
 def test_the_order_of_a_union_counts(kind: Any, first: type[BaseModel]) -> None:
     assert type(codec_for(kind).load(b'{"name":"Tom"}')) is first
+
+
+def test_the_summary_of_a_type_tells_types_of_one_name_apart() -> None:
+    one, other = create_model("Form", ok=(bool, ...)), create_model("Form", ok=(bool, ...), why=(str, object()))
+    assert codec_for(one).summary == codec_for(create_model("Form", ok=(bool, ...))).summary
+    assert codec_for(one).summary[0] == codec_for(other).summary[0] == "Form"
+    assert codec_for(one).summary != codec_for(other).summary
+
+
+def test_a_type_without_a_json_schema_has_a_name_only() -> None:
+    def refuse(*_: object) -> Any:
+        raise RuntimeError("there is none")
+
+    odd = Annotated[int, WithJsonSchema({"type": "integer"})]
+    assert codec_for(odd).summary[1]
+    assert TypedCodec(cast("type[int]", Annotated[int, GetPydanticSchema(None, refuse)])).summary == ("int", "")

@@ -103,5 +103,6 @@ async def _more(runner: Runner, known: Mapping[str, Pattern]) -> None:
     await said.settled()
     await runner.answer("said/reply", "sun")
     await (await runner.get("said")).result()
+    await (await runner.fork("said", at="greet", run_id="forked")).settled()
     begun = {"topic": "stars", "said": Continued("said", 2)}
     await (await runner.start(known["talk"], begun, run_id="continued")).settled()

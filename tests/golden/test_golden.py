@@ -42,12 +42,18 @@ RESULTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "parent.kid": {"n": 1, "ask": "yes"},
     "talk": {"topic": "word", "said": ["about tides", "about word"]},
     "continued": {"topic": "word", "said": [*SAID, "about stars", "about word"]},
+    "forked": {"topic": "word", "said": ["about moon", "about word"]},
     "said": {"topic": "sun", "said": SAID},
     "completed": {"draft": "completed", "ask": VERDICT},
     "failing": {"before": 1, "mended": True},
 }
 AGENTS: Final = {"looker": "It rains.", "sender": "Sent.", "asker": "Sent.", "buyer": "Bought.", "speaker": "Hello."}
-ANSWERS: Final[Mapping[str, Any]] = {"answer/ask": {"ok": True}, "talk/reply": "word", "continued/reply": "word"}
+ANSWERS: Final[Mapping[str, Any]] = {
+    "answer/ask": {"ok": True},
+    "talk/reply": "word",
+    "continued/reply": "word",
+    "forked/reply": "word",
+}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -115,6 +121,8 @@ async def check_ended(runner: Runner, store: SqliteStore) -> None:
     info = await runner.runs.info("answer")
     assert (info.trace, info.labels) == ("t-1", {"customer": "7"})
     assert (await store.history("talk")).items
+    told = await runner.runs.history("item")
+    assert (told.is_complete, len(told.items) > 3, told.under_way) == (True, True, ())
     blob = await (await runner.get("blob")).result()
     assert (blob["size"], await store.blob(blob["page"])) == (8, b"%PDF-1.7")
 

@@ -23,6 +23,7 @@ from stagepost.workflows import (
     Ask,
     Chain,
     ChainError,
+    CheckReport,
     Conditional,
     ConditionalError,
     Continued,
@@ -43,6 +44,7 @@ from stagepost.workflows import (
     RunEnded,
     RunEvent,
     RunFailed,
+    RunFinding,
     RunLimit,
     Runner,
     RunView,
@@ -53,6 +55,7 @@ from stagepost.workflows import (
     WorkflowError,
     all_of,
     any_of,
+    check_runs,
     key_equals,
     key_exists,
     not_,
@@ -212,6 +215,11 @@ async def in_the_background() -> None:
         Hub("main") as hub,
         Runner(store, hub=hub, workflows=[digest, review], deps=object(), observer=Watcher(), grace=1) as runner,
     ):
+        checked = await runner.check()
+        assert_type(checked, CheckReport)
+        assert_type(checked.findings, Sequence[RunFinding])
+        async with SqliteStore.reader("runs.db") as reader:
+            assert_type(await check_runs(reader, workflows=[digest], migrations={"digest": {1: dict}}), CheckReport)
         report = await runner.recover()
         assert_type(report, RecoveryReport)
         assert_type(report.resumed, Sequence[Run])

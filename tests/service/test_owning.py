@@ -70,6 +70,7 @@ def test_a_fork_begins_at_a_number_or_a_step(command: Command, file: Path, at: s
         (["--failed-items", "--effects", "keep"], 2),
         (["--failed-items"], 4),
         (["-l", "nothing"], 2),
+        (["--id", "a/b"], 2),
     ],
 )
 def test_a_fork_that_makes_no_sense_is_refused(command: Command, file: Path, options: list[str], code: int) -> None:

@@ -72,7 +72,17 @@ def test_a_table_fits_80_columns(command: Command, file: Path) -> None:
     assert "LABELS" not in result.stdout
 
 
-@pytest.mark.parametrize("option", [["-s", "lost"], ["-l", "customer"], ["--since", "soon"], ["-n", "0"]])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["-s", "lost"],
+        ["-l", "customer"],
+        ["--since", "soon"],
+        ["-n", "0"],
+        ["--after", "x"],
+        ["--after", "x", "--before", "y"],
+    ],
+)
 def test_a_filter_that_makes_no_sense_is_refused(command: Command, file: Path, option: list[str]) -> None:
     result = command("runs", "ls", "-f", file, *option)
     assert (result.exit_code, result.stdout) == (2, "")
@@ -110,6 +120,7 @@ def test_waits_are_listed(command: Command, file: Path) -> None:
     found = json.loads(command("runs", "waits", "mail-1", "-f", file, "--json").stdout)
     assert [wait["kind"] for wait in found["waits"]] == ["signal"]
     assert command("runs", "waits", "-k", "timer", "-f", file).stdout == "nothing waits\n"
+    assert command("runs", "waits", "-k", "day", "-f", file).exit_code == 2
 
 
 def test_the_file_may_come_from_the_environment(command: Command, file: Path) -> None:

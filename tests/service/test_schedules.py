@@ -3,14 +3,17 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from tests.service import _flows as flows
 from tests.service.conftest import Command
 
+from stagepost.checkpoint import MemoryStore, StoredSchedule
 from stagepost.service._cli._models import ScheduleList
 from stagepost.service._cli._schedules import _lines, _row
 from stagepost.service._cli._screen import Screen
-from stagepost.workflows import Schedule
+from stagepost.workflows import Runner, Schedule, pause_schedule
 
 
 def test_schedules_are_listed_beside_their_owner(command: Command, owned: Path) -> None:
@@ -58,3 +61,25 @@ def test_what_hinders_a_schedule_is_told() -> None:
     assert "0 3 * * * UTC" in text
     assert "failed 2 times: no disk" in text
     assert "never" in text
+
+
+async def test_a_schedule_that_somebody_else_saves_meanwhile_is_paused_as_it_is_then() -> None:
+    class Raced:
+        """A store in which somebody else is faster, once."""
+
+        def __init__(self, store: MemoryStore) -> None:
+            self.save_schedule = store.save_schedule
+            self._store = store
+            self.races = 1
+
+        async def schedule(self, key: str) -> StoredSchedule:
+            found = await self._store.schedule(key)
+            if self.races:
+                self.races -= 1
+                await self._store.save_schedule(found)
+            return found
+
+    async with MemoryStore() as store:
+        async with Runner(store, workflows=[flows.quick]) as runner:
+            await runner.schedule(flows.quick, timedelta(days=1), key="nightly")
+        assert (await pause_schedule(cast("Any", Raced(store)), "nightly")).paused

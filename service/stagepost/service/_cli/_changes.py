@@ -102,6 +102,7 @@ def _wait_event(wait: StoredWait, now: Look) -> WatchEvent:
         place=wait.place,
         wait_id=now.wait_ids.get(wait.place) if is_open else None,
         kind=wait.kind.value,
+        name=wait.name,
         status=wait.status.value,
         by=wait.by,
     )

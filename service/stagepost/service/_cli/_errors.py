@@ -1,6 +1,7 @@
 """What the command itself refuses, and which exit code each error has."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ._exits import Exit
 
@@ -48,6 +49,21 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
+@contextmanager
+def misuse() -> Iterator[None]:
+    """Take a plain `ValueError` of the library for a mistake on the command line; its errors have classes of their own.
+
+    Raises:
+        UsageError: There was one.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if type(error) is not ValueError:
+            raise
+        raise UsageError(worded(error)) from error
+
+
 def worded(error: BaseException) -> str:
     """What an error says, with the options of the command in the place of Python's arguments."""
     text = str(error) or type(error).__name__
@@ -74,6 +90,7 @@ _OPTIONS = {
     "effects='again'": "--effects again",
     "effects='keep'": "--effects keep",
     "place= too": "--place, too",
+    "give next or previous of a page": "give the cursor of a page",
 }
 
 _KINDS = {
@@ -91,7 +108,7 @@ _KINDS = {
     Exit.NO_STORE: frozenset(
         {"BackupFailed", "NotAStore", "StoreNotReadable", "StoreNotWritable", "SqliteTooOld", "StoreLost"}
     ),
-    Exit.USAGE: frozenset({"DefinitionError", "LabelRefused", "ExtraMissing"}),
+    Exit.USAGE: frozenset({"DefinitionError", "ExtraMissing", "InvalidName", "LabelRefused"}),
     Exit.REFUSED: frozenset(
         {
             "AlreadyAnswered",

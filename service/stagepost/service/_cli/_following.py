@@ -17,6 +17,7 @@ from ._exits import Exit
 from ._models import WatchEvent
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, STATUSES, WAITS, WORKS, plain
+from ._texts import one_line
 from ._times import local
 
 _PAUSE: Final = 0.2  # seconds between two looks
@@ -110,15 +111,22 @@ def _text(event: WatchEvent) -> Text:
             return Text.assemble(("? ", WAITS), plain(event.place), f" waits for {_waited(event)}")
         case "wait_over":
             return Text.assemble(
-                ("✓ ", GOOD), plain(event.place), f" {event.status}", plain(f" by {event.by}" if event.by else "", DIM)
+                ("✓ ", GOOD),
+                plain(event.place),
+                f" {event.status}",
+                (f" by {one_line(event.by)}" if event.by else "", DIM),
             )
     text = Text(event.status or "", STATUSES[event.status or ""])
     return text.append_text(plain(f": {event.error}", BAD)) if event.error else text
 
 
 def _waited(event: WatchEvent) -> str:
-    if event.kind == "answer":
-        return f"an answer: stagepost runs answer {event.wait_id} VALUE"
-    return {"signal": "a signal", "timer": "the time", "effect": "word of an effect: stagepost runs settle"}.get(
-        event.kind or "", "something"
-    )
+    """What a wait is for, and what brings it."""
+    match event.kind:
+        case "answer":
+            return f"an answer: stagepost runs answer {event.wait_id} VALUE"
+        case "signal":
+            return f"a signal: stagepost runs signal {event.run_id} {event.name}"
+        case "effect":
+            return f"word of an effect: stagepost runs settle {event.run_id} {event.name}"
+    return "the time"

@@ -13,7 +13,7 @@ from stagepost.checkpoint import CountBy, RunFilters, RunStatus, WaitKind
 from stagepost.workflows import Inbox
 
 from ._access import beside, reading
-from ._errors import UsageError
+from ._errors import UsageError, misuse
 from ._exits import Exit
 from ._layout import Column, cut, lines
 from ._models import RunCounts, RunPage, RunRow, WaitList, WaitRow
@@ -94,13 +94,14 @@ async def listed(wanted: Wanted, place: Place, screen: Screen) -> Exit:
     if place.after is not None and place.before is not None:
         raise UsageError("give --after or --before, and not both")
     async with reading(wanted.file) as reader:
-        page = await reader.find(
-            newest_first=not place.oldest_first,
-            after=place.after,
-            before=place.before,
-            limit=place.limit,
-            **wanted.filters(),
-        )
+        with misuse():
+            page = await reader.find(
+                newest_first=not place.oldest_first,
+                after=place.after,
+                before=place.before,
+                limit=place.limit,
+                **wanted.filters(),
+            )
     found = run_page(page)
     screen.show(found, partial(_run_lines, found))
     if found.next is not None:
@@ -133,6 +134,8 @@ def _count_lines(found: RunCounts, screen: Screen) -> Iterable[Text]:
 
 async def waited(file: Path | None, run_id: str | None, kind: str | None, screen: Screen) -> Exit:
     """Show what runs wait for."""
+    if kind is not None and kind not in list(WaitKind):
+        raise UsageError(f"there is no kind {kind!r}: give {', '.join(WaitKind)}")
     async with beside(file) as store:
         waits = await Inbox(store).waits(run_id, kind=None if kind is None else WaitKind(kind))
     found = WaitList(waits=list(wait_rows(waits)))

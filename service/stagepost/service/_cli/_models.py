@@ -227,6 +227,8 @@ class WatchEvent(Output):
     """The wait."""
     kind: str | None = None
     """What ends the wait."""
+    name: str | None = None
+    """Of the signal, or the effect's key."""
     by: str | None = None
     """Who has answered."""
     error: str | None = None

@@ -10,6 +10,7 @@ from rich.text import Text
 from stagepost.workflows import Schedule, pause_schedule, read_schedules
 
 from ._access import owning, reading
+from ._errors import misuse
 from ._exits import Exit
 from ._layout import Column, cut, lines
 from ._models import Done, ScheduleList, ScheduleRow
@@ -21,7 +22,8 @@ from ._times import age, full, took
 async def listed(file: Path | None, after: str | None, limit: int, screen: Screen) -> Exit:
     """Show the schedules of a store."""
     async with reading(file) as reader:
-        page = await read_schedules(reader, after=after, limit=limit)
+        with misuse():
+            page = await read_schedules(reader, after=after, limit=limit)
     found = ScheduleList(schedules=[_row(each) for each in page.items], next=page.next)
     screen.show(found, partial(_lines, found))
     if found.next is not None:

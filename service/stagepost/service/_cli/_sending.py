@@ -13,7 +13,7 @@ from stagepost.workflows import Inbox, PendingWait
 
 from ._access import beside, owner_of
 from ._definitions import load
-from ._errors import NotFound, UsageError, worded
+from ._errors import NotFound, UsageError, misuse
 from ._exits import Exit
 from ._given import Given
 from ._models import Done
@@ -105,12 +105,8 @@ async def settled(
         )
     value = given.read()
     async with beside(sender.file) as store:
-        try:
+        with misuse():
             await sender.inbox(store).settle(run_id, key, value=value, retry=retry, place=place)
-        except ValueError as error:
-            if type(error) is not ValueError:  # several steps are told of by that; others are errors of their own
-                raise
-            raise UsageError(worded(error)) from error
     return _done(screen, sender.file, "settled", run_id)
 
 

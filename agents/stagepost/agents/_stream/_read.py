@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from stagepost.checkpoint import RunStatus
 
+from .._delegation._why import own_error
 from ..errors import InvalidCursor
 from ._cursor import check_of, parse, rendered
 from ._part import StreamPart
@@ -132,4 +133,4 @@ def _ended(run: StoredRun, cursor: str, path: tuple[str, ...]) -> StreamPart:
         case RunStatus.CANCELLED:
             return TaskCancelled(**common)
         case _:
-            return TaskFailed(**common, error=info.error or "")
+            return TaskFailed(**common, error=own_error(info.error or ""))

@@ -126,11 +126,9 @@ class FollowedSource:
     async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[Any]:
         """As of `Source`."""
         followed = await self._followed(run_id)
-        return (
-            await self._stored.elements(run_id, key, after, limit)
-            if followed is None
-            else followed.page(key, after, limit)
-        )
+        if followed is None:
+            return await self._stored.elements(run_id, key, after, limit)
+        return followed.page(key, after, limit)
 
     async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[Any]]:
         """As of `Source`."""

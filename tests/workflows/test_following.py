@@ -52,8 +52,8 @@ class Standing:
     def effects(self) -> Sequence[Effect]:
         return ()
 
-    def elements(self, key: str, after: int, limit: int) -> Sequence[Any]:
-        return [key, after, limit]
+    def elements(self, key: str, after: int, limit: int) -> Sequence[Any] | None:
+        return None if key == "gathered" else [key, after, limit]
 
 
 class Stored:
@@ -98,6 +98,13 @@ async def test_a_run_that_is_followed_is_read_once() -> None:
     assert list((await followed.elements("r", "log", 0)).items) == ["log", 0, 100]
     assert [each.run_id for each in await followed.below("r")] == ["r.1"]
     assert source.reads == 1
+
+
+async def test_a_list_of_which_only_the_store_knows_the_elements_is_read_there() -> None:
+    source, standing = await stored(), Standing()
+    followed = FollowedSource(source, lambda _: standing, {}, lambda: 5.0)
+    assert list((await followed.elements("r", "gathered", 0)).items) == [b"r gathered 0 100"]
+    assert (await followed.snapshot_with("r", "gathered", 0))[0] is source.head
 
 
 async def test_it_is_noted_when_something_was_saved_that_was_not_there_before() -> None:

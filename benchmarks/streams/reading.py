@@ -18,7 +18,7 @@ def part(scale: float) -> Figures:
     """Seconds of processor of the listener's thread for a numbered part at the end of 200 turns, and for a read.
 
     Each turn waits until the listener has its call, so the listener hears of a few parts at a time, as they come. The
-    read is the one that it would need for each, were the run not followed in memory.
+    read is the one that it would need for each, were the run not followed in memory; it is made in between.
     """
     turns = max(_FEWEST, times(_TURNS, scale))
     first = 2 * turns * (1 - _SPAN)  # a turn is two messages
@@ -26,21 +26,20 @@ def part(scale: float) -> Figures:
     async def measured() -> Figures:
         gate, listening = Gate(1), Spent()
         agent = looping(turns, before=lambda turn: gate.full(turn + 1))
-        counted, all_of_it = 0, 0.0
+        counted, all_of_it, reading = 0, 0.0, 0.0
         async with running(agent) as (runner, store):
             with frozen():
                 async with Tasks(runner).start_stream(agent, "go", task_id=RUN) as stream:
                     while (told := await listening.on(_next(stream))) is not None:
-                        if isinstance(told, ToolCalled):
-                            gate.come()
                         if told.seq is not None and told.seq < first:
                             listening.seconds = 0.0
                         elif told.seq is not None:  # and not the end, with which the result is read
                             counted, all_of_it = counted + 1, listening.seconds
-                store.reading.seconds = 0.0
-                for _ in range(counted):
-                    await store.head_with(RUN, "", "messages", after=2 * turns - 2)
-                reading = store.reading.seconds
+                            store.reading.seconds = 0.0
+                            await store.head_with(RUN, "", "messages", after=told.seq)
+                            reading += store.reading.seconds
+                        if isinstance(told, ToolCalled):
+                            gate.come()
         return {"ours": all_of_it / counted, "floor": reading / counted}
 
     return anyio.run(measured)

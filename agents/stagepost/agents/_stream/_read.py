@@ -99,8 +99,8 @@ def told(
     """
     info = tree.run.info
     is_ended = not info.status.is_open
-    end, last = End(info.status.value, info.epoch), None if known is None else known.end
-    is_known = is_ended and last == end
+    end = End(info.status.value, info.epoch) if is_ended else None
+    is_known = end is not None and known is not None and known.end == end
     telling = Telling(tree, info.run_id, mask=mask)
     parts: list[StreamPart] = []
     check, shown = check_of(info.run_id), end if is_known else None

@@ -57,9 +57,9 @@ class Row(NamedTuple):
 
 
 ROWS: Final[Sequence[Row]] = (
-    Row("a numbered part at 200 turns, beside the reads", "the store's reads", reading.part, _micros, "≤ 40 µs"),
+    Row("a numbered part at 200 turns", "a read of the store", reading.part, _micros, "≤ 40 µs more"),
     Row("a commit is heard by one", "an event wakes a task", hearing.one, _micros, "≤ 200 µs"),
-    Row("of that, the read of the store", "an event wakes a task", hearing.read, _micros),
+    Row("a read of the store", "an event wakes a task", hearing.read, _micros),
     Row("a commit is heard by 1,000", "an event wakes 1,000 tasks", hearing.many, _millis, "≤ 20 ms"),
     Row("a token is heard", "an event wakes a task", hearing.token, _micros, "≤ 1 ms"),
     Row("1,000 runs, each with a listener: a turn", "without listeners", crowd.work, _micros),

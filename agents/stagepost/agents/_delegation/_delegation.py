@@ -1,7 +1,6 @@
 """Asking other agents: each question is a run of its own below the run that asks, begun once and joined again."""
 
 import math
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, NoReturn, Protocol
@@ -20,10 +19,10 @@ from ..errors import AgentError
 from ._calls import Aside, PendingCall, Place, Talk
 from ._delegate_tool import DelegateTool, delegate_key
 from ._messaging import is_readdressed, request_of, turn_key
+from ._why import own_error
 
 _HEARD: Final = "heard "  # in the memo, with a conversation's id: its last answer
 _MINUTES: Final = 120.0  # seconds; more are told in minutes
-_PLACE: Final = re.compile(r"^(?:GraphError: )?graph '[^']*' failed at node '[^']*': ")  # a model knows of no graph
 _READDRESSED: Final = (
     "nothing was sent: after the model's answer nobody can change who a message is for or whether it is the last one, "
     "only what it says"
@@ -224,7 +223,7 @@ def _left_by(error: Exception) -> State | None:
 
 def _why(error: Exception) -> str:
     """What the model is told: of a run below, what is stored of it, whether it has failed in this process or not."""
-    return _PLACE.sub("", error.why) if isinstance(error, ChildFailed) else str(error)
+    return own_error(error.why) if isinstance(error, ChildFailed) else str(error)
 
 
 def _text(answer: JsonValue) -> str:

@@ -11,12 +11,17 @@ from ._source import LoopOf
 
 
 def loops_of(runner: Runner) -> LoopOf:
-    """Finds the loops of the agents that a runner knows."""
+    """Finds the loops of the agents that a runner knows, and remembers those that it has found."""
+    known: dict[tuple[str, int], AgentLoop] = {}
 
-    def loop_of(workflow: str, _version: int) -> AgentLoop:
+    def loop_of(workflow: str, version: int) -> AgentLoop:
+        found = known.get((workflow, version))
+        if found is not None:
+            return found
         loop = runner.workflow(workflow)
         if not isinstance(loop, AgentLoop):
             raise LookupError(workflow)  # noqa: TRY004  # as if it were not there
+        known[workflow, version] = loop
         return loop
 
     return loop_of

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from stagepost.checkpoint import RunStatus
 
+from .._delegation._why import own_error
 from ..errors import InvalidCursor
 from ._cursor import check_of, parse, rendered
 from ._part import StreamPart
@@ -98,8 +99,8 @@ def told(
     """
     info = tree.run.info
     is_ended = not info.status.is_open
-    end, last = End(info.status.value, info.epoch), None if known is None else known.end
-    is_known = is_ended and last == end
+    end = End(info.status.value, info.epoch) if is_ended else None
+    is_known = end is not None and known is not None and known.end == end
     telling = Telling(tree, info.run_id, mask=mask)
     parts: list[StreamPart] = []
     check, shown = check_of(info.run_id), end if is_known else None
@@ -132,4 +133,4 @@ def _ended(run: StoredRun, cursor: str, path: tuple[str, ...]) -> StreamPart:
         case RunStatus.CANCELLED:
             return TaskCancelled(**common)
         case _:
-            return TaskFailed(**common, error=info.error or "")
+            return TaskFailed(**common, error=own_error(info.error or ""))

@@ -19,6 +19,7 @@ from stagepost.checkpoint import RunStatus
 
 from .._definition._definition import MESSAGE_AGENT
 from .._delegation._calls import call_number
+from .._delegation._why import own_error
 from .._models._messages import AssistantMessage, ChatMessage, ToolCall, ToolMessage
 from ._asked import Made, approvals, arguments_of, doubts, questions
 from ._handovers import HandedAt, handoff_of
@@ -170,7 +171,8 @@ class Telling:
         if below is not None and is_last and told.agent == 1 and not below.run.info.status.is_open:
             told = self._tell(place, told._replace(agent=2, below=None))
             ended_at, info = below.run.info.finished_at or at, below.run.info
-            fields = {**self._agent(below, call), "status": info.status.value, "error": info.error}
+            error = None if info.error is None else own_error(info.error)
+            fields = {**self._agent(below, call), "status": info.status.value, "error": error}
             yield self._part(AgentFinished, ended_at, place, call.id, fields)
         if result is not None:
             self._tell(place, _RETURNED)

@@ -9,6 +9,7 @@ from stagepost.checkpoint import RunStatus
 from stagepost.workflows import RunCancelled, RunFailed
 
 from .._delegation._result import AgentResult
+from .._delegation._why import own_error
 from ._cursor import parse, render
 from ._part import StreamPart
 from ._parts import TaskCancelled, TaskCompleted, TaskFailed
@@ -39,4 +40,4 @@ def unkept_end(
     if isinstance(outcome, RunCancelled):
         return TaskCancelled(**common(RunStatus.CANCELLED))
     error = outcome.error if isinstance(outcome, RunFailed) else str(outcome)
-    return TaskFailed(**common(RunStatus.FAILED), error=error)
+    return TaskFailed(**common(RunStatus.FAILED), error=own_error(error))

@@ -12,6 +12,7 @@ from stagepost.workflows import PendingWait, RunView
 
 from .._delegation._conversations import Conversation, conversations
 from .._delegation._state import RunState
+from .._delegation._why import own_error
 from .._loop._loop import CALLING, AgentLoop
 from .._models._messages import ChatMessage, Usage
 from .._models._model import JsonSchema
@@ -293,7 +294,7 @@ def task_of(
         ),
         messages=tuple(state.messages),
         output=state.output,
-        error=view.error,
+        error=None if view.error is None else own_error(view.error),
         usage=loop.total(view.state).usage,
         turns=state.spent.turns,
         conversations=conversations(state.messages, state.talks, now),

@@ -56,10 +56,10 @@ class StandingRun:
         """What its steps have noted."""
         return self._run.ledger.all_effects()
 
-    def elements(self, key: str, after: int, limit: int) -> Sequence[Any]:
-        """Elements of one of its lists: as values of their type where these are known, else as JSON."""
+    def elements(self, key: str, after: int, limit: int) -> Sequence[Any] | None:
+        """Elements of a list that only grows: as values of their type where these are known, else as JSON."""
         value = self._branch.own.get(key)
-        return value.page(after, after + limit) if isinstance(value, Elements) else ()
+        return value.page(after, after + limit) if isinstance(value, Elements) else None
 
 
 def frame_of(branch: Branch, refs: Mapping[str, Ref]) -> Frame:

@@ -44,8 +44,11 @@ class Standing(Protocol):
         """What its steps have noted."""
         ...
 
-    def elements(self, key: str, after: int, limit: int) -> Sequence[Any]:
-        """Elements of one of its lists: as values of their type where these are known, else as JSON."""
+    def elements(self, key: str, after: int, limit: int) -> Sequence[Any] | None:
+        """Elements of a list: as values of their type where these are known, else as JSON; None if only a store knows.
+
+        A list that only grows is known.
+        """
         ...
 
 
@@ -73,10 +76,6 @@ class Followed:
         self._note_times(items)
         frames = {"": standing.frame()}
         return Snapshot(self._run, frames, items, standing.waits(), standing.effects(), saved_at=self._saved_at)
-
-    def page(self, key: str, after: int, limit: int) -> Page[Any]:
-        """Elements of one of its lists."""
-        return Page(self.standing.elements(key, after, limit))
 
     def _note_times(self, items: Sequence[Item]) -> None:
         """Note when something was saved that was not there when this was read last: just now, since that has rung."""
@@ -126,14 +125,16 @@ class FollowedSource:
     async def elements(self, run_id: str, key: str, after: int, limit: int = 100) -> Page[Any]:
         """As of `Source`."""
         followed = await self._followed(run_id)
-        return await self._stored.elements(run_id, key, after, limit) if followed is None else followed.page(key, after, limit)
+        found = None if followed is None else followed.standing.elements(key, after, limit)
+        return await self._stored.elements(run_id, key, after, limit) if found is None else Page(found)
 
     async def snapshot_with(self, run_id: str, key: str, after: int, limit: int = 100) -> tuple[Snapshot, Page[Any]]:
         """As of `Source`."""
         followed = await self._followed(run_id)
-        if followed is None:
+        found = None if followed is None else followed.standing.elements(key, after, limit)
+        if followed is None or found is None:
             return await self._stored.snapshot_with(run_id, key, after, limit)
-        return followed.snapshot(), followed.page(key, after, limit)
+        return followed.snapshot(), Page(found)
 
     async def below(self, run_id: str) -> Sequence[RunInfo]:
         """As of `Source`."""

@@ -190,6 +190,11 @@ class Room:
             listener.end(error)
 
     def _keep(self, told: Told) -> None:
+        """Keep what was told for who comes late.
+
+        Pieces that belong together, such as those of a text, are kept as one: a value that may be such a piece has a
+        method ``grown(more)``, which gives both as one value, or None if they do not belong together.
+        """
         kept = self._kept.get(told.run_id)
         if kept is None:
             kept = self._kept[told.run_id] = deque(maxlen=_KEPT)

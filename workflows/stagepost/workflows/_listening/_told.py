@@ -1,6 +1,6 @@
 """What whoever listens to a run hears."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 
 class Told(NamedTuple):
@@ -29,14 +29,3 @@ class Heard(NamedTuple):
     told: tuple[Told, ...]
     missed: int
     rung: bool
-
-
-class Growing(Protocol):
-    """What may be told piece by piece, such as a text: pieces that belong together are kept as one for who comes late.
-
-    A value that has no such method is kept as it is.
-    """
-
-    def grown(self, more: object) -> object | None:
-        """This and the next one that was told at its place as one value; None if they do not belong together."""
-        ...

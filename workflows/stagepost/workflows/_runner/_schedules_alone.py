@@ -5,7 +5,7 @@ from typing import Protocol
 
 from stagepost.checkpoint import Page, ScheduleChanged, Schedules, StoredSchedule
 
-from .._schedules._schedule import Schedule, shown
+from .._schedules._schedule import Schedule
 from ._timetable import resumed
 
 
@@ -31,7 +31,7 @@ async def read_schedules(store: ScheduleReader, *, after: str | None = None, lim
         limit: At most so many.
     """
     page = await store.schedules(after=after, limit=limit)
-    return Page(tuple(map(shown, page.items)), page.next)
+    return Page(tuple(map(Schedule.of, page.items)), page.next)
 
 
 async def pause_schedule(store: Schedules, key: str, *, paused: bool = True) -> Schedule:
@@ -51,6 +51,6 @@ async def pause_schedule(store: Schedules, key: str, *, paused: bool = True) -> 
         stored = await store.schedule(key)
         changed = stored._replace(paused=True) if paused else resumed(stored, datetime.now(UTC))
         try:
-            return shown(await store.save_schedule(changed))
+            return Schedule.of(await store.save_schedule(changed))
         except ScheduleChanged:  # somebody else has saved it since
             continue

@@ -178,7 +178,7 @@ async def test_nobody_is_told_more_than_what_is_saved(anyio_backend: str) -> Non
         with runner.listen("r") as listening:
             group.start_soon(runner.start, work, {"log": []})
             await store.held.wait()
-            run_id = (await runner.find()).items[0].run_id
+            run_id = (await runner.runs.list()).items[0].run_id
             assert (await listening.followed.snapshot(run_id)).root.seq <= (await store.head(run_id)).root.seq
             store.go_on.set()
 
